@@ -1,5 +1,4 @@
-// Command kubectl-k8sconnect is a kubectl plugin that makes server-side apply
-// trustworthy for people.
+// Command kubectl-k8sconnect is a kubectl plugin for safe server-side apply.
 package main
 
 import (

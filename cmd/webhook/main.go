@@ -1,5 +1,5 @@
-// Command webhook tracks, in the cluster, which manager owns which field of every object,
-// and warns of takeovers and of deprecated APIs. It never denies a request.
+// Command webhook tracks which manager owns which field of every object in a cluster, and warns
+// about takeovers and deprecated APIs. It never denies a request.
 package main
 
 import (
@@ -38,27 +38,27 @@ func run() error {
 	transitions := pflag.Bool("log-transitions", false, "write every change of owners to stdout, as a line of JSON")
 	pflag.StringVar(&opts.Host, "host", "", "address to serve admission on; all by default")
 	pflag.IntVar(&opts.Port, "port", 9443, "port to serve admission on")
-	pflag.StringVar(&opts.CertDir, "cert-dir", "", "folder of tls.crt and tls.key, which are read again when they change; with --self-signed, it is written to")
-	pflag.StringVar(&opts.ClientCA, "client-ca", "", "file of the authority that certifies the clients that may call; by default no certificate is asked for")
-	pflag.StringSliceVar(&opts.ClientNames, "client-names", nil, "common names that their certificates may have; any by default, with --client-ca")
+	pflag.StringVar(&opts.CertDir, "cert-dir", "", "folder with tls.crt and tls.key, which are read again when they change; --self-signed writes them")
+	pflag.StringVar(&opts.ClientCA, "client-ca", "", "file with the CA certificates for client certificates; by default, clients need none")
+	pflag.StringSliceVar(&opts.ClientNames, "client-names", nil, "allowed common names of client certificates, with --client-ca; any by default")
 	pflag.StringVar(&opts.Health, "health-address", ":8081", "address of /healthz and /readyz; 0 for none")
 	pflag.StringVar(&opts.Metrics, "metrics-address", ":8080", "address of /metrics; 0 for none")
 	pflag.StringVar(&opts.Namespace, "namespace", "", "namespace that the webhook runs in")
 	pflag.BoolVar(&opts.RecordValues, "record-values", false, "record numbers, images and booleans of a few paths, as docs/webhook.md lists them")
-	pflag.BoolVar(&opts.LeaderElect, "leader-elect", false, "agree with the other replicas on one that leads")
-	pflag.DurationVar(&opts.ShutdownDelay, "shutdown-delay", 10*time.Second, "how long to keep answering after the signal to end")
-	pflag.StringVar(&setup.Service, "service", "k8sconnect", "the webhook's Service; its lease and the ConfigMap of its checkpoint have the same name")
-	pflag.BoolVar(&setup.SelfSigned, "self-signed", false, "make and renew the certificate")
-	pflag.StringVar(&setup.Secret, "certificate-secret", "k8sconnect-self-signed", "Secret to keep it in, with --self-signed")
-	pflag.StringVar(&setup.Configuration, "webhook-configuration", "k8sconnect", "ValidatingWebhookConfiguration by which the API server calls; with --self-signed, it is made to trust the certificate")
-	pflag.BoolVar(&setup.SuspendCalls, "suspend-calls", false, "stop the API server from calling while its calls do not come back")
-	pflag.StringVar(&setup.PathSecret, "path-secret", "k8sconnect-path", "Secret with the token that the paths of the webhook configuration end in")
-	pflag.StringVar(&opts.Release, "release", "", "Helm release that these objects are created again for when they were deleted")
+	pflag.BoolVar(&opts.LeaderElect, "leader-elect", false, "elect a leader among the replicas")
+	pflag.DurationVar(&opts.ShutdownDelay, "shutdown-delay", 10*time.Second, "how long to keep serving after SIGTERM")
+	pflag.StringVar(&setup.Service, "service", "k8sconnect", "name of the webhook's Service, its Lease and the ConfigMap of its checkpoint")
+	pflag.BoolVar(&setup.SelfSigned, "self-signed", false, "create and renew the certificate")
+	pflag.StringVar(&setup.Secret, "certificate-secret", "k8sconnect-self-signed", "Secret for the certificate, with --self-signed")
+	pflag.StringVar(&setup.Configuration, "webhook-configuration", "k8sconnect", "ValidatingWebhookConfiguration by which the API server calls; --self-signed adds its CA")
+	pflag.BoolVar(&setup.SuspendCalls, "suspend-calls", false, "suspend the API server's calls while they fail")
+	pflag.StringVar(&setup.PathSecret, "path-secret", "k8sconnect-path", "Secret with the token at the end of the paths in the webhook configuration")
+	pflag.StringVar(&opts.Release, "release", "", "Helm release that recreated objects belong to")
 	pflag.StringSliceVar(&setup.ExcludeNamespaces, "exclude-namespaces", nil, "namespaces whose objects are not tracked")
-	pflag.BoolVar(&setup.PublicScope, "public-scope", false, "publish what is tracked since when, in the ConfigMap k8sconnect-history of kube-public")
-	pflag.Float64Var(&setup.RecordsPerSecond, "records-per-second", 10, "how many ownership records all replicas together write at most, after a first burst of 500")
+	pflag.BoolVar(&setup.PublicScope, "public-scope", false, "publish what is tracked, and since when, in the ConfigMap k8sconnect-history in kube-public")
+	pflag.Float64Var(&setup.RecordsPerSecond, "records-per-second", 10, "maximum rate of ownership records, for all replicas together, after a first burst of 500")
 	pflag.TextVar(&level, "log-level", &level, "debug, info, warn or error")
-	version := pflag.Bool("version", false, "print the version and end")
+	version := pflag.Bool("version", false, "print the version and exit")
 	pflag.Parse()
 	this := build.This()
 	if *version {
@@ -66,7 +66,7 @@ func run() error {
 		return err
 	}
 	if opts.Namespace == "" {
-		return errors.New("--namespace is needed")
+		return errors.New("--namespace is required")
 	}
 	opts.Lease = setup.Service
 	for _, kind := range *kinds {
@@ -91,8 +91,8 @@ func run() error {
 	return server.Start(ctrl.SetupSignalHandler())
 }
 
-// logTo sends the logs of the webhook and of its libraries to a file as JSON lines. It is called in
-// main because controller-runtime has one logger per process.
+// logTo sends the logs of the webhook and of its libraries to a file as JSON lines. Only main may
+// call it, because controller-runtime has one logger per process.
 func logTo(file *os.File, level slog.Leveler) logr.Logger {
 	logger := slog.New(slog.NewJSONHandler(file, &slog.HandlerOptions{Level: level}))
 	log := logr.FromSlogHandler(logger.Handler())

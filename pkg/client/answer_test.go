@@ -203,9 +203,8 @@ func watchFalsely(sel object.Selection) func(context.Context, *Client) error {
 	}
 }
 
-// Edge case 85: whatever comes with a 200 in place of an answer, to whatever request, the
-// result is unknown: never that nothing is there, that something was done or that it was
-// refused.
+// Edge case 85: whatever comes with a 200 in place of an answer, to whatever request, the result is
+// unknown: never that nothing is there, that something was done or that it was refused.
 func TestWrongAnswers(t *testing.T) {
 	for what, body := range wrongAnswers() {
 		for _, q := range questions() {
@@ -258,8 +257,7 @@ func TestWrongAnswerThatPasses(t *testing.T) {
 	}
 }
 
-// If the answer to a write is lost for good, the error says that the write may have
-// arrived.
+// If the answer to a write is lost for good, the error says that the write may have arrived.
 func TestWriteThatMayHaveArrived(t *testing.T) {
 	whole := status(metav1.Status{Status: metav1.StatusSuccess})
 	for what, answer := range map[string]func() *http.Response{

@@ -64,8 +64,7 @@ func TestOutage(t *testing.T) {
 				if late := time.Since(back); late > 5*time.Second {
 					t.Errorf("done %s after the server was back", late)
 				}
-				// Only those of the first round failed; no other request was sent in
-				// between.
+				// Only those of the first round failed; no other request was sent in between.
 				if n := f.count("GET /api"); n <= 200 || n > 200+transport.MaxConcurrency {
 					t.Errorf("%d requests, want 200 and at most %d that failed", n, transport.MaxConcurrency)
 				}

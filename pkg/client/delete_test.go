@@ -65,8 +65,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// A success that does not name its object is verified: only a read shows that the object
-// is gone.
+// A success that does not name its object is verified: only a read shows that the object is gone.
 func TestDeleteSaysNotWhat(t *testing.T) {
 	for name, there := range map[string]bool{"gone": false, "there": true} {
 		t.Run(name, func(t *testing.T) {

@@ -76,8 +76,7 @@ func TestOneConnection(t *testing.T) {
 	}
 }
 
-// A connection that could not be opened early, or cannot be used, changes no answer and no
-// error.
+// A connection that could not be opened early, or cannot be used, changes no answer and no error.
 func TestOpenedInVain(t *testing.T) {
 	t.Run("HTTP/1.1", func(t *testing.T) {
 		l := newLoopback(t, false, answers)

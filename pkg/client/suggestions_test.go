@@ -19,10 +19,9 @@ const (
 	emptyList   = `{"kind":"APIResourceList","groupVersion":"%s","resources":[]}`
 )
 
-// All of the server's answers about what it serves have to agree before the objects of a
-// kind count as gone, because a caller may be waiting for just that. Each answer may be
-// wrong by itself if something stands in between, and the others then speak for the
-// objects.
+// All of the server's answers about what it serves have to agree before the objects of a kind count
+// as gone, because a caller may be waiting for just that. Each answer may be wrong by itself if
+// something stands in between, and the others then speak for the objects.
 func TestKindIsGone(t *testing.T) {
 	// The suggestions by place; everything else has none.
 	const (

@@ -29,8 +29,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// loopback is a server with TLS and HTTP/2, as the API server's, on a real
-// connection.
+// loopback is a server with TLS and HTTP/2, as the API server's, on a real connection.
 type loopback struct {
 	*httptest.Server
 	requests atomic.Int64

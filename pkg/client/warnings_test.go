@@ -16,8 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Edge case 34: each warning carries its object, whatever other requests run at the
-// moment.
+// Edge case 34: each warning carries its object, whatever other requests run at the moment.
 func TestWarningsCarryTheirObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 100

@@ -122,8 +122,7 @@ type script struct {
 	watches []func(*http.Request) *http.Response
 }
 
-// server answers lists and watches one after the other; the last of each again
-// and again.
+// server answers lists and watches one after the other; the last of each again and again.
 type server struct {
 	script
 

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// Definition is the relevant part of a CustomResourceDefinition.
+// Definition is the part of a CRD that matters for deprecations.
 type Definition struct {
-	// Name is the CRD's own, such as helmrepositories.source.toolkit.fluxcd.io.
+	// Name is the CRD's name, such as helmrepositories.source.toolkit.fluxcd.io.
 	Name     string
 	Kind     schema.GroupKind
 	Versions []DefinedVersion
@@ -22,14 +22,14 @@ type Definition struct {
 type DefinedVersion struct {
 	Name               string
 	Served, Deprecated bool
-	// Storage: objects are written in it. Stored: some may still be stored in it.
+	// Storage: objects are stored at this version. Stored: some may still be.
 	Storage, Stored bool
-	// Warning is the author's text for users of the version; it may be empty.
+	// Warning is the author's warning for users of the version; may be empty.
 	Warning string
 }
 
-// ParseDefinition parses a CustomResourceDefinition of apiextensions.k8s.io/v1. The kind is the one
-// that the API server has accepted; empty until then.
+// ParseDefinition parses a CRD at apiextensions.k8s.io/v1. Its kind is empty before the API server
+// has accepted it.
 func ParseDefinition(crd *unstructured.Unstructured) Definition {
 	d := Definition{Name: crd.GetName()}
 	d.Kind.Group, _, _ = unstructured.NestedString(crd.Object, "spec", "group")
@@ -51,8 +51,8 @@ func ParseDefinition(crd *unstructured.Unstructured) Definition {
 	return d
 }
 
-// Notices returns a notice for each deprecated served version, by its name. It advises the version
-// that Kubernetes prefers among those that are served and not deprecated.
+// Notices returns a notice for each deprecated served version. It recommends the version that
+// Kubernetes prefers among those that are served and not deprecated.
 func (d Definition) Notices() map[string]Notice {
 	var use schema.GroupVersionKind
 	for _, v := range d.Versions {
@@ -69,13 +69,14 @@ func (d Definition) Notices() map[string]Notice {
 	return notices
 }
 
-// Custom remembers deprecated versions of custom resources, as the watcher of CRDs reports them.
+// Custom contains the deprecated versions of custom resources, as a watcher of CRDs reports them.
 // The zero value is empty. It is safe for concurrent use.
 type Custom struct {
 	mu sync.RWMutex
 	// definitions are the CRDs with a deprecated version, by name.
 	definitions map[string]definition
-	// kinds lists the CRDs of a kind: more than one for a moment, when one replaces another.
+	// kinds contains the CRDs of each kind. There may briefly be more than one, when one replaces
+	// another.
 	kinds map[schema.GroupKind][]string
 }
 
@@ -101,7 +102,7 @@ func (c *Custom) Set(d Definition) {
 	c.kinds[d.Kind] = append(c.kinds[d.Kind], d.Name)
 }
 
-// Delete forgets the CRD of that name.
+// Delete removes a CRD.
 func (c *Custom) Delete(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

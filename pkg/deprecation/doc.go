@@ -1,7 +1,7 @@
-// Package deprecation knows which API versions and fields are deprecated for a server of a given
-// release. [Check] answers for a kind, [Fields] for an object, [Definition.Notices] for a CRD. Its
-// tables are generated from Kubernetes' types (builtin.txt) and corrected with sources
-// (overlay.txt). It talks to no cluster and never quotes a user's value.
+// Package deprecation finds API versions and fields that are deprecated in a release of Kubernetes.
+// [Check] is for a kind, [Fields] for an object, [Definition.Notices] for a CRD. Its tables are
+// generated from Kubernetes' types (builtin.txt) and corrected with sources (overlay.txt). It sends
+// no requests, and never quotes a user's value.
 package deprecation
 
 //go:generate go run ../../test/lifecycles -root ../..

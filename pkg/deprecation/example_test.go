@@ -40,8 +40,7 @@ func ExampleFields() {
 	// .spec.loadBalancerIP is deprecated since 1.24; use the annotations of the load balancer's provider
 }
 
-// A webhook that sees an update reports what the update added, and not what was there
-// before.
+// A webhook that sees an update reports what the update added, and not what was there before.
 func ExampleNewFields() {
 	service := func(spec map[string]any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "spec": spec}}
@@ -51,8 +50,7 @@ func ExampleNewFields() {
 	for _, notice := range deprecation.NewFields(old, updated, deprecation.Release{Major: 1, Minor: 36}) {
 		fmt.Println(notice)
 	}
-	// Output:
-	// .spec.trafficDistribution: PreferClose is deprecated since 1.34; use PreferSameZone
+	// Output: .spec.trafficDistribution: PreferClose is deprecated since 1.34; use PreferSameZone
 }
 
 // Custom resources are deprecated by their definitions.
@@ -71,6 +69,5 @@ func ExampleDefinition_Notices() {
 	for version, notice := range deprecation.ParseDefinition(crd).Notices() {
 		fmt.Println(version+":", notice)
 	}
-	// Output:
-	// v1beta2: source.toolkit.fluxcd.io/v1beta2 is deprecated; use v1
+	// Output: v1beta2: source.toolkit.fluxcd.io/v1beta2 is deprecated; use v1
 }

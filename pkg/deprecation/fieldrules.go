@@ -4,8 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Sources other than a field of k8s.io/api: kube-apiserver's own warnings, and the file that has
-// them.
+// Sources other than a field of k8s.io/api: files with kube-apiserver's own warnings.
 const (
 	serverPods     = "kube-apiserver: pkg/api/pod/warnings.go"
 	serverServices = "kube-apiserver: pkg/api/service/warnings.go"
@@ -18,7 +17,7 @@ const (
 // v1 returns the release 1.minor.
 func v1(minor int) Release { return Release{Major: 1, Minor: minor} }
 
-// objectRules returns the rules for a kind without Pods.
+// objectRules returns the rules for a kind without a Pod template.
 func objectRules(kind schema.GroupKind) []rule {
 	switch kind {
 	case schema.GroupKind{Kind: "Service"}:
@@ -67,7 +66,7 @@ func serviceRules() []rule {
 	}
 }
 
-// claimRule returns the rule for a claim, or for a template of one at a path.
+// claimRule returns the rule for a PersistentVolumeClaim, or for a template of one at a path.
 func claimRule(path string, serverWarns bool) rule {
 	return rule{
 		path: path + "metadata.annotations", key: "volume.beta.kubernetes.io/storage-class",
@@ -129,8 +128,8 @@ func pluginRules(path, source string) []rule {
 	}
 }
 
-// labelRules returns the rules for places that name labels of nodes: as keys of a map, or as the
-// text at a path.
+// labelRules returns the rules for paths that refer to labels of nodes, as keys of a map or as a
+// string.
 func labelRules(serverWarns bool, paths ...string) []rule {
 	rules := make([]rule, len(paths))
 	for i, path := range paths {
@@ -146,8 +145,8 @@ type nodeLabel struct {
 	use   string
 }
 
-// nodeLabels returns the deprecated labels of nodes. The release of the last is from KEP-2067, the
-// others are from kube-apiserver's own warnings.
+// nodeLabels returns the deprecated labels of nodes. The release of the last one is from KEP-2067,
+// the others are from kube-apiserver's own warnings.
 func nodeLabels() [6]nodeLabel {
 	return [...]nodeLabel{
 		{"beta.kubernetes.io/arch", v1(14), "kubernetes.io/arch"},
@@ -161,27 +160,102 @@ func nodeLabels() [6]nodeLabel {
 
 // rule describes a deprecated field.
 type rule struct {
-	// path is its path from the root of its rules; [] stands for each item of a list.
+	// path is relative to the base of its ruleSet; [] stands for each item of a list.
 	path string
-	// key is a key of the map at path; a trailing * stands for any rest.
+	// key is a key of the map at path; a trailing * matches any suffix.
 	key string
 	// value is the deprecated value; empty for any.
 	value string
-	// labels: look for deprecated labels of nodes, with their own releases and replacements.
+	// labels: the field may refer to deprecated labels of nodes, which have their own releases and
+	// replacements.
 	labels bool
-	// unless are paths of its replacement: if one is set, the field is not reported, since the API
-	// server may have filled it in.
+	// unless are paths of the replacement. If one is set, the field is not reported, since the API
+	// server may have set it.
 	unless      []string
 	since, gone Release
 	use         string
-	// source is where it was deprecated: a field of k8s.io/api, or another source.
+	// source says where the deprecation is documented: a field of k8s.io/api, or another source.
 	source string
 	// serverWarns is [FieldNotice.ServerWarns].
 	serverWarns bool
 }
 
-// ruleSet holds the rules below a path.
+// ruleSet contains the rules below a path.
 type ruleSet struct {
 	base  string
 	rules []rule
+}
+
+// podRules returns the rules for a Pod or a template of one.
+func podRules() []rule {
+	rules := []rule{
+		{
+			// The API server sets each from the other.
+			path: "spec.serviceAccount", unless: []string{"spec.serviceAccountName"},
+			use: ".spec.serviceAccountName", source: "v1 PodSpec.serviceAccount",
+		},
+		{
+			path: "spec.volumes[].gitRepo", since: v1(11), gone: v1(33),
+			use: "an init container that clones into an emptyDir", source: "v1 VolumeSource.gitRepo", serverWarns: true,
+		},
+	}
+	rules = append(rules, pluginRules("spec.volumes[]", "v1 VolumeSource.")...)
+	rules = append(rules, claimRule("spec.volumes[].ephemeral.volumeClaimTemplate.", false))
+	rules = append(rules, annotationRules()...)
+	for _, containers := range []string{"containers", "initContainers"} {
+		for _, hook := range []string{"postStart", "preStop"} {
+			rules = append(rules, rule{
+				path: "spec." + containers + "[].lifecycle." + hook + ".tcpSocket",
+				use:  "exec, httpGet or sleep", source: "v1 LifecycleHandler.tcpSocket",
+			})
+		}
+	}
+	return append(rules, podLabelRules()...)
+}
+
+// annotationRules returns the rules for annotations that became fields. If the field is set too,
+// the annotation may be for older clients, or be set by the API server.
+func annotationRules() []rule {
+	annotation := func(key string, since, gone int, use string, unless ...string) rule {
+		r := rule{path: "metadata.annotations", key: key, use: use, unless: unless, source: serverPods, serverWarns: true}
+		if since > 0 {
+			r.since = v1(since)
+		}
+		if gone > 0 {
+			r.gone = v1(gone)
+		}
+		return r
+	}
+	seccomp := []string{"spec.securityContext.seccompProfile", "spec.containers[].securityContext.seccompProfile"}
+	return []rule{
+		annotation("scheduler.alpha.kubernetes.io/critical-pod", 0, 16, ".spec.priorityClassName"),
+		annotation("security.alpha.kubernetes.io/sysctls", 0, 11, ".spec.securityContext.sysctls"),
+		annotation("security.alpha.kubernetes.io/unsafe-sysctls", 0, 11, ".spec.securityContext.sysctls"),
+		annotation("seccomp.security.alpha.kubernetes.io/pod", 19, 27, ".spec.securityContext.seccompProfile", seccomp...),
+		annotation("container.seccomp.security.alpha.kubernetes.io/*", 19, 27, "the container's securityContext.seccompProfile", seccomp...),
+		annotation("container.apparmor.security.beta.kubernetes.io/*", 30, 0, "the container's securityContext.appArmorProfile",
+			"spec.securityContext.appArmorProfile", "spec.containers[].securityContext.appArmorProfile"),
+	}
+}
+
+// podLabelRules returns the rules for fields of a Pod that refer to labels of nodes.
+func podLabelRules() []rule {
+	const (
+		node   = "spec.affinity.nodeAffinity."
+		pod    = "spec.affinity.podAffinity."
+		anti   = "spec.affinity.podAntiAffinity."
+		must   = "requiredDuringSchedulingIgnoredDuringExecution"
+		should = "preferredDuringSchedulingIgnoredDuringExecution[]."
+	)
+	return append(labelRules(true,
+		"spec.nodeSelector",
+		node+must+".nodeSelectorTerms[].matchExpressions[].key",
+		node+should+"preference.matchExpressions[].key",
+		"spec.topologySpreadConstraints[].topologyKey",
+	), labelRules(false,
+		pod+must+"[].topologyKey",
+		pod+should+"podAffinityTerm.topologyKey",
+		anti+must+"[].topologyKey",
+		anti+should+"podAffinityTerm.topologyKey",
+	)...)
 }

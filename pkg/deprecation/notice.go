@@ -9,23 +9,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Notice says that a kind's version is deprecated on one server.
+// Notice says that a version of a kind is deprecated on a server.
 type Notice struct {
-	// Kind is the kind as it was written.
+	// Kind is the deprecated kind and version.
 	Kind schema.GroupVersionKind
 	// Since and Removed are zero if unknown.
 	Since, Removed Release
-	// Gone reports whether the server's release is Removed or newer: it no longer serves the
-	// version, or only because of its configuration.
+	// Gone reports whether the server's release has removed the version.
 	Gone bool
 	// Use is the served replacement; empty if there is none.
 	Use schema.GroupVersionKind
-	// Words are the text of a custom resource's author, as in the CRD: show them only by String.
+	// Words are the warning of a CRD's author, unescaped; String makes them safe to print.
 	Words string
 }
 
-// Check returns the notice for a kind of Kubernetes at a version on a server of the given release;
-// false if the server has not deprecated it yet, or if the release is unknown.
+// Check returns the notice for a built-in kind at a version on a server of the given release; false
+// if that release has not deprecated it, or is unknown.
 func Check(gvk schema.GroupVersionKind, server Release) (Notice, bool) {
 	lc, ok := Builtin(gvk)
 	if !ok || !server.reached(lc.Deprecated) {
@@ -40,8 +39,9 @@ func Check(gvk schema.GroupVersionKind, server Release) (Notice, bool) {
 	}, true
 }
 
-// successor returns what to use on a server: the type's own advice if that is served and not
-// deprecated, else the preferred such version, or at least one that is served.
+// successor returns the recommended version on a server: the documented replacement if that is
+// served and not deprecated, else the preferred such version, or the documented replacement if it
+// is at least served.
 func successor(gvk schema.GroupVersionKind, lc Lifecycle, server Release) schema.GroupVersionKind {
 	named := lc.Replacement
 	kind := gvk.GroupKind()
@@ -71,11 +71,10 @@ func (lc Lifecycle) servedBy(server Release) bool {
 	return server.Compare(lc.Introduced) >= 0 && !server.reached(lc.Removed)
 }
 
-// String returns one line without control characters, of at most [MaxText] bytes:
+// String returns one line of at most [MaxText] bytes, without control characters and without the
+// object's name:
 //
 //	flowcontrol.apiserver.k8s.io/v1beta3 is deprecated since 1.29, to be removed in 1.32; use v1
-//
-// The caller puts the name of the object before it.
 func (n Notice) String() string {
 	var b strings.Builder
 	b.WriteString(n.subject())
@@ -103,7 +102,7 @@ func (n Notice) String() string {
 	return line(b.String())
 }
 
-// subject names the version, with the kind if it has no group.
+// subject returns the version, with the kind if it has no group.
 func (n Notice) subject() string {
 	if n.Kind.Group == "" {
 		return n.Kind.Version + " " + n.Kind.Kind
@@ -111,7 +110,7 @@ func (n Notice) subject() string {
 	return n.Kind.GroupVersion().String()
 }
 
-// advice names the replacement briefly.
+// advice returns the replacement, without what it has in common with Kind.
 func (n Notice) advice() string {
 	switch {
 	case n.Use.Empty():
@@ -124,30 +123,29 @@ func (n Notice) advice() string {
 	return n.Use.Version
 }
 
-// FieldNotice says that an object has a deprecated field.
+// FieldNotice says that a deprecated field is set in an object.
 type FieldNotice struct {
-	// Path is its path in the notation of field ownership; items of lists without a name are
-	// numbered. It holds names, and no value.
+	// Path is its path in the notation of field ownership; list items without a name are numbered.
+	// It contains no values.
 	Path string
-	// Value is the deprecated value, if it is not the field itself: a term of Kubernetes, such as
-	// the name of a label, never a user's own.
+	// Value is the deprecated value, if the field itself is not deprecated: a term of Kubernetes,
+	// such as the name of a label, never a user's value.
 	Value string
-	// Since is the release that deprecated the field, Gone the one in which it lost its function;
-	// zero if unknown or yet to come.
+	// Since is the release that deprecated the field, Gone the one since which it has no effect;
+	// zero if unknown or in the future.
 	Since, Gone Release
-	// Use is the advice, to be read after "use"; empty if there is none.
+	// Use is the replacement; empty if there is none.
 	Use string
-	// ServerWarns reports whether the API server warns of it too, by its path and without the
+	// ServerWarns reports whether the API server warns about it too, by its path and without the
 	// object's name.
 	ServerWarns bool
-	// spot is Path without numbers, and Value: the position in a list does not make
-	// it new.
+	// spot is Path without numbers, and Value: a field is not new because its list item moved.
 	spot  string
 	steps []any
 }
 
-// String returns one line without control characters, of at most [MaxText] bytes. A
-// path that is too long loses its middle.
+// String returns one line of at most [MaxText] bytes, without control characters. A long path is
+// truncated in the middle.
 //
 //	.spec.volumes[name="logs"].flexVolume is deprecated since 1.23; use a CSI driver
 //	.spec.trafficDistribution: PreferClose is deprecated since 1.34; use PreferSameZone
@@ -169,16 +167,16 @@ func (n FieldNotice) String() string {
 	return line(shorten(n.Path, MaxText-b.Len()) + b.String())
 }
 
-// MaxText bounds a text of this package, in bytes. The API server cuts warnings to 256 bytes once
-// there are many, and the name of the object precedes it.
+// MaxText bounds a text of this package, in bytes. The API server truncates warnings to 256 bytes
+// if there are many, and the object's name comes first.
 const MaxText = 200
 
-// line makes one line of an untrusted text, short enough for a warning.
+// line makes an untrusted text a single line that is short enough for a warning.
 func line(s string) string {
 	return text.Truncate(text.OneLine(s), MaxText)
 }
 
-// shorten removes the excess over most bytes from the middle of a text.
+// shorten truncates a text in the middle.
 func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -1,26 +1,28 @@
 package ownership
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // Add records a transition and reports whether the record changed. It ignores a transition that is
 // not [Transition.Notable] or was recorded before: the same path at the same resource version is
 // the same transition. A second report may add the user, or that a [Lost] path was taken or
-// released; Add completes the entry.
+// released.
 //
 // Two changes that end at the same version may differ: one over unwatched time has earlier owners
-// than the last step within it, and another verdict and user. Both are recorded.
+// than the last step within it. Both are recorded.
 //
-// Resource versions order transitions (KEP-5504). A transition older than everything that an entry
-// remembers, or than everything left in a record that dropped entries, counts as recorded: writers
-// report all they know of an object at once.
+// Resource versions order transitions (KEP-5504). A transition that is older than everything that
+// an entry remembers, or than everything in a record that dropped entries, is ignored: writers
+// report all transitions of an object at once, so it was recorded.
 func (r *Record) Add(t Transition, at Occasion) bool {
 	if !t.Notable() {
 		return false
@@ -55,7 +57,7 @@ func (r *Record) Add(t Transition, at Occasion) bool {
 }
 
 func entryOf(t Transition, at Occasion) Entry {
-	// JSON has whole seconds; truncate, so that a record is the same before and after it is
+	// Records have whole seconds. Truncate, so that a record is the same before and after it is
 	// written.
 	when := metav1.NewTime(at.Time.UTC().Truncate(time.Second))
 	return Entry{
@@ -67,8 +69,8 @@ func entryOf(t Transition, at Occasion) Entry {
 	}
 }
 
-// hides reports whether another entry at one of its versions is a step within it: that one was
-// seen, and this one is the net change of unwatched time.
+// hides reports whether another entry at one of its versions is a step within it: this entry is the
+// net change over unwatched time, and the other one was seen.
 func (e Entry) hides(step Entry) bool { return e.Gap && !step.Gap && !e.between(step) }
 
 // complete adds what the first report lacked, if the entry still describes that transition.
@@ -92,23 +94,22 @@ func (e *Entry) complete(again Entry) bool {
 }
 
 // SameParties reports whether two entries would be one if their size were not bounded: they have
-// the same path and owners, in either direction. If it is unknown whether the path was taken, it
-// may have been.
+// the same path and owners, in either direction. A [Lost] path may have been taken.
 func (e Entry) SameParties(other Entry) bool {
 	return e.between(other) && (e.Kind == other.Kind || !peaceful(e.Kind) && !peaceful(other.Kind))
 }
 
-// peaceful reports whether nothing was taken from anybody.
+// peaceful reports whether nothing was taken.
 func peaceful(k Kind) bool { return k == Released || k == Given }
 
-// between reports whether two entries have the same path and owners.
+// between reports whether two entries have the same path and owners, in either direction.
 func (e Entry) between(other Entry) bool {
 	return e.Path == other.Path && (slices.Equal(e.From, other.From) && slices.Equal(e.To, other.To) ||
 		slices.Equal(e.From, other.To) && slices.Equal(e.To, other.From))
 }
 
 // follow makes the entry the next occurrence of an earlier one. If the two were reported in the
-// wrong order, the later one describes the last occurrence.
+// wrong order, the later occurrence describes the entry.
 func (e *Entry) follow(earlier Entry) {
 	seen, version := slices.Clone(earlier.ResourceVersions), e.version()
 	count, first, gap := earlier.Count+e.Count, earlier.First, earlier.Gap || e.Gap
@@ -128,7 +129,7 @@ func (e *Entry) follow(earlier Entry) {
 }
 
 // Covers reports whether everything that happened to the object at a resource version is in the
-// record, or was given up by its writer: writers report all they know of an object at once.
+// record, or was given up by its writer: writers report all transitions of an object at once.
 func (r *Record) Covers(version string) bool {
 	for _, e := range r.Entries {
 		if object.Newer(e.version(), version) {
@@ -152,8 +153,8 @@ func (e Entry) version() string {
 	return e.ResourceVersions[len(e.ResourceVersions)-1]
 }
 
-// before reports whether an entry last happened before another. The clocks of several writers
-// differ; resource versions do not.
+// before reports whether an entry last happened before another. Resource versions are compared
+// first, because the clocks of writers differ.
 func (e Entry) before(other Entry) bool {
 	switch {
 	case object.Newer(other.version(), e.version()):
@@ -164,7 +165,63 @@ func (e Entry) before(other Entry) bool {
 	return e.Last.Before(&other.Last)
 }
 
-// FitUser cuts the name of a user to the length that a record keeps.
+// FitUser truncates a user's name to the length that a record keeps.
 func FitUser(name string) string { return cut(name, maxUser) }
 
 func pathText(p fieldpath.Path) string { return cut(p.String(), maxPath) }
+
+// Net returns, sorted by path, the transitions from the last owners in the record to the live ones,
+// for a period that was not watched. It recognizes tools that have since switched from updates to
+// server-side apply. It misses owners that came and went in between, and new owners of paths
+// without an entry. The error reports managed fields that cannot be decoded.
+func (r *Record) Net(live Owners) ([]Transition, error) {
+	entries, err := live.Entries()
+	if err != nil {
+		return nil, fmt.Errorf("live owners: %w", err)
+	}
+	var out []Transition
+	// Several entries may have the same path; the last one is the newest.
+	done := map[string]bool{}
+	for _, e := range slices.Backward(r.Entries) {
+		if done[e.Path] {
+			continue
+		}
+		done[e.Path] = true
+		if e.Cut {
+			continue
+		}
+		path, err := fieldpath.ParsePath(e.Path)
+		if err != nil { // The path was too long to be kept.
+			continue
+		}
+		h := Fate(path, OwnersOf(e.To), entries)
+		if slices.EqualFunc(h.Before, h.After, managedfields.Owner.Equal) {
+			continue
+		}
+		out = append(out, classifier{reset: len(entries) == 0, apart: true, moves: movesSince(h.Before, entries)}.classify(h))
+	}
+	slices.SortFunc(out, func(a, b Transition) int { return a.Path.Compare(b.Path) })
+	return out, nil
+}
+
+// String describes the entry in one line.
+func (e Entry) String() string {
+	lost := slices.DeleteFunc(slices.Clone(e.From), func(h Holder) bool { return slices.Contains(e.To, h) })
+	text := e.Path + " " + string(e.Kind)
+	if e.Kind == Taken {
+		return text + " from " + names(OwnersOf(lost)) + " by " + names(OwnersOf(e.To))
+	}
+	if e.Kind == Lost {
+		return text + " by " + names(OwnersOf(lost)) + " to " + names(OwnersOf(e.To))
+	}
+	return text + " by " + names(OwnersOf(lost))
+}
+
+// OwnersOf converts the owners in a record.
+func OwnersOf(holders []Holder) []managedfields.Owner {
+	out := make([]managedfields.Owner, len(holders))
+	for i, h := range holders {
+		out[i] = managedfields.Owner{Manager: h.Manager, Operation: h.Operation, Subresource: h.Subresource, APIVersion: h.APIVersion}
+	}
+	return out
+}

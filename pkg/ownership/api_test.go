@@ -172,8 +172,7 @@ func fill(v reflect.Value) {
 	}
 }
 
-// A copy says the same, and shares no memory: whatever is written to one is not
-// seen in the other.
+// A copy says the same, and shares no memory: whatever is written to one is not seen in the other.
 func TestDeepCopy(t *testing.T) {
 	var list ownership.RecordList
 	fill(reflect.ValueOf(&list).Elem())

@@ -11,17 +11,17 @@ import (
 
 // classifier determines what happened to the owners of paths.
 type classifier struct {
-	// values are those of both objects; nil if unknown.
+	// values are the values of both objects; nil if unknown.
 	values *values
 	reset  bool
-	// apart: versions between the two are unknown.
+	// apart: there may be unknown versions between the two.
 	apart bool
 	moves []move
 }
 
 type values struct {
 	old, new *Lookup
-	// version is that of both objects. Paths in entries of other versions name nothing in them.
+	// version is the API version of both objects. Entries at other versions may have other paths.
 	version string
 }
 
@@ -48,7 +48,7 @@ func (c classifier) classify(h Handover) Transition {
 	return t
 }
 
-// loss classifies a path that some owner lost.
+// loss classifies a path that an owner lost.
 func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, Why) {
 	moved, within, written := c.moved(h, lost)
 	switch {
@@ -90,9 +90,9 @@ func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, 
 	return Released, ""
 }
 
-// nowhere reports whether a path is in neither object. A path that is owned and not stored, such as
-// an empty map of annotations, is taken from its owners whenever one of them applies it again, and
-// the objects look as if the owners had released it.
+// nowhere reports whether a path is in neither object. An owned path that is not stored, such as an
+// empty map of annotations, is taken from its owners whenever another manager applies it, and the
+// objects look as if it had been released.
 func (c classifier) nowhere(h Handover) bool {
 	if c.values == nil {
 		return false
@@ -102,8 +102,8 @@ func (c classifier) nowhere(h Handover) bool {
 	return !was && !is
 }
 
-// stays reports whether all who lost a path hold it by other means: a manager whose updates became
-// part of what it applies has given up nothing.
+// stays reports whether every manager that lost a path still owns it in another way: a manager
+// whose updates became part of its applied fields has given up nothing.
 func stays(h Handover, lost []managedfields.Owner) bool {
 	return !slices.ContainsFunc(lost, func(l managedfields.Owner) bool {
 		return !slices.ContainsFunc(h.After, func(o managedfields.Owner) bool { return o.Manager == l.Manager })
@@ -116,10 +116,10 @@ func updatesSubresource(o managedfields.Owner) bool {
 	return o.Operation == managedfields.Update && o.Subresource != ""
 }
 
-// across classifies a path whose old and new owners hold it at different versions. A name need not
-// mean the same in both, so the path was taken only if both objects have it, with different values.
-// An owner that moves to another version takes nothing from itself (edge case 7), and a path that
-// vanished without a new owner may have been dropped with its version (edge case 9).
+// across classifies a path that its old and new owners own at different API versions. A name need
+// not mean the same in both, so the path was taken only if both objects have it, with different
+// values. An owner that moves to another version takes nothing from itself (edge case 7), and a
+// path that disappeared without a new owner may have been dropped with its version (edge case 9).
 func (c classifier) across(h Handover, lost, gained []managedfields.Owner) (Kind, Why) {
 	others := slices.ContainsFunc(explained(lost, gained), func(l managedfields.Owner) bool {
 		return !slices.ContainsFunc(gained, func(g managedfields.Owner) bool { return isSameAtOther(l, g) })
@@ -136,9 +136,9 @@ func isSameAtOther(o, other managedfields.Owner) bool {
 	return o.Equal(other)
 }
 
-// crossesVersions reports whether those who lost a path and those who hold it now refer to it at
-// different versions (edge case 7). A path that was lost at another version than the object's may
-// have been dropped with that version (edge case 9).
+// crossesVersions reports whether the previous and the current owners of a path refer to it at
+// different versions (edge case 7), or it was lost at another version than the object's, with which
+// it may have been dropped (edge case 9).
 func (c classifier) crossesVersions(h Handover, lost, gained []managedfields.Owner) bool {
 	version, now := lost[0].APIVersion, h.After
 	if c.values != nil {
@@ -148,9 +148,8 @@ func (c classifier) crossesVersions(h Handover, lost, gained []managedfields.Own
 	return slices.ContainsFunc(lost, other) || slices.ContainsFunc(now, other)
 }
 
-// explained returns the owners whose loss is not the API server's own doing: its bookkeeping
-// managers lose what belonged to no manager in particular, and gain what updaters lose (edge case
-// 9).
+// explained returns the owners that lost a path for other reasons than the API server's bookkeeping
+// (edge case 9).
 func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 	folded := slices.ContainsFunc(gained, func(o managedfields.Owner) bool { return o.Manager == ancientChanges })
 	return slices.DeleteFunc(slices.Clone(lost), func(o managedfields.Owner) bool {
@@ -158,8 +157,8 @@ func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 	})
 }
 
-// abandoned classifies a path without owners. Without values it counts as removed, which it is
-// unless the server sets a default at once.
+// abandoned classifies a path that has no owner left. Without values it is Removed, unless the
+// server sets a default.
 func (c classifier) abandoned(h Handover) Kind {
 	if c.values != nil {
 		if _, there := c.values.new.Get(h.Path); there {
@@ -198,15 +197,14 @@ func (v *values) both(p fieldpath.Path) bool {
 	return was && is
 }
 
-// isNew reports whether only the new object has a path.
+// isNew reports whether a path is only in the new object.
 func (v *values) isNew(p fieldpath.Path) bool {
 	_, was := v.old.Get(p)
 	_, is := v.new.Get(p)
 	return !was && is
 }
 
-// sameSort reports whether a path is a map in both objects, or a list in both, whose contents are
-// held path by path.
+// sameSort reports whether a path is a map in both objects, or a list in both.
 func (v *values) sameSort(p fieldpath.Path) bool {
 	was, _ := v.old.Get(p)
 	is, _ := v.new.Get(p)
@@ -225,9 +223,8 @@ func classifierOf(before, after []managedfields.Entry, old, new *unstructured.Un
 	return c
 }
 
-// moved reports whether the entries of all who lost a path moved, and with them the path to a
-// current owner; whether each stayed within one tool; and whether the path went to the manager that
-// wrote the move.
+// moved reports whether the entries of all owners that lost a path moved to a current owner;
+// whether each moved within one tool; and whether the path went to the manager that wrote the move.
 func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within, written bool) {
 	moved, within = true, true
 	for _, l := range lost {
@@ -242,7 +239,7 @@ func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within
 	return moved, within, written
 }
 
-// by returns which of a path's owners has it because another's entry moved, nil for none, and
+// by returns the current owner that has the path because another owner's entry moved, or nil, and
 // whether that owner wrote the move.
 func (c classifier) by(from managedfields.Owner, owners []managedfields.Owner) (owner *managedfields.Owner, wrote bool) {
 	for _, m := range c.moves {
@@ -256,7 +253,7 @@ func (c classifier) by(from managedfields.Owner, owners []managedfields.Owner) (
 	return nil, false
 }
 
-// isKubectl reports whether an owner is kubectl's server-side apply.
+// isKubectl reports whether an owner is kubectl's server-side apply, or its client-side apply.
 func isKubectl(o managedfields.Owner) bool {
 	return o.Subresource == "" && (o.Manager == kubectl && applies(o) || o.Manager == managedfields.ClientSideApply)
 }

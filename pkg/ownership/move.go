@@ -7,30 +7,29 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// move is an updater's entry that became part of an applier's with everything in it, as tools do to
-// their entries when they change from client-side to server-side apply.
+// move says that an updater's whole entry became part of an applier's: tools do that to their
+// entries when they change from client-side to server-side apply.
 type move struct {
 	from, to managedfields.Owner
 	// writer is the updater that the API server credits with the rest, if there is one. Editing
-	// entries is an update too: what it changes is credited to its sender, and so is a default that
-	// storage does not keep, since each write sets it anew.
+	// managed fields is an update, so the API server credits the editor with the fields that it
+	// changed, and with a default that is not stored, since each write sets it anew.
 	writer *managedfields.Owner
 }
 
-// kubectl's names as a manager: for server-side apply, and for the annotation with client-side
-// apply's last configuration.
+// kubectl's managers: for server-side apply, and for the annotation with client-side apply's last
+// configuration.
 const (
 	kubectl            = "kubectl"
 	kubectlLastApplied = "kubectl-last-applied"
 )
 
-// byOneTool reports whether both owners are the same tool.
+// byOneTool reports whether both owners belong to the same tool.
 func byOneTool(from, to managedfields.Owner) bool {
 	return from.Manager == to.Manager || from.Manager == managedfields.ClientSideApply && to.Manager == kubectl
 }
 
-// now returns which of a path's owners has it by the move, nil for none, and whether that is the
-// writer.
+// now returns the owner of a path that has it by the move, or nil, and whether it is the writer.
 func (m move) now(owners []managedfields.Owner) (owner *managedfields.Owner, wrote bool) {
 	switch {
 	case has(owners, m.to):
@@ -41,11 +40,10 @@ func (m move) now(owners []managedfields.Owner) (owner *managedfields.Owner, wro
 	return nil, false
 }
 
-// movesOf finds the moves between two versions of an object. An entry that remains in part, or goes
-// to another tool, counts only if the move is proven: a forced apply takes values from others and
-// leaves them the maps and list items that contain these, so fields that went with both were moved
-// by an edit of the entries. If versions between the two are unknown (apart), only an entry that
-// went to the applier with everything in it has moved.
+// movesOf finds the moves between two versions of an object. If an entry remains in part, or goes
+// to another tool, the move needs proof: a forced apply takes values but not the maps and list
+// items that contain them, so fields that went together with these were moved by an edit. If there
+// may be unknown versions in between (apart), an entry has moved only if the applier got all of it.
 func movesOf(before, after []managedfields.Entry, apart bool) []move {
 	var out []move
 	for _, was := range before {
@@ -74,8 +72,8 @@ func movesOf(before, after []managedfields.Entry, apart bool) []move {
 	return out
 }
 
-// credited returns the only updater that gained any of the paths, if there is one, and whether no
-// other manager gained any.
+// credited returns the only updater that gained any of the paths, if there is one, and false if
+// another manager gained some.
 func credited(paths *fieldpath.Set, before, after []managedfields.Entry) (writer *managedfields.Owner, alone bool) {
 	if paths.Empty() {
 		return nil, true
@@ -96,8 +94,8 @@ func movable(e managedfields.Entry, operation string) bool {
 	return e.Operation == operation && e.Subresource == "" && !e.Fields.Empty() && isReal(e.Owner)
 }
 
-// movesSince finds the moves within one tool from owners of which nothing else is known: an updater
-// that is gone, and an applier of the same tool that is present.
+// movesSince finds the moves within one tool after an unwatched period: from an updater that is
+// gone to an applier of the same tool.
 func movesSince(before []managedfields.Owner, after []managedfields.Entry) []move {
 	var out []move
 	for _, was := range before {
@@ -113,7 +111,7 @@ func movesSince(before []managedfields.Owner, after []managedfields.Entry) []mov
 	return out
 }
 
-// holdsOthers reports whether a set has a path and others below it.
+// holdsOthers reports whether a set contains a path and others below it.
 func holdsOthers(set *fieldpath.Set) bool {
 	holds := false
 	for path := range set.All() { // It panics on an early exit.

@@ -96,8 +96,7 @@ type field struct {
 	apart bool
 }
 
-// randomFields are a few, of which the first is a map with a value that goes with the
-// rest.
+// randomFields are a few, of which the first is a map with a value that goes with the rest.
 func randomFields(random *rand.Rand) []field {
 	var some func(depth int) []field
 	some = func(depth int) []field {
@@ -147,8 +146,7 @@ func text(t *testing.T, v any) string {
 	return string(content)
 }
 
-// held is the field set of the manager that holds the wanted values, and the maps if maps
-// is set.
+// held is the field set of the manager that holds the wanted values, and the maps if maps is set.
 func held(t *testing.T, fields []field, maps bool, wanted func(field) bool) string {
 	return text(t, written(fields, "f:", maps, func(f field) any {
 		if wanted(f) {
@@ -183,10 +181,9 @@ func bothWays(t *testing.T, old, now *unstructured.Unstructured) (seen, blind []
 	return seen, blind
 }
 
-// Edge case 97: a manager that moves an entry sends an update, and the API server credits
-// it with what the write changes: a value, or a default that storage does not keep.
-// Whatever part of the entry that is, the rest moved. Only values show which of the two
-// it is.
+// Edge case 97: a manager that moves an entry sends an update, and the API server credits it with
+// what the write changes: a value, or a default that storage does not keep. Whatever part of the
+// entry that is, the rest moved. Only values show which of the two it is.
 func TestMovedButForWhatTheWriteChanged(t *testing.T) {
 	for _, tt := range []struct {
 		from, to, writer string

@@ -9,22 +9,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Hint is what admission knows of a write that would change owners: its user and, because admission
-// saw the values, the verdict on each path. The write may still be refused; it is then sent again
-// with another hint, or never.
+// Hint is what admission knows about a write that would change owners: its user and, because
+// admission saw the values, the verdict on each path. The write may still be refused; a retry has
+// another hint.
 type Hint struct {
 	UID types.UID // UID of the object
 	// ResourceVersion of the object before the write.
 	ResourceVersion string
-	// Owners are those of the object after the write, if it is committed as admitted.
+	// Owners are the owners of the object after the write, if it is committed as admitted.
 	Owners Owners
-	// Scaled is set for a write through the subresource scale, whose review has no owners: it
-	// changes the owners of the number of replicas, for Manager if that is known.
+	// Scaled is set for a write through the scale subresource, whose review has no owners. It makes
+	// Manager, if that is known, an owner of the number of replicas.
 	Scaled  bool
 	Manager string
-	// Verdicts are on the transitions to these owners, without owners that are not tracked.
+	// Verdicts are the verdicts on the transitions to these owners.
 	Verdicts Verdicts
-	// Values are those that a record may keep, by path.
+	// Values are the values that a record may keep, by path.
 	Values map[string]ValueChange
 	// User sent the request.
 	User string
@@ -58,9 +58,65 @@ const Scale = "scale"
 // hintSize is the size of a hint without its contents.
 const hintSize = 400
 
-// Occurrence is a committed transition: where, when and by whom.
+// Occurrence is a committed transition, with its object, time and user.
 type Occurrence struct {
 	Object Object
 	Transition
 	Occasion
+}
+
+// Verdicts are the classifications of the transitions of one write. Each takes one byte, because
+// many are kept until their writes are seen to be committed.
+type Verdicts struct{ codes string }
+
+// verdict is one classification; its code is its index in verdicts.
+type verdict struct {
+	kind   Kind
+	why    Why
+	forced bool
+}
+
+func verdicts() []verdict {
+	return []verdict{
+		{kind: Claimed},
+		{kind: Shared},
+		{kind: Taken},
+		{kind: Taken, forced: true},
+		{kind: Lost},
+		{kind: Released},
+		{kind: Removed},
+		{kind: Unclear, why: CrossVersion},
+		{kind: Unclear, why: Bookkeeping},
+		{kind: Unclear, why: Reset},
+		{kind: Unclear, why: Migration},
+		{kind: Unclear, why: SameValue},
+		{kind: Given},
+	}
+}
+
+// VerdictsOn returns the verdicts on transitions from [BetweenObjects].
+func VerdictsOn(transitions []Transition) Verdicts {
+	all := verdicts()
+	codes := make([]byte, len(transitions))
+	for i, t := range transitions {
+		codes[i] = byte(slices.Index(all, verdict{t.Kind, t.Why, t.Forced}))
+	}
+	return Verdicts{string(codes)}
+}
+
+// Size returns their number of bytes.
+func (v Verdicts) Size() int { return len(v.codes) }
+
+// On sets the verdicts on transitions between the same two versions that were found without values.
+// It returns false, and changes nothing, unless there is one for each.
+func (v Verdicts) On(transitions []Transition) bool {
+	all := verdicts()
+	if len(v.codes) != len(transitions) || slices.ContainsFunc([]byte(v.codes), func(c byte) bool { return int(c) >= len(all) }) {
+		return false
+	}
+	for i := range transitions {
+		t, is := &transitions[i], all[v.codes[i]]
+		t.Kind, t.Why, t.Forced = is.kind, is.why, is.forced
+	}
+	return true
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Owners holds the owners of one version of an object in few bytes: similar objects, such as the
-// Pods of a Deployment, share their field sets. The zero value is an object without owners.
+// Owners contains the owners of one version of an object in few bytes: similar objects, such as the
+// Pods of a Deployment, share their field sets. The zero value has no owners.
 type Owners struct {
 	entries []compact
 }
@@ -26,8 +26,7 @@ type compact struct {
 	time   int64 // seconds since 1970; 0 is none
 }
 
-// Compact keeps the contents of managed fields without decoding field sets: [Between] does that
-// where they differ.
+// Compact converts managed fields without decoding field sets, which [Between] does if they differ.
 func Compact(fields []metav1.ManagedFieldsEntry) Owners {
 	entries := make([]compact, 0, len(fields))
 	for i := range fields {
@@ -52,20 +51,20 @@ func Compact(fields []metav1.ManagedFieldsEntry) Owners {
 	return Owners{entries: slices.Clip(entries)}
 }
 
-// Equal reports whether the same owners hold the same paths, regardless of times. Field sets that
-// are spelled differently count as different.
+// Equal reports whether the same owners own the same paths, ignoring times. Field sets with
+// different spellings are different.
 func (o Owners) Equal(other Owners) bool {
 	return slices.EqualFunc(o.entries, other.entries, compact.equal)
 }
 
-// status is the subresource whose owners are not tracked: every writer of a status owns it, and it
-// is written all the time.
+// status is a subresource whose owners are not tracked: a status is written all the time by the
+// controllers that own it.
 const status = "status"
 
-// Tracked is [Compact] without the owners through status.
+// Tracked is [Compact] without owners through the status subresource.
 func Tracked(fields []metav1.ManagedFieldsEntry) Owners { return Compact(fields).without(status) }
 
-// without removes the owners through a subresource.
+// without returns the owners except those through a subresource.
 func (o Owners) without(subresource string) Owners {
 	by := func(c compact) bool { return c.owner.Value().Subresource == subresource }
 	if !slices.ContainsFunc(o.entries, by) {
@@ -74,7 +73,7 @@ func (o Owners) without(subresource string) Owners {
 	return Owners{entries: slices.Clip(slices.DeleteFunc(slices.Clone(o.entries), by))}
 }
 
-// Size returns the number of bytes that they take if they share nothing.
+// Size returns the number of bytes that they need if they share nothing.
 func (o Owners) Size() int {
 	size := 0
 	for _, c := range o.entries {
@@ -84,18 +83,17 @@ func (o Owners) Size() int {
 	return size
 }
 
-// entrySize is the approximate size of an entry without its texts.
+// entrySize is the approximate size of an entry without its strings.
 const entrySize = 200
 
-// Between is [BetweenObjects] without values, for callers that know only metadata: an owner whose
-// path another one holds now has [Lost] it, and a path without owners is removed. A path that an
-// updater gains through a subresource counts as taken, since it gains nothing there in any other
-// way.
+// Between is [BetweenObjects] without values, for callers that know only metadata: a path that goes
+// to another owner is [Lost], and a path without owners is removed. A path that an updater gains
+// through a subresource is taken, because there is no other way to gain it.
 func Between(old, new Owners) ([]Transition, error) {
 	return BetweenObjects(old, new, nil)
 }
 
-// Apart is [Between] if versions between the two are unknown.
+// Apart is [Between] if there may be unknown versions between the two.
 func Apart(old, new Owners) ([]Transition, error) {
 	return between(old, new, true, nil)
 }
@@ -104,11 +102,11 @@ func Apart(old, new Owners) ([]Transition, error) {
 type Values func() (old, new *unstructured.Unstructured, err error)
 
 // BetweenObjects returns, sorted by path, all paths whose owners changed between two versions of an
-// object. If it had no owners before, every path is claimed. Applied one after the other, the
-// transitions of an object's versions lead to exactly its current owners. The error reports managed
-// fields that cannot be decoded.
+// object. If it had no owners before, every path is claimed. The transitions between all versions
+// of an object, in order, lead to its current owners. The error reports managed fields that cannot
+// be decoded.
 //
-// Values is called at most once, and only if an owner lost a path; nil makes it [Between].
+// values is called at most once, and only if an owner lost a path; it may be nil.
 func BetweenObjects(before, after Owners, values Values) ([]Transition, error) {
 	return between(before, after, false, values)
 }
@@ -136,13 +134,13 @@ func between(before, after Owners, apart bool, values Values) ([]Transition, err
 	return classifierOf(was, is, old, new, apart).all(handovers), nil
 }
 
-// isLoss reports whether some owner lost a path.
+// isLoss reports whether an owner lost the path.
 func isLoss(h Handover) bool { return len(without(h.Before, h.After)) > 0 }
 
 // Entries decodes the field sets.
 func (o Owners) Entries() ([]managedfields.Entry, error) { return o.read(fieldSets{}) }
 
-// fieldSets holds decoded field sets.
+// fieldSets caches decoded field sets.
 type fieldSets map[unique.Handle[string]]*fieldpath.Set
 
 func (o Owners) read(known fieldSets) ([]managedfields.Entry, error) {

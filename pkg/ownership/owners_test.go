@@ -21,8 +21,7 @@ func compactOf(u *unstructured.Unstructured) ownership.Owners {
 	return ownership.Compact(u.GetManagedFields())
 }
 
-// Entries alone lead to the same conclusions as objects, except for the stories that say
-// otherwise.
+// Entries alone lead to the same conclusions as objects, except for the stories that say otherwise.
 func TestBetween(t *testing.T) {
 	for name, tt := range stories {
 		t.Run(name, func(t *testing.T) {

@@ -1,13 +1,19 @@
 package ownership
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// The names of a record in the API; owr is its short name.
+// The names of records in the API; their short name is owr.
 const (
 	RecordGroup   = "ownership.k8sconnect.io"
 	RecordVersion = "v1alpha1"
@@ -16,49 +22,47 @@ const (
 )
 
 const (
-	// maxEntries is how many entries a record keeps, if they fit into maxBytes; the newest stay.
+	// maxEntries bounds the entries of a record; the newest are kept.
 	maxEntries = 64
 	// maxSeen is how many of its latest versions an entry remembers, to distinguish a transition
 	// that two writers report from one that happened twice.
 	maxSeen = 8
-	// maxPath is how many bytes of a path are kept: keys of a map may have any length.
+	// maxPath bounds the bytes of a path: keys of a map may have any length.
 	maxPath = 512
-	// maxUser is how many bytes of a user's name are kept.
+	// maxUser bounds the bytes of a user's name.
 	maxUser = 256
-	// maxValue is how many bytes a value has that is kept.
+	// maxValue bounds the bytes of a value.
 	maxValue = 256
-	// maxHolders is how many owners of a path are kept.
+	// maxHolders bounds the owners of a path.
 	maxHolders = 16
-	// maxName is how many bytes of an object's name are kept. Names of RBAC's kinds may have any
-	// length.
+	// maxName bounds the bytes of an object's name. Names of RBAC objects may have any length.
 	maxName = 253
-	// maxManager, maxSubresource and maxAPIVersion are how many bytes of an owner are kept. The API
-	// server accepts longer ones than it writes itself; one that did not fit would keep the whole
-	// record from being written.
+	// maxManager, maxSubresource and maxAPIVersion bound the bytes of an owner. They are limits of
+	// the CRD: the API server accepts longer owners in managed fields, and one such owner would
+	// make the whole record invalid.
 	maxManager, maxSubresource, maxAPIVersion = 128, 253, 317
 )
 
-// Record is the OwnershipRecord of one object: which manager took which path from which.
-// It holds values of a few paths, see [ValuesOf], and of no others.
+// Record is the OwnershipRecord of one object: which manager took which path from which. It
+// contains values only of a few paths, see [ValuesOf].
 type Record struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
-	// Object identifies the object of the record.
+	// Object is the object of the record.
 	Object Object `json:"object"`
-	// Entries, sorted by when each last happened.
+	// Entries are sorted by when each last happened.
 	Entries []Entry `json:"transitions,omitempty"`
-	// LastFrom and LastTo name all owners before and after the latest transition.
+	// LastFrom and LastTo list all owners before and after the latest transition.
 	LastFrom string `json:"lastFrom,omitempty"`
 	LastTo   string `json:"lastTo,omitempty"`
-	// Dropped is how many older entries were dropped for lack of room.
+	// Dropped counts the older entries that were dropped for lack of room.
 	Dropped int `json:"dropped,omitempty"`
-	// Lost is how many transitions are missing because they could not be written for so long that
-	// there was no room for them.
+	// Lost counts the transitions that are missing because they could not be written for too long.
 	Lost int `json:"lost,omitempty"`
 }
 
-// Object names the object of a record.
+// Object identifies the object of a record.
 type Object struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
@@ -67,35 +71,33 @@ type Object struct {
 	UID        types.UID `json:"uid"`
 }
 
-// Entry is a transition, or a path going back and forth between the same owners.
+// Entry is a transition, or a path that goes back and forth between the same owners.
 type Entry struct {
 	Path string `json:"path"`
-	// Kind says how it last happened: taken, released, given, or lost if the values were not seen.
+	// Kind is how it last happened: taken, released, given, or lost if the values were not seen.
 	Kind Kind `json:"kind"`
-	// From and To are the owners before and after it last happened.
+	// From and To are the owners before and after the last occurrence.
 	From []Holder `json:"from"`
 	To   []Holder `json:"to"`
-	// Forced: an applier took it when it last happened, which needs force.
+	// Forced: an applier took it the last time, which needs force.
 	Forced bool `json:"forced,omitempty"`
-	// Gap: it, or one of those that Count counts, happened in a period that was not watched. It is
-	// the net change, and the steps in between are unknown.
+	// Gap: at least one occurrence happened in a period that was not watched. It is the net change;
+	// the steps in between are unknown.
 	Gap bool `json:"gap,omitempty"`
-	// User sent the request, if known: as the API server reported it to the webhook, unlike a
-	// manager's name, which any client chooses.
+	// User sent the request, if known. The API server reports it to the webhook, unlike a manager's
+	// name, which any client can choose.
 	User string `json:"user,omitempty"`
-	// FromValue and ToValue are the values before and after it last happened, of the few paths of
-	// which they are kept, and if they were seen.
+	// FromValue and ToValue are the values before and after the last occurrence, if they were seen
+	// and may be kept.
 	FromValue string `json:"fromValue,omitempty"`
 	ToValue   string `json:"toValue,omitempty"`
-	// Cut: there were more owners than From and To keep.
+	// Cut: owners were omitted or truncated.
 	Cut bool `json:"cut,omitempty"`
-	// Count is how often the path changed hands between the two, in either direction and in any
-	// way.
+	// Count is how often the path changed between these owners, in either direction.
 	Count int         `json:"count"`
 	First metav1.Time `json:"first"`
 	Last  metav1.Time `json:"last"`
-	// ResourceVersions are the object's versions after the last few occurrences, in order: the last
-	// one belongs to Last.
+	// ResourceVersions are the object's versions after the last few occurrences, in order.
 	ResourceVersions []string `json:"resourceVersions,omitempty"`
 }
 
@@ -107,15 +109,224 @@ type Holder struct {
 	APIVersion  string `json:"apiVersion,omitempty"`
 }
 
-// Occasion is what is known of a transition besides the two versions.
+// Occasion is the time, user and resource version of a transition.
 type Occasion struct {
 	// ResourceVersion is the object's after the transition.
 	ResourceVersion string
 	Time            time.Time
 	// User sent the request; empty if unknown.
 	User string
-	// Gap: see [Entry].
+	// Gap is as in [Entry].
 	Gap bool
 	// Noted: another process saw it, and may be about to record it.
 	Noted bool
+}
+
+// maxBytes bounds the entries of a record as JSON, to spare etcd. Entries of usual length all fit.
+const maxBytes = 128 << 10
+
+// surplus returns how many of the oldest entries do not fit; the newest always does.
+func (r *Record) surplus() int {
+	size := 0
+	for i, e := range slices.Backward(r.Entries) {
+		size += e.size()
+		if kept := len(r.Entries) - i; kept > maxEntries || kept > 1 && size > maxBytes {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// size returns an upper bound of the bytes of an entry as JSON.
+func (e Entry) size() int {
+	const (
+		entry   = 360 // names of fields, punctuation, numbers, times
+		holder  = 80
+		version = 8
+	)
+	size := entry + quoted(e.Path) + quoted(e.User) + quoted(e.FromValue) + quoted(e.ToValue)
+	for _, holders := range [][]Holder{e.From, e.To} {
+		for _, h := range holders {
+			size += holder + quoted(h.Manager) + quoted(h.Operation) + quoted(h.Subresource) + quoted(h.APIVersion)
+		}
+	}
+	for _, v := range e.ResourceVersions {
+		size += version + quoted(v)
+	}
+	return size
+}
+
+// quoted returns an upper bound of the bytes of a text in a JSON string.
+func quoted(text string) int {
+	size := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ', c == '"', c == '\\', c == '<', c == '>', c == '&':
+			size += 6 // \u1234
+		case c >= 0x80:
+			size += 2 // The line separators grow from three bytes to six.
+		default:
+			size++
+		}
+	}
+	return size
+}
+
+// maxParties bounds the bytes of LastFrom and LastTo.
+const maxParties = 256
+
+// summarize sets LastFrom and LastTo for kubectl's table, whose columns cannot show a list.
+func (r *Record) summarize() {
+	if len(r.Entries) == 0 {
+		return
+	}
+	last := r.Entries[len(r.Entries)-1]
+	r.LastFrom, r.LastTo = fit(names(OwnersOf(last.From)), maxParties), fit(names(OwnersOf(last.To)), maxParties)
+}
+
+func cut(text string, length int) string {
+	if len(text) <= length {
+		return text
+	}
+	return strings.ToValidUTF8(text[:length], "") + "…"
+}
+
+// fit truncates a text to a number of bytes, including an ellipsis.
+func fit(text string, length int) string {
+	if len(text) <= length {
+		return text
+	}
+	return cut(text, length-len("…"))
+}
+
+// tooMuch reports whether there are too many owners, or their names are too long, for a record.
+func tooMuch(owners []managedfields.Owner) bool {
+	return len(owners) > maxHolders || slices.ContainsFunc(owners, func(o managedfields.Owner) bool {
+		return holderOf(o) != Holder{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource, APIVersion: o.APIVersion}
+	})
+}
+
+func holderOf(o managedfields.Owner) Holder {
+	return Holder{
+		Manager: fit(o.Manager, maxManager), Operation: o.Operation,
+		Subresource: fit(o.Subresource, maxSubresource), APIVersion: fit(o.APIVersion, maxAPIVersion),
+	}
+}
+
+// HoldersOf converts all owners without truncating them.
+func HoldersOf(owners []managedfields.Owner) []Holder {
+	out := make([]Holder, len(owners))
+	for i, o := range owners {
+		out[i] = Holder{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource, APIVersion: o.APIVersion}
+	}
+	return out
+}
+
+// holders converts as many owners as a record keeps, and truncates them.
+func holders(owners []managedfields.Owner) []Holder {
+	owners = owners[:min(len(owners), maxHolders)]
+	out := make([]Holder, len(owners))
+	for i, o := range owners {
+		out[i] = holderOf(o)
+	}
+	return out
+}
+
+// RecordList is the API server's answer to a list of records.
+type RecordList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata"`
+
+	Items []Record `json:"items"`
+}
+
+// RecordGVK returns the kind and version of [Record].
+func RecordGVK() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: RecordGroup, Version: RecordVersion, Kind: RecordKind}
+}
+
+// AddToScheme registers the types of records.
+func AddToScheme(s *runtime.Scheme) error {
+	gvk := RecordGVK()
+	s.AddKnownTypeWithName(gvk, &Record{})
+	s.AddKnownTypeWithName(gvk.GroupVersion().WithKind(RecordKind+"List"), &RecordList{})
+	metav1.AddToGroupVersion(s, gvk.GroupVersion())
+	return nil
+}
+
+// NewRecord returns the empty record of an object, which owns it, so that both are deleted
+// together. The record is in the object's namespace, or in clusterScoped if the object has none.
+func NewRecord(o Object, clusterScoped string) *Record {
+	namespace := o.Namespace
+	if namespace == "" {
+		namespace = clusterScoped
+	}
+	gvk := RecordGVK()
+	owner := metav1.OwnerReference{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, UID: o.UID}
+	o.Name = fit(o.Name, maxName)
+	return &Record{
+		TypeMeta: metav1.TypeMeta{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: RecordName(o.Kind, o.UID), Namespace: namespace,
+			OwnerReferences: []metav1.OwnerReference{owner},
+		},
+		Object: o,
+	}
+}
+
+// RecordName returns the name of an object's record. A recreated object has another record.
+func RecordName(kind string, uid types.UID) string {
+	return strings.ToLower(kind) + "-" + string(uid)
+}
+
+// DeepCopyInto copies the record to out.
+func (r *Record) DeepCopyInto(out *Record) {
+	*out = *r
+	r.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	out.Entries = slices.Clone(r.Entries)
+	for i := range out.Entries {
+		e := &out.Entries[i]
+		e.From, e.To = slices.Clone(e.From), slices.Clone(e.To)
+		e.ResourceVersions = slices.Clone(e.ResourceVersions)
+		r.Entries[i].First.DeepCopyInto(&e.First)
+		r.Entries[i].Last.DeepCopyInto(&e.Last)
+	}
+}
+
+// DeepCopy returns a copy.
+func (r *Record) DeepCopy() *Record {
+	if r == nil {
+		return nil
+	}
+	out := new(Record)
+	r.DeepCopyInto(out)
+	return out
+}
+
+// DeepCopyObject implements [runtime.Object].
+func (r *Record) DeepCopyObject() runtime.Object {
+	if r == nil {
+		return nil
+	}
+	return r.DeepCopy()
+}
+
+// DeepCopyInto copies the list to out.
+func (l *RecordList) DeepCopyInto(out *RecordList) {
+	*out = *l
+	l.ListMeta.DeepCopyInto(&out.ListMeta)
+	out.Items = slices.Clone(l.Items)
+	for i := range out.Items {
+		l.Items[i].DeepCopyInto(&out.Items[i])
+	}
+}
+
+// DeepCopyObject implements [runtime.Object].
+func (l *RecordList) DeepCopyObject() runtime.Object {
+	if l == nil {
+		return nil
+	}
+	out := new(RecordList)
+	l.DeepCopyInto(out)
+	return out
 }

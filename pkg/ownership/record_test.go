@@ -133,9 +133,8 @@ func TestRecordBounded(t *testing.T) {
 	}
 }
 
-// Edge case 81: whatever owners are called, and however many there are, a record is small
-// enough for etcd to store it often. The newest entries remain, and dropped ones are not
-// recorded again.
+// Edge case 81: whatever owners are called, and however many there are, a record is small enough
+// for etcd to store it often. The newest entries remain, and dropped ones are not recorded again.
 func TestRecordBoundedBytes(t *testing.T) {
 	for name, letter := range map[string]string{"plain": "x", "quoted": "\x01", "wide": "ü"} {
 		long := func(n int) []managedfields.Owner {
@@ -285,8 +284,7 @@ func TestRecordDroppedOnce(t *testing.T) {
 	}
 }
 
-// The resource version distinguishes writers whose clocks differ, or that write within a
-// second.
+// The resource version distinguishes writers whose clocks differ, or that write within a second.
 func TestRecordOrder(t *testing.T) {
 	at := func(version string, second int) ownership.Occasion {
 		return ownership.Occasion{ResourceVersion: version, Time: noon.Add(time.Duration(second) * time.Second)}
@@ -381,9 +379,8 @@ func TestNet(t *testing.T) {
 	}
 }
 
-// A tool that switched to server-side apply since the record was written, whether that
-// was watched or not, took nothing: moves are in no record, so the record still names the
-// updater.
+// A tool that switched to server-side apply since the record was written, whether that was watched
+// or not, took nothing: moves are in no record, so the record still names the updater.
 func TestNetAfterMigration(t *testing.T) {
 	updater := func(manager string) managedfields.Owner {
 		return managedfields.Owner{Manager: manager, Operation: "Update", APIVersion: "v1"}

@@ -9,27 +9,26 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The ConfigMap in which the webhook publishes its scope and coverage. Every user may read it: a role
-// that is bound in one namespace grants nothing outside of it.
+// The ConfigMap in which the webhook publishes its scope and coverage. Every user may read it,
+// unlike objects in the webhook's namespace.
 const (
 	ScopeNamespace = metav1.NamespacePublic
 	ScopeName      = "k8sconnect-history"
 )
 
-// Scope says for which objects the history is known. The webhook stores it for readers of a
-// history: if nothing is recorded, only the scope distinguishes "nothing was taken" from "not
-// watched". Kinds are written as Kind or Kind.group.
+// Scope says for which objects the history is known. If nothing is recorded, readers need it to
+// distinguish "nothing was taken" from "not watched". Kinds are written as Kind or Kind.group.
 type Scope struct {
-	// Kinds are the tracked kinds, with the time since when each is.
+	// Kinds are the tracked kinds, with the time since when.
 	Kinds map[string]time.Time `json:"kinds"`
-	// Refused are kinds that currently cannot be listed or watched for lack of permission.
+	// Refused are kinds that we may not list or watch at present.
 	Refused []string `json:"refused,omitempty"`
-	// Never are kinds that are never tracked, regardless of the configuration.
+	// Never are kinds that are never tracked.
 	Never []string `json:"never,omitempty"`
 	// ExcludedKinds and ExcludedNamespaces are excluded by the configuration.
 	ExcludedKinds      []string `json:"excludedKinds,omitempty"`
 	ExcludedNamespaces []string `json:"excludedNamespaces,omitempty"`
-	// Namespaces were excluded once; each has the time since when it no longer is.
+	// Namespaces were excluded once, and are tracked since the given time.
 	Namespaces map[string]time.Time `json:"namespaces,omitempty"`
 }
 
@@ -39,29 +38,28 @@ type Omission int
 const (
 	// OmissionNone: the object is tracked.
 	OmissionNone Omission = iota
-	// OmissionNever: its kind is never tracked, regardless of the configuration.
+	// OmissionNever: its kind is never tracked.
 	OmissionNever
 	// OmissionKind: the configuration excludes its kind.
 	OmissionKind
 	// OmissionNamespace: the configuration excludes its namespace.
 	OmissionNamespace
-	// OmissionRefused: there is no permission to list or watch its kind.
+	// OmissionRefused: the webhook may not list or watch its kind.
 	OmissionRefused
-	// OmissionUnseen: its kind is not among the tracked ones, for no recorded reason: it cannot be
-	// watched, or it is new.
+	// OmissionUnseen: its kind is not tracked for an unknown reason: it cannot be watched, or is
+	// new.
 	OmissionUnseen
 )
 
-// All returns all kinds that are tracked, or that the configuration or a missing permission leaves
-// out.
+// All returns all kinds that are tracked, excluded or refused.
 func (s Scope) All() []string {
 	all := slices.Concat(slices.Collect(maps.Keys(s.Kinds)), s.Refused, s.ExcludedKinds)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// After returns the scope with what is still true of the previous one: a kind that was tracked
-// keeps its start, and a namespace that is no longer excluded has no history before now.
+// After returns the scope with the times of the previous one: a kind that was tracked keeps its
+// time, and a namespace that is no longer excluded is tracked from now on.
 func (s Scope) After(before Scope, now time.Time) Scope {
 	now = now.UTC().Truncate(time.Second)
 	kinds := make(map[string]time.Time, len(s.Kinds))

@@ -9,55 +9,54 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Kind says what happened to the owners of a path.
+// Kind is what happened to the owners of a path.
 type Kind string
 
 const (
 	// Claimed: the path had no owner, and now has one.
 	Claimed Kind = "claimed"
-	// Shared: all owners remain, and more joined them.
+	// Shared: all owners remain, and there are new ones.
 	Shared Kind = "shared"
-	// Taken: an owner lost the path, and another one holds it with a different value.
+	// Taken: an owner lost the path, and another one owns it with a different value.
 	Taken Kind = "taken"
-	// Released: an owner gave the path up. The path remains, with other owners or with none, such
-	// as a field that the server sets to its default.
+	// Released: an owner gave the path up. The path remains, possibly without owners, as a field
+	// that the server sets to its default.
 	Released Kind = "released"
-	// Lost: an owner no longer holds the path, and another one does. It is unknown whether it was
-	// taken or given up: only the owners were seen, not the values, or there are none, as for an
-	// empty map that the API server does not store.
+	// Lost: an owner no longer owns the path, and another one does. It is unknown whether the path
+	// was taken or released: the values were not seen, or are not stored, as those of an empty map.
 	Lost Kind = "lost"
-	// Removed: the path left the object, and its owners with it. If the values were not seen, it is
-	// only known that it has no owner any more.
+	// Removed: the path is gone from the object, and so are its owners. If the values were not
+	// seen, it may only have no owner left.
 	Removed Kind = "removed"
-	// Given: the path was given to its present owners by the verb give. No value changed.
+	// Given: the verb give made its current owners the owners. No value changed.
 	Given Kind = "given"
-	// Unclear: the owners changed, and nothing proves that the path was taken or given up. Why has
+	// Unclear: the owners changed, but nothing proves that the path was taken or released. Why is
 	// another possible reason.
 	Unclear Kind = "unclear"
 )
 
-// Why is the reason why a change of owners is not called a takeover.
+// Why is the reason why a change of owners is not a takeover.
 type Why string
 
 // The reasons for an [Unclear] transition.
 const (
-	// CrossVersion: the entries are of several API versions and are not converted. An entry of a
-	// version that is no longer served vanishes in the same way.
+	// CrossVersion: the entries are at different API versions, which are not converted. An entry at
+	// a version that is no longer served disappears in the same way.
 	CrossVersion Why = "cross-version"
-	// Bookkeeping: the API server moved the path to or from a manager of its own,
+	// Bookkeeping: the API server moved the path to or from one of its own managers,
 	// before-first-apply or ancient-changes.
 	Bookkeeping Why = "bookkeeping"
 	// Reset: all managed fields were cleared.
 	Reset Why = "reset"
 	// Migration: a tool changed from client-side to server-side apply and moved its entry, or moved
-	// another tool's as a whole.
+	// all of another tool's entry.
 	Migration Why = "migration"
-	// SameValue: the value did not change. Entries were edited, or a mutating webhook
+	// SameValue: the value did not change. Managed fields were edited, or a mutating webhook
 	// restored the value (k/k#129960).
 	SameValue Why = "same value"
 )
 
-// Transition is a path that changes owners from one version of an object to the next.
+// Transition is a path whose owners change from one version of an object to the next.
 type Transition struct {
 	Path fieldpath.Path
 	// Before and After are all owners of the path, sorted.
@@ -66,22 +65,22 @@ type Transition struct {
 	// Why is set if Kind is Unclear.
 	Why Why
 	// Forced is set for a takeover by an apply, which needs force. It is inferred: neither the
-	// object nor the admission request states it.
+	// object nor the admission request contains it.
 	Forced bool
-	// Values are set if admission saw them, and a record may keep them.
+	// Values are set if admission saw them and a record may keep them.
 	Values ValueChange
 }
 
-// Notable reports whether the transition is worth recording: an owner lost a path that another one
-// holds.
+// Notable reports whether the transition should be recorded: an owner lost a path that another one
+// owns.
 func (t Transition) Notable() bool {
 	return len(t.After) > 0 && (t.Kind == Taken || t.Kind == Released || t.Kind == Lost || t.Kind == Given)
 }
 
-// Lost returns the owners that no longer hold the path.
+// Lost returns the owners that no longer own the path.
 func (t Transition) Lost() []managedfields.Owner { return without(t.Before, t.After) }
 
-// Gained returns the owners that did not hold the path before.
+// Gained returns the owners that did not own the path before.
 func (t Transition) Gained() []managedfields.Owner { return without(t.After, t.Before) }
 
 // String describes the transition in one line.
@@ -127,7 +126,7 @@ func names(owners []managedfields.Owner) string {
 
 func applies(o managedfields.Owner) bool { return o.Operation == managedfields.Apply }
 
-// isReal reports whether a manager is a real writer and not the API server's bookkeeping.
+// isReal reports whether an owner is not one of the API server's bookkeeping managers.
 func isReal(o managedfields.Owner) bool {
 	return o.Manager != ancientChanges && o.Manager != managedfields.BeforeFirstApply
 }
@@ -136,13 +135,12 @@ func has(owners []managedfields.Owner, owner managedfields.Owner) bool {
 	return slices.ContainsFunc(owners, owner.Equal)
 }
 
-// ancientChanges is the manager into which the API server folds the oldest
-// updaters of an object that has more than ten.
+// ancientChanges is the manager into which the API server merges the oldest updaters of an object
+// that has more than ten.
 const ancientChanges = "ancient-changes"
 
-// Hand marks transitions with known values as given away, as the sender's field manager says. It
-// believes that only if the objects agree: a path whose value changed is taken, whoever the sender
-// is, and so is one that the sender kept.
+// Hand marks transitions of a write by the verb give as given, unless the objects contradict that:
+// a path whose value changed is taken, and so is one that the sender kept.
 func Hand(transitions []Transition) {
 	for i := range transitions {
 		t := &transitions[i]
@@ -154,15 +152,84 @@ func Hand(transitions []Transition) {
 	}
 }
 
-// Outcome is the result for an occurrence that was passed to a recorder.
+// Outcome is what a recorder did with an occurrence.
 type Outcome int
 
 const (
 	// OutcomeRecorded: it is in a record, or needs none.
 	OutcomeRecorded Outcome = iota
-	// OutcomeLeft: this replica does not record it; the leader does.
+	// OutcomeLeft: this replica leaves it to the leader.
 	OutcomeLeft
-	// OutcomeLost: it is in no record and never will be. The caller has to declare a gap in the
-	// history.
+	// OutcomeLost: it will never be in a record. The caller has to declare a gap in the history.
 	OutcomeLost
 )
+
+// Handover is a path whose owners differ between two versions of an object.
+type Handover struct {
+	Path fieldpath.Path
+	// Before and After are all owners of exactly this path, sorted; one may be empty.
+	Before, After []managedfields.Owner
+	// Inner: paths below this one are owned too. The path is a list item, or a map whose fields are
+	// owned separately, and owning it says nothing about the values in it.
+	Inner bool
+	// There: paths below this one are owned before and after, so the path is in both versions.
+	There bool
+}
+
+// Handovers returns, sorted by path, the paths whose owners differ between two versions of an
+// object. It compares the owners' API versions, but not their times.
+func Handovers(before, after []managedfields.Entry) []Handover {
+	changed := fieldpath.NewSet()
+	for _, e := range before {
+		changed = changed.Union(e.Fields.Difference(managedfields.HeldBy(after, e.Owner)))
+	}
+	for _, e := range after {
+		changed = changed.Union(e.Fields.Difference(managedfields.HeldBy(before, e.Owner)))
+	}
+	var out []Handover
+	fieldpath.Each(changed, func(p fieldpath.Path) {
+		was, inside := exactly(before, p)
+		is, insideToo := exactly(after, p)
+		if !slices.EqualFunc(was, is, managedfields.Owner.Equal) {
+			out = append(out, Handover{Path: p.Clone(), Before: was, After: is, Inner: inside || insideToo, There: inside && insideToo})
+		}
+	})
+	slices.SortFunc(out, func(a, b Handover) int { return a.Path.Compare(b.Path) })
+	return out
+}
+
+// Fate returns the later owners of a path, sorted. Before and After may be equal. The former state
+// below the path is unknown; Fate assumes that it has not changed.
+func Fate(p fieldpath.Path, before []managedfields.Owner, after []managedfields.Entry) Handover {
+	is, inside := exactly(after, p)
+	return Handover{Path: p, Before: before, After: is, Inner: inside, There: inside}
+}
+
+// exactly returns, sorted and without duplicates, the owners of exactly this path, and whether
+// paths below it are owned.
+func exactly(entries []managedfields.Entry, p fieldpath.Path) (owners []managedfields.Owner, inside bool) {
+	for _, e := range entries {
+		self, below := membership(e.Fields, p)
+		inside = inside || below
+		if self {
+			owners = append(owners, e.Owner)
+		}
+	}
+	slices.SortFunc(owners, managedfields.Owner.Compare)
+	return slices.CompactFunc(owners, managedfields.Owner.Equal), inside
+}
+
+// membership reports whether a set contains the path, and whether it contains paths below it.
+func membership(set *fieldpath.Set, p fieldpath.Path) (self, inside bool) {
+	for i, pe := range p {
+		child, ok := fieldpath.Below(set, pe)
+		if i == len(p)-1 {
+			return set.Members.Has(pe), ok
+		}
+		if !ok {
+			return false, false
+		}
+		set = child
+	}
+	return false, false
+}

@@ -15,8 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 
-// read returns the object that a YAML text describes, as a client would get it:
-// integers are int64.
+// read returns the object that a YAML text describes, as a client would get it: integers are int64.
 func read(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
 	content, err := yaml.YAMLToJSON([]byte(text))

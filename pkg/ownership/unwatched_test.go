@@ -46,10 +46,9 @@ func (c chain) witness(random *rand.Rand, add func(ownership.Transition, ownersh
 
 func (c chain) user(version int) string { return fmt.Sprint("user-", version) }
 
-// Two replicas with different unwatched times saw different changes end at the same
-// version. In whatever order they report them: what one of them saw exactly is recorded
-// as that, and no verdict and no user is attached to a change that was put together from
-// several.
+// Two replicas with different unwatched times saw different changes end at the same version. In
+// whatever order they report them: what one of them saw exactly is recorded as that, and no verdict
+// and no user is attached to a change that was put together from several.
 func TestRecordOfUnwatchedTime(t *testing.T) {
 	for seed := range uint64(1000) {
 		random := rand.New(rand.NewPCG(seed, 3))

@@ -15,7 +15,7 @@ import (
 type ValueChange struct{ From, To string }
 
 // ValuesOf returns the values at a path of two versions of an object, if a record may keep them:
-// numbers, images and booleans of a few paths of a few built-in kinds, none of which holds secrets.
+// numbers, images and booleans at a few paths of a few built-in kinds, which are never secret.
 func ValuesOf(kind schema.GroupKind, path fieldpath.Path, old, now *Lookup) ValueChange {
 	text := keeps(kind, path)
 	if text == nil {
@@ -26,7 +26,7 @@ func ValuesOf(kind schema.GroupKind, path fieldpath.Path, old, now *Lookup) Valu
 	return changeOf(text(was, hadValue), text(is, hasValue))
 }
 
-// ScaleValues returns the number of replicas in two versions of a Scale, which leaves out a zero.
+// ScaleValues returns the number of replicas in two versions of a Scale, which omits a zero.
 func ScaleValues(old, now map[string]any) ValueChange {
 	replicas := func(scale map[string]any) string {
 		value, there := fieldpath.Field("spec", "replicas").Get(scale)
@@ -45,8 +45,8 @@ func changeOf(from, to string) ValueChange {
 	return ValueChange{from, to}
 }
 
-// keeps returns the text form of the values at a path, empty for a value of another sort; nil if no
-// record keeps them.
+// keeps returns a function that formats the values at a path, which returns "" for a value of
+// another type; nil if records do not keep the values.
 func keeps(kind schema.GroupKind, path fieldpath.Path) func(value any, there bool) string {
 	pod := ".spec.template.spec"
 	switch kind.String() {
@@ -92,7 +92,7 @@ func number(value any, _ bool) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// boolean is of fields that are false when they are absent.
+// boolean formats fields that default to false.
 func boolean(value any, there bool) string {
 	is, ok := value.(bool)
 	if !ok && there {
@@ -101,11 +101,121 @@ func boolean(value any, there bool) string {
 	return strconv.FormatBool(is)
 }
 
-// image is of references without anything else: the API server accepts any text.
+// image formats plain references, because the API server accepts any text.
 func image(value any, _ bool) string {
 	text, _ := value.(string)
 	if len(text) > maxValue || !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*(@[a-z0-9+._-]+:[0-9a-f]{32,})?$`).MatchString(text) {
 		return ""
 	}
 	return text
+}
+
+// Lookup reads many paths of one object, which must not change. Unlike [fieldpath.Path.Get], it
+// searches a long list only once for all its items.
+type Lookup struct {
+	object map[string]any
+	lists  map[longList]index
+}
+
+// NewLookup returns the lookup of an object.
+func NewLookup(object map[string]any) *Lookup {
+	return &Lookup{object: object, lists: map[longList]index{}}
+}
+
+// Get is [fieldpath.Path.Get].
+func (l *Lookup) Get(p fieldpath.Path) (any, bool) { return p.GetBy(l.object, l.find) }
+
+// Same is [fieldpath.Path.Same].
+func (l *Lookup) Same(p fieldpath.Path, other *Lookup) bool {
+	was, hasWas := l.Get(p)
+	is, hasIs := other.Get(p)
+	return hasWas == hasIs && (!hasWas || fieldpath.Equal(was, is))
+}
+
+// fewItems is the length up to which searching a list is cheaper than indexing it.
+const fewItems = 16
+
+// longList identifies a list by its first item and the names of its keys; names is empty for a list
+// of values.
+type longList struct {
+	first *any
+	names string
+}
+
+// index maps keys to the positions of their items.
+type index struct {
+	at map[string][]int
+	// partial: an item lacks a part of its key, so a key that is not in the map may still match it.
+	partial bool
+}
+
+func (l *Lookup) find(list []any, pe fieldpath.Element) int {
+	if len(list) <= fewItems || pe.Index != nil || pe.Key == nil && pe.Value == nil {
+		return fieldpath.Find(list, pe)
+	}
+	x := fieldpath.ItemsNamed(pe)
+	names := x.Names()
+	name := longList{&list[0], strings.Join(names, "\x00")}
+	at, ok := l.lists[name]
+	if !ok {
+		at = indexOf(list, names)
+		l.lists[name] = at
+	}
+	for _, i := range at.at[keyText(pe, names)] {
+		if x.Match(list[i], pe) == fieldpath.Exact {
+			return i
+		}
+	}
+	if at.partial {
+		return fieldpath.Find(list, pe)
+	}
+	return -1
+}
+
+func indexOf(list []any, names []string) index {
+	out := index{at: make(map[string][]int, len(list))}
+	for i, item := range list {
+		text := scalarText(item)
+		if len(names) > 0 {
+			m, ok := item.(map[string]any)
+			if !ok {
+				continue
+			}
+			var key strings.Builder
+			for _, name := range names {
+				value, said := m[name]
+				out.partial = out.partial || !said
+				key.WriteString(scalarText(value) + "\x00")
+			}
+			text = key.String()
+		}
+		out.at[text] = append(out.at[text], i)
+	}
+	return out
+}
+
+func keyText(pe fieldpath.Element, names []string) string {
+	if len(names) == 0 {
+		return scalarText((*pe.Value).Unstructured())
+	}
+	var key strings.Builder
+	for _, name := range names {
+		value, _ := fieldpath.KeyField(pe, name)
+		key.WriteString(scalarText(value) + "\x00")
+	}
+	return key.String()
+}
+
+// scalarText returns the same text for equal values, and possibly for unequal ones.
+func scalarText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	if f, ok := fieldpath.AsFloat(v); ok {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return ""
 }

@@ -2,7 +2,12 @@ package webhook
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,17 +16,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/kubernetes"
 	typedadmission "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
-// breaker limits the webhook configuration to calls that are worthwhile (edge case 102). While
-// calls do not come back, it stops the API server from calling, because each write would wait for
-// the time-out. It keeps trying, and lets the API server call again when calls come back. For
-// custom resources, it makes the API server call for deprecated versions only. The leader decides.
+// breaker limits the webhook configuration to useful calls (edge case 102). While the API server's
+// calls fail, each write would wait for the time-out, so breaker suspends them, and resumes them
+// when test calls succeed. For custom resources, it makes the API server call only for deprecated
+// versions. Only the leader's breaker acts.
 type breaker struct {
 	reach interface {
 		try(context.Context) (bool, error)
@@ -32,9 +44,10 @@ type breaker struct {
 		Eventf(object runtime.Object, eventtype, reason, text string, args ...any)
 	}
 	log logr.Logger
-	// deprecated are the versions of custom resources to call for.
+	// deprecated returns the versions of custom resources to call for.
 	deprecated func() []schema.GroupVersionResource
-	// ready reports whether this replica serves: before that, calls are lost for reasons that pass.
+	// ready reports whether this replica serves. Before that, test calls fail for reasons that
+	// pass.
 	ready func() bool
 
 	led       chan struct{}
@@ -44,10 +57,10 @@ type breaker struct {
 	said      string // the last error, until all was well
 }
 
-// lead makes this replica the one that decides.
+// lead starts the work of this replica's breaker.
 func (b *breaker) lead() { b.once.Do(func() { close(b.led) }) }
 
-// Run tries until the context ends.
+// Run tests calls until the context ends.
 func (b *breaker) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -66,7 +79,7 @@ func (b *breaker) Run(ctx context.Context) error {
 	}
 }
 
-// step tries once, and updates the configuration.
+// step tests one call, and updates the configuration.
 func (b *breaker) step(ctx context.Context) error {
 	is, err := b.configurations.Get(ctx, b.configuration, metav1.GetOptions{})
 	if err != nil {
@@ -97,38 +110,38 @@ func (b *breaker) step(ctx context.Context) error {
 	return nil
 }
 
-// report reports the decision.
+// report logs the decision and sends an Event.
 func (b *breaker) report(is *admissionv1.ValidatingWebhookConfiguration) {
 	object := &corev1.ObjectReference{
 		APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration", Name: is.Name, UID: is.UID,
 	}
 	if b.circuit.suspended {
-		const text = "the API server's calls do not come back, and are suspended until they do: there are no warnings, and users are not recorded"
+		const text = "the API server's calls fail, and are suspended until they work again: there are no warnings, and users are not recorded"
 		b.log.Info(text, "configuration", is.Name)
 		b.events.Eventf(object, corev1.EventTypeWarning, "CallsSuspended", "%s", text)
 		return
 	}
-	const text = "the API server's calls come back, and are resumed"
+	const text = "the API server's calls work again, and are resumed"
 	b.log.Info(text, "configuration", is.Name)
 	b.events.Eventf(object, corev1.EventTypeNormal, "CallsResumed", "%s", text)
 }
 
-// say logs an error unless it was the last one.
+// say logs an error unless it is the same as the last one.
 func (b *breaker) say(ctx context.Context, err error) {
 	switch {
 	case err == nil:
 		b.said = ""
 	case ctx.Err() == nil && b.said != err.Error():
 		b.said = err.Error()
-		b.log.Error(err, "find out whether the API server's calls come back")
+		b.log.Error(err, "test the API server's calls")
 	}
 }
 
-// metric returns a metric: whether calls are suspended.
+// metric returns the metric that shows whether calls are suspended.
 func (b *breaker) metric() prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "k8sconnect_admission_suspended",
-		Help: "1 while the API server does not call, because its calls did not come back. Only the leader knows.",
+		Help: "1 while the API server's calls are suspended because they failed. Only the leader's value is right.",
 	}, func() float64 {
 		if b.suspended.Load() {
 			return 1
@@ -136,3 +149,176 @@ func (b *breaker) metric() prometheus.Collector {
 		return 0
 	})
 }
+
+const (
+	// tryEvery is how often calls are tested. tryAgain is the pause after a test that left the
+	// decision open.
+	tryEvery = 10 * time.Second
+	tryAgain = time.Second
+	// suspendAfter is how many calls in a row must fail before calls are suspended. One may fail by
+	// chance.
+	suspendAfter = 3
+	// resumeAfter is how many calls in a row must succeed before calls are resumed.
+	resumeAfter = 2
+)
+
+// circuit decides, from the results of test calls, whether the API server should call.
+type circuit struct {
+	suspended  bool
+	lost, back int // in a row
+}
+
+// tried records whether a call succeeded.
+func (c *circuit) tried(came bool) {
+	if came {
+		c.lost = 0
+		if c.back++; c.back >= resumeAfter {
+			c.suspended = false
+		}
+		return
+	}
+	c.back = 0
+	if c.lost++; c.lost >= suspendAfter {
+		c.suspended = true
+	}
+}
+
+// pause returns how long to wait before the next test.
+func (c *circuit) pause() time.Duration {
+	if c.suspended && c.back > 0 || !c.suspended && c.lost > 0 {
+		return tryAgain
+	}
+	return tryEvery
+}
+
+// customEntry is the entry of the webhook configuration for custom resources. The chart gives it no
+// rules, because only CRDs say which versions are deprecated.
+const customEntry = "custom.k8sconnect.io"
+
+// suspendedLabel is a label that no object has: an entry whose selector requires it is not called.
+// Unlike the rules, the selector is not set by the chart, so an upgrade neither resets it nor
+// conflicts with it.
+const suspendedLabel = "k8sconnect.io/calls-are-suspended"
+
+// isSuspended reports whether an entry is not called.
+func isSuspended(e admissionv1.ValidatingWebhook) bool {
+	return e.ObjectSelector != nil && e.ObjectSelector.MatchLabels[suspendedLabel] != ""
+}
+
+// selectorFor returns the selector of an entry that is suspended or not, and keeps the terms that
+// others have added.
+func selectorFor(e admissionv1.ValidatingWebhook, suspended bool) *metav1.LabelSelector {
+	s := e.ObjectSelector.DeepCopy()
+	if s == nil {
+		s = &metav1.LabelSelector{}
+	}
+	labels := maps.Clone(s.MatchLabels)
+	delete(labels, suspendedLabel)
+	if suspended {
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[suspendedLabel] = "true"
+	}
+	s.MatchLabels = labels
+	return s
+}
+
+// rulesFor returns the rules of the entry for custom resources: writes at these versions.
+func rulesFor(deprecated []schema.GroupVersionResource) []admissionv1.RuleWithOperations {
+	rules := []admissionv1.RuleWithOperations{}
+	scope := admissionv1.AllScopes
+	for _, r := range deprecated {
+		rules = append(rules, admissionv1.RuleWithOperations{
+			Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
+			Rule:       admissionv1.Rule{APIGroups: []string{r.Group}, APIVersions: []string{r.Version}, Resources: []string{r.Resource}, Scope: &scope},
+		})
+	}
+	return rules
+}
+
+// changes returns the JSON patch for the rules of custom resources and for suspending or resuming
+// calls; nil if there is nothing to change. It does not touch the entry for test calls. The API
+// server refuses the patch if the configuration has changed since.
+func changes(c *admissionv1.ValidatingWebhookConfiguration, suspended bool, deprecated []schema.GroupVersionResource) ([]byte, error) {
+	var patch []operation
+	for i, e := range c.Webhooks {
+		if rules := rulesFor(deprecated); e.Name == customEntry && !equality.Semantic.DeepEqual(rules, e.Rules) {
+			patch = append(patch, operation{"add", fmt.Sprintf("/webhooks/%d/rules", i), rules})
+		}
+		if e.Name == reachEntry || isSuspended(e) == suspended {
+			continue
+		}
+		patch = append(patch, operation{"add", fmt.Sprintf("/webhooks/%d/objectSelector", i), selectorFor(e, suspended)})
+	}
+	return patchOf(c, patch)
+}
+
+const (
+	// reachEntry is the entry of the webhook configuration for test calls.
+	reachEntry = "reach.k8sconnect.io"
+	// reachTimeout bounds a test.
+	reachTimeout = 30 * time.Second
+)
+
+// reach finds out whether the API server's calls succeed, by a dry run of a write for which the API
+// server has to call. Unlike a request to the webhook's own Service, that takes the same network
+// path as all its calls. Whichever replica answers, its warning comes back with the dry run.
+type reach struct {
+	client *kubernetes.Clientset
+	idle   func() // closes its connections
+	// namespace and name are those of the ConfigMap with the checkpoint, which is written.
+	namespace, name string
+
+	mu    sync.Mutex
+	heard []string
+}
+
+func newReach(config *rest.Config, namespace, name string) (*reach, error) {
+	r := &reach{namespace: namespace, name: name}
+	config = rest.CopyConfig(config)
+	config.WarningHandler = r
+	// Open a new connection each time, because each may lead to another API server.
+	config.Dial = (&net.Dialer{Timeout: reachTimeout}).DialContext
+	transport, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	r.idle = func() { utilnet.CloseIdleConnectionsFor(transport.Transport) }
+	r.client, err = kubernetes.NewForConfigAndClient(config, transport)
+	return r, err
+}
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (r *reach) HandleWarningHeader(_ int, _, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.heard = append(r.heard, text)
+}
+
+// try reports whether a call succeeded. The error says why the test was impossible.
+func (r *reach) try(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	defer r.idle()
+	r.mu.Lock()
+	r.heard = nil
+	r.mu.Unlock()
+	nonce := rand.String(10)
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, admission.ReachAnnotation, nonce)
+	_, err := r.client.CoreV1().ConfigMaps(r.namespace).Patch(ctx, r.name, types.MergePatchType, patch,
+		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: "k8sconnect-reach"})
+	if err != nil {
+		return false, fmt.Errorf("dry run of a write for which the API server calls the webhook: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, text := range r.heard {
+		if strings.Contains(text, nonce) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+var errNoReachEntry = errors.New("the webhook configuration has no entry " + reachEntry)

@@ -3,6 +3,8 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"io/fs"
 	"net/http"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -20,12 +23,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// errNoCertificate says that no replica has made a certificate so far.
-var errNoCertificate = errors.New("there is no certificate yet")
+var errNoCertificate = errors.New("no certificate yet")
 
-// SelfSigned lets cert-controller make and renew the certificate, in a Secret, and make the webhook
-// configuration trust it. It copies the Secret to Options.CertDir, which is faster than a mounted
-// volume: the kubelet takes a minute.
+// SelfSigned lets cert-controller create and renew the certificate, in a Secret, and add its CA to
+// the webhook configuration. SelfSigned copies the Secret to Options.CertDir, because the kubelet
+// updates a mounted volume only every minute.
 type SelfSigned struct {
 	secrets                                   typedcorev1.SecretInterface
 	release                                   release
@@ -51,7 +53,7 @@ func (s *SelfSigned) step(ctx context.Context) error {
 	return nil
 }
 
-// replaceFile writes a file whose content has changed, in one step.
+// replaceFile replaces a file atomically if its content has changed.
 func replaceFile(path string, content []byte) error {
 	if before, err := os.ReadFile(path); err == nil && bytes.Equal(before, content) {
 		return nil
@@ -62,7 +64,7 @@ func replaceFile(path string, content []byte) error {
 	return os.Rename(path+".new", path)
 }
 
-// wait waits for the files.
+// wait waits until the files exist.
 func (s *SelfSigned) wait(ctx context.Context) error {
 	return wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
 		_, err := os.Stat(filepath.Join(s.dir, corev1.TLSCertKey))
@@ -73,8 +75,8 @@ func (s *SelfSigned) wait(ctx context.Context) error {
 	})
 }
 
-// add adds cert-controller to a manager. Each replica runs it, and an update is refused if another
-// replica was faster, so that there is a certificate even without a leader.
+// add adds cert-controller to a manager. Each replica runs it, so that there is a certificate even
+// without a leader; of two concurrent updates, one is refused.
 func (s *SelfSigned) add(m manager.Manager) error {
 	return rotator.AddRotator(oneSecret(m, s.namespace, s.secret), &rotator.CertRotator{
 		SecretKey: types.NamespacedName{Namespace: s.namespace, Name: s.secret},
@@ -87,7 +89,7 @@ func (s *SelfSigned) add(m manager.Manager) error {
 	})
 }
 
-// narrow is a manager whose caches have another configuration.
+// narrow is a manager whose caches use another configuration.
 type narrow struct {
 	manager.Manager
 	config *rest.Config
@@ -95,8 +97,8 @@ type narrow struct {
 
 func (n narrow) GetConfig() *rest.Config { return n.config }
 
-// oneSecret returns a manager that lists and watches one Secret of a namespace. cert-controller
-// requests all of them, which the role does not permit.
+// oneSecret returns a manager that lists and watches only one Secret of a namespace.
+// cert-controller requests all of them, which our role does not permit.
 func oneSecret(m manager.Manager, namespace, name string) manager.Manager {
 	config := rest.CopyConfig(m.GetConfig())
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -115,5 +117,39 @@ func oneSecret(m manager.Manager, namespace, name string) manager.Manager {
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
-// RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// expiry is a metric of when the served certificate expires. It has no value without a certificate.
+type expiry struct {
+	desc *prometheus.Desc
+	path string
+}
+
+func newExpiry(dir string) *expiry {
+	return &expiry{path: filepath.Join(dir, corev1.TLSCertKey), desc: prometheus.NewDesc("k8sconnect_certificate_expires_timestamp_seconds",
+		"When the certificate that this replica serves expires.", nil, nil)}
+}
+
+func (e *expiry) Describe(out chan<- *prometheus.Desc) { out <- e.desc }
+
+func (e *expiry) Collect(out chan<- prometheus.Metric) {
+	if at, err := expiryOf(e.path); err == nil {
+		out <- prometheus.MustNewConstMetric(e.desc, prometheus.GaugeValue, float64(at.Unix()))
+	}
+}
+
+func expiryOf(path string) (time.Time, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return time.Time{}, err
+	}
+	block, _ := pem.Decode(content)
+	if block == nil {
+		return time.Time{}, errors.New("no certificate")
+	}
+	leaf, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return leaf.NotAfter, nil
+}

@@ -1,4 +1,4 @@
-// Package webhook is the companion in the cluster: it answers admission requests, always with yes,
-// and warns of takeovers and deprecated APIs. Start with [New] and Start. It keeps no history
-// itself: tracker and recorder do.
+// Package webhook is the companion in the cluster. It answers admission requests with warnings
+// about takeovers and deprecated APIs, and never denies one. Start with [New] and [Server.Start].
+// Packages tracker and recorder keep the history.
 package webhook

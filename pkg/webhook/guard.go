@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,19 +27,18 @@ import (
 )
 
 const (
-	// guardEvery is how often the guard compares Secrets and configuration.
+	// guardEvery is how often the guard compares the Secrets and the configuration.
 	guardEvery = 10 * time.Second
-	// guardAgain is how soon it does so again if something was missing.
+	// guardAgain is the pause after something was missing.
 	guardAgain = time.Second
 	// tokenKey is the key of the token in the Secret.
 	tokenKey = "token"
 )
 
-// errUntrusted says that the API server does not know the certificate yet.
 var errUntrusted = errors.New("the webhook configuration has no caBundle yet")
 
-// guard keeps a secret in the paths of the webhook configuration: a client that does not know it is
-// no API server, and is refused (edge case 101). It also updates the files of the certificate. Each
+// guard adds a secret token to the paths in the webhook configuration, so that only the API server,
+// which knows them, can call (edge case 101). It also updates the files of the certificate. Each
 // replica has one.
 type guard struct {
 	secrets        typedcorev1.SecretInterface
@@ -77,11 +77,11 @@ func (g *guard) Run(ctx context.Context) error {
 	}
 }
 
-// ready reports whether the API server knows the paths and the certificate. Without a
-// configuration, there are no calls.
+// ready reports whether the API server knows the paths and the certificate, or there is no
+// configuration.
 func (g *guard) ready() bool { return g.published.Load() }
 
-// step checks once, and writes what is missing.
+// step checks once, and writes missing parts.
 func (g *guard) step(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, guardEvery)
 	defer cancel()
@@ -124,7 +124,7 @@ func (g *guard) step(ctx context.Context) error {
 	return nil
 }
 
-// pathOf returns the path that the API server calls for an entry.
+// pathOf returns the path that the API server calls for an entry; empty for unknown entries.
 func pathOf(entry string) string {
 	switch entry {
 	case "ownership.k8sconnect.io":
@@ -137,8 +137,8 @@ func pathOf(entry string) string {
 	return ""
 }
 
-// paths returns the JSON patch that gives each entry its path with the token; nil if all have it.
-// The guard leaves the rest of an entry to administrators.
+// paths returns the JSON patch that adds the token to the path of each entry; nil if all have it.
+// It changes nothing else.
 func paths(is *admissionv1.ValidatingWebhookConfiguration, token string) ([]byte, error) {
 	var patch []operation
 	for i, e := range is.Webhooks {
@@ -150,8 +150,8 @@ func paths(is *admissionv1.ValidatingWebhookConfiguration, token string) ([]byte
 	return patchOf(is, patch)
 }
 
-// token returns the token in the Secret, or creates it. If two replicas do so, the second meets a
-// conflict.
+// token returns the token from the Secret, or creates it. If two replicas do so concurrently, one
+// gets a conflict.
 func (g *guard) token(ctx context.Context) (string, error) {
 	secret, err := g.release.secret(ctx, g.secrets, g.secret)
 	if err != nil {
@@ -166,8 +166,8 @@ func (g *guard) token(ctx context.Context) (string, error) {
 	return token, err
 }
 
-// wellFormed reports whether a token is long enough to be a secret, and can be part of a path:
-// another user may have put it there.
+// wellFormed reports whether a token is long enough to be secret and can be part of a path. Another
+// user may have written it.
 func wellFormed(token []byte) bool {
 	return len(token) >= 16 && len(token) <= 256 && !slices.ContainsFunc(token, func(b byte) bool {
 		return (b < '0' || b > '9') && (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') && b != '-' && b != '_'
@@ -180,8 +180,8 @@ func newToken() string {
 	return hex.EncodeToString(bits)
 }
 
-// tokens are the valid ones: the current one, and the previous one as long as API servers may not
-// know the current one.
+// tokens are the valid tokens: the current one, and for a while the previous one, because API
+// servers may not know the current one yet.
 type tokens struct {
 	mu     sync.Mutex
 	now    string
@@ -189,7 +189,7 @@ type tokens struct {
 	until  time.Time // of the previous one
 }
 
-// tokenOverlap is far longer than an API server needs to learn of a configuration.
+// tokenOverlap is far longer than an API server needs to notice a changed configuration.
 const tokenOverlap = 10 * time.Minute
 
 func (t *tokens) use(token string) {
@@ -213,8 +213,8 @@ func (t *tokens) knows(token string) bool {
 	})
 }
 
-// behind admits clients that know the secret of the path, which is its last part. It answers all
-// others before it reads a byte of their request body.
+// behind returns a handler for clients that know the token, which is the last part of the path. It
+// rejects others without reading their request body.
 func (t *tokens) behind(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !t.knows(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]) {
@@ -224,4 +224,43 @@ func (t *tokens) behind(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// The field managers of the webhook.
+const (
+	// guardManager recreates objects, and writes the paths.
+	guardManager = "k8sconnect-webhook"
+	// callsManager suspends calls, and writes the rules for custom kinds.
+	callsManager = "k8sconnect-webhook-calls"
+	// certificateManager writes the caBundles.
+	certificateManager = "k8sconnect-webhook-certificates"
+)
+
+// operation is one operation of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// patchOf returns a JSON patch of a configuration, which the API server refuses if the
+// configuration has changed since; nil without operations.
+func patchOf(is *admissionv1.ValidatingWebhookConfiguration, operations []operation) ([]byte, error) {
+	if len(operations) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(slices.Insert(operations, 0, operation{"test", "/metadata/resourceVersion", is.ResourceVersion}))
+}
+
+// disown returns the JSON patch that removes the webhook from the owners of a configuration; nil if
+// it owns nothing. If it owned a caBundle, a path or rules, an upgrade or a rollback to a chart
+// without that entry would leave an invalid entry behind, and fail.
+func disown(is *admissionv1.ValidatingWebhookConfiguration) ([]byte, error) {
+	var patch []operation
+	for i, m := range slices.Backward(is.ManagedFields) {
+		if slices.Contains([]string{guardManager, callsManager, certificateManager}, m.Manager) {
+			patch = append(patch, operation{Op: "remove", Path: fmt.Sprintf("/metadata/managedFields/%d", i)})
+		}
+	}
+	return patchOf(is, patch)
 }

@@ -6,22 +6,25 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	applycoordination "k8s.io/client-go/applyconfigurations/coordination/v1"
+	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// leaseTimeout bounds one request for the Lease: a leader may miss renewals for ten seconds, which
-// a request that hangs must not use up.
+// leaseTimeout bounds one request for the Lease, so that a request that hangs does not use up the
+// ten seconds in which a leader must renew it.
 const leaseTimeout = 5 * time.Second
 
-// lease is the Lease by which replicas elect the leader. Unlike client-go's, it recreates a deleted
-// Lease by apply, which RBAC can permit for a single name, unlike a create.
+// lease is the Lease by which replicas elect the leader. Unlike client-go's lock, it recreates a
+// deleted Lease by apply, which RBAC can permit for one name, unlike a create.
 type lease struct {
 	resourcelock.LeaseLock
 	release release
@@ -45,8 +48,7 @@ func newLease(config *rest.Config, name string, of release) (*lease, error) {
 	}, of}, nil
 }
 
-// Create creates the Lease and holds it, unless another replica was faster: the first one to write
-// its name holds it.
+// Create creates the Lease and acquires it, unless another replica was faster.
 func (l *lease) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	name, namespace := l.LeaseMeta.Name, l.LeaseMeta.Namespace
 	empty := applycoordination.Lease(name, namespace).WithLabels(l.release.labels()).WithAnnotations(l.release.annotations())
@@ -61,4 +63,34 @@ func (l *lease) Create(ctx context.Context, record resourcelock.LeaderElectionRe
 		return apierrors.NewAlreadyExists(schema.GroupResource{Group: coordinationv1.GroupName, Resource: "leases"}, name)
 	}
 	return l.Update(ctx, record)
+}
+
+// release is the Helm release of the webhook's objects; empty if there is none. Deleted objects are
+// recreated as part of it: otherwise an uninstall would leave them behind, and the next install
+// would refuse to adopt them.
+type release struct{ name, namespace string }
+
+func (r release) labels() map[string]string {
+	if r.name == "" {
+		return nil
+	}
+	return map[string]string{"app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/instance": r.name}
+}
+
+func (r release) annotations() map[string]string {
+	if r.name == "" {
+		return nil
+	}
+	return map[string]string{"meta.helm.sh/release-name": r.name, "meta.helm.sh/release-namespace": r.namespace}
+}
+
+// secret returns a Secret, and creates it empty if it is missing. It applies, because a role can
+// permit that for one name, unlike a create.
+func (r release) secret(ctx context.Context, secrets typedcorev1.SecretInterface, name string) (*corev1.Secret, error) {
+	secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		return secret, err
+	}
+	empty := coreapply.Secret(name, r.namespace).WithType(corev1.SecretTypeOpaque).WithLabels(r.labels()).WithAnnotations(r.annotations())
+	return secrets.Apply(ctx, empty, metav1.ApplyOptions{FieldManager: guardManager})
 }

@@ -3,10 +3,14 @@ package webhook
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,8 +22,8 @@ import (
 // maxConnections bounds the connections. An API server needs one or two.
 const maxConnections = 256
 
-// listener answers the API server. controller-runtime's holds any number of connections (edge case
-// 101).
+// listener serves the API server. Unlike controller-runtime's server, it bounds the connections
+// (edge case 101).
 type listener struct {
 	address, certDir string
 	tls              *tls.Config
@@ -28,7 +32,7 @@ type listener struct {
 	started          atomic.Bool
 }
 
-// Start answers until the context ends, and finishes the requests in progress.
+// Start serves until the context ends, and finishes the requests in progress.
 func (l *listener) Start(ctx context.Context) error {
 	if l.certificate != nil && l.certificate.wait(ctx) != nil {
 		return nil
@@ -63,10 +67,10 @@ func (l *listener) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection returns false: every replica answers.
+// NeedLeaderElection returns false, because every replica serves.
 func (l *listener) NeedLeaderElection() bool { return false }
 
-// check reports whether the listener answers.
+// check returns an error until the listener serves.
 func (l *listener) check(*http.Request) error {
 	if !l.started.Load() {
 		return errors.New("not started yet")
@@ -79,8 +83,8 @@ const (
 	idleTimeout = 90 * time.Second
 )
 
-// connections are those of a server. When there are too many, the one that has waited longest ends:
-// of those that never sent a request, if there are any.
+// connections are the connections of a server. If there are too many, it closes the one that has
+// been waiting longest, preferring those that never sent a request.
 type connections struct {
 	most int
 	mu   sync.Mutex
@@ -92,7 +96,7 @@ type connection struct {
 	since time.Time
 }
 
-// changed records the state of a connection.
+// changed records the state of a connection, and closes one if there are too many.
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,4 +128,55 @@ func (c *connections) victim() (found net.Conn) {
 		}
 	}
 	return found
+}
+
+// clients decides which clients may connect to admission: those with a certificate by an authority
+// and, if names are set, with one of the names.
+type clients struct {
+	// authority is a file of PEM certificates. It is read for each connection, because it may be
+	// replaced.
+	authority string
+	names     []string
+}
+
+// require makes a server require client certificates. verify checks them, even for resumed
+// sessions, because tls.RequireAndVerifyClientCert cannot replace its authority.
+func (l clients) require(c *tls.Config) {
+	c.ClientAuth = tls.RequireAnyClientCert
+	c.VerifyConnection = l.verify
+}
+
+func (l clients) pool() (*x509.CertPool, error) {
+	text, err := os.ReadFile(l.authority)
+	if err != nil {
+		return nil, fmt.Errorf("read the client CA: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("read the client CA: %s contains no certificate", l.authority)
+	}
+	return pool, nil
+}
+
+func (l clients) verify(s tls.ConnectionState) error {
+	if len(s.PeerCertificates) == 0 {
+		return errors.New("the client has no certificate")
+	}
+	roots, err := l.pool()
+	if err != nil {
+		return err
+	}
+	between := x509.NewCertPool()
+	for _, certificate := range s.PeerCertificates[1:] {
+		between.AddCert(certificate)
+	}
+	if _, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{
+		Roots: roots, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}); err != nil {
+		return err
+	}
+	if len(l.names) > 0 && !slices.Contains(l.names, s.PeerCertificates[0].Subject.CommonName) {
+		return errors.New("the client certificate has a name that is not allowed")
+	}
+	return nil
 }

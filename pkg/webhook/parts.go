@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
@@ -19,7 +20,9 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	clientmetadata "k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
@@ -34,30 +37,31 @@ const reporter = "k8sconnect-webhook"
 
 // Setup configures the parts of a webhook.
 type Setup struct {
-	// Service is the Service of the webhook; its Lease and the ConfigMap of its checkpoint have the
-	// same name.
+	// Service is the name of the webhook's Service, of its Lease and of the ConfigMap with its
+	// checkpoint.
 	Service string
-	// SelfSigned makes the webhook its own authority: in Secret, and trusted by Configuration.
+	// SelfSigned makes the webhook its own certificate authority, stored in Secret and trusted by
+	// Configuration.
 	SelfSigned            bool
 	Secret, Configuration string
-	// PathSecret is the Secret whose token is in the paths of Configuration.
+	// PathSecret is the Secret with the token in the paths of Configuration.
 	PathSecret string
-	// SuspendCalls lets the leader test whether the API server's calls come back, and suspend those
-	// of Configuration while they do not.
+	// SuspendCalls lets the leader test whether the API server's calls succeed, and suspend the
+	// calls of Configuration while they do not.
 	SuspendCalls bool
 	// ExcludeNamespaces and ExcludeKinds are not tracked.
 	ExcludeNamespaces []string
 	ExcludeKinds      []schema.GroupKind
 	// PublicScope publishes what is tracked, for readers of a history.
 	PublicScope bool
-	// RecordsPerSecond bounds the writes of records in the whole cluster; 0 is 10.
+	// RecordsPerSecond bounds the writes of records in the whole cluster; 0 means 10.
 	RecordsPerSecond float64
 	// Transitions, if set, receives each transition as a line of JSON.
 	Transitions io.Writer
 }
 
-// NewParts makes the parts of the webhook for the cluster of config: hints go to the tracker, its
-// transitions to the recorder, and records to the cluster.
+// NewParts returns the parts of the webhook for a cluster: hints go to the tracker, its transitions
+// to the recorder, and records to the cluster.
 func NewParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 	parts, err := newParts(unhurried(config), opts, setup)
 	if err != nil {
@@ -66,8 +70,7 @@ func NewParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 	return parts, nil
 }
 
-// unhurried removes the client's rate limit: limits are set where the purpose of the requests is
-// known.
+// unhurried removes the client's rate limit. The recorder has its own.
 func unhurried(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
@@ -143,7 +146,7 @@ func newBreaker(config *rest.Config, client kubernetes.Interface, opts Options, 
 func newCatalogue(client discovery.ServerVersionInterface) (*admission.Catalogue, error) {
 	version, err := client.ServerVersion()
 	if err != nil {
-		return nil, fmt.Errorf("ask for the server's version: %w", err)
+		return nil, fmt.Errorf("get the server's version: %w", err)
 	}
 	release, err := deprecation.Server(*version)
 	if err != nil {
@@ -152,14 +155,13 @@ func newCatalogue(client discovery.ServerVersionInterface) (*admission.Catalogue
 	return &admission.Catalogue{Server: release}, nil
 }
 
-// history is the tracker and the recorder.
 type history struct {
 	tracker  *tracker.Tracker
 	recorder *recorder.Recorder
 	events   record.EventBroadcaster
 	reports  record.EventRecorder // to events
 	client   kubernetes.Interface
-	// finish ends recording: it writes what is pending, and waits for that.
+	// finish writes pending records and waits for that.
 	finish func()
 }
 
@@ -205,8 +207,8 @@ func newHistory(config *rest.Config, registry prometheus.Registerer, opts Option
 	return h, errors.Join(metrics.Register(registry), registry.Register(h.tracker))
 }
 
-// Run tracks and records until the context ends. Transitions that were tracked by then are still
-// recorded, and included in the last checkpoint (edge case 82).
+// Run tracks and records until the context ends. It still records the transitions that were tracked
+// by then, and includes them in the last checkpoint (edge case 82).
 func (h *history) Run(ctx context.Context) error {
 	h.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: h.client.CoreV1().Events("")})
 	defer h.events.Shutdown()
@@ -222,11 +224,88 @@ func (h *history) Run(ctx context.Context) error {
 	return errors.Join(err, ended)
 }
 
-// lead makes this replica record the changes for which no replica had a hint.
+// lead makes this replica record the changes for which no replica has a hint.
 func (h *history) lead() {
 	h.recorder.Lead(true)
 	h.tracker.Lead(true)
 }
 
-// slogOf converts the logger to slog.
 func slogOf(log logr.Logger) *slog.Logger { return slog.New(logr.ToSlogHandler(log)) }
+
+// Definitions receives the CRDs of the cluster. Calls are not concurrent.
+type Definitions interface {
+	// Set reports a new or changed CRD, reduced to its name, spec.group, status.acceptedNames.kind
+	// and, for each version, name, served, deprecated and deprecationWarning.
+	Set(definition *unstructured.Unstructured)
+	// Delete reports that the CRD was deleted.
+	Delete(name string)
+}
+
+// definitions watches CRDs without keeping their schemas.
+type definitions struct {
+	cache cache.Cache
+	to    Definitions
+}
+
+func (d definitions) run(ctx context.Context) error {
+	informer, err := d.cache.GetInformer(ctx, definition(), cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watch CRDs: %w", err)
+	}
+	set := func(object any) {
+		if u, ok := object.(*unstructured.Unstructured); ok {
+			d.to.Set(u)
+		}
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    set,
+		UpdateFunc: func(_, now any) { set(now) },
+		DeleteFunc: func(object any) {
+			if name, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(object); err == nil {
+				d.to.Delete(name)
+			}
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("watch CRDs: %w", err)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+func definition() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion("apiextensions.k8s.io/v1")
+	u.SetKind("CustomResourceDefinition")
+	return u
+}
+
+// keepVersions reduces a CRD to the fields that Definitions needs.
+func keepVersions(object any) (any, error) {
+	u, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return object, nil
+	}
+	group, _, _ := unstructured.NestedString(u.Object, "spec", "group")
+	accepted, _, _ := unstructured.NestedString(u.Object, "status", "acceptedNames", "kind")
+	field, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "versions")
+	all, _ := field.([]any)
+	versions := make([]any, 0, len(all))
+	for _, v := range all {
+		kept := map[string]any{}
+		from, _ := v.(map[string]any)
+		for _, field := range []string{"name", "served", "deprecated", "deprecationWarning"} {
+			if value, ok := from[field]; ok {
+				kept[field] = value
+			}
+		}
+		versions = append(versions, kept)
+	}
+	small := definition()
+	small.SetName(u.GetName())
+	small.SetUID(u.GetUID())
+	small.SetResourceVersion(u.GetResourceVersion())
+	small.Object["spec"] = map[string]any{"group": group, "versions": versions}
+	small.Object["status"] = map[string]any{"acceptedNames": map[string]any{"kind": accepted}}
+	return small, nil
+}

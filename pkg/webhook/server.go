@@ -24,11 +24,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
-// stopTimeout bounds the end of everything that runs. Kubernetes grants thirty seconds, less the
-// shutdown delay.
+// stopTimeout bounds the shutdown. Kubernetes grants thirty seconds, less the shutdown delay.
 const stopTimeout = 15 * time.Second
 
-// Server is the webhook of one replica.
+// Server is one replica of the webhook.
 type Server struct {
 	manager     manager.Manager
 	opts        Options
@@ -37,10 +36,10 @@ type Server struct {
 	busy        sync.WaitGroup // the runners
 }
 
-// New returns the webhook for the cluster of config, made of its parts.
+// New returns the webhook for a cluster, composed of its parts.
 func New(config *rest.Config, opts Options, parts Parts) (*Server, error) {
 	if opts.CertDir == "" {
-		return nil, errors.New("set up the webhook: it has no folder of its certificate")
+		return nil, errors.New("set up the webhook: no certificate folder")
 	}
 	if opts.ClientCA == "" && len(opts.ClientNames) > 0 {
 		return nil, errors.New("set up the webhook: client names require client certificates")
@@ -57,10 +56,10 @@ func New(config *rest.Config, opts Options, parts Parts) (*Server, error) {
 	return s, nil
 }
 
-// Start serves until the context ends and, for the shutdown delay, beyond: the API server keeps
-// using its connections to a Pod that ends (k/k#127335). During the delay the server reports that
-// it is not ready, and asks clients with every answer to reconnect; requests in progress when
-// connections close are still answered.
+// Start serves until the context ends, and for the shutdown delay after that, because the API
+// server keeps using its connections to a terminating Pod (k/k#127335). During the delay, the
+// server is not ready, and tells clients with every answer to reconnect. It still answers requests
+// in progress when connections close.
 func (s *Server) Start(ctx context.Context) error {
 	if s.certificate != nil { // cert-controller gives up without a Secret.
 		if err := s.certificate.step(ctx); err != nil && !errors.Is(err, errNoCertificate) {
@@ -84,8 +83,8 @@ func (s *Server) Start(ctx context.Context) error {
 	return err
 }
 
-// finish waits for the runners to end. The manager does not wait once the Lease is lost, but no
-// other replica knows the users of changes that are not recorded by then.
+// finish waits until the runners end. The manager does not wait once the Lease is lost, but only
+// this replica knows the users of changes that it has not recorded yet.
 func (s *Server) finish(timeout time.Duration) {
 	ended := make(chan struct{})
 	go func() {
@@ -98,7 +97,7 @@ func (s *Server) finish(timeout time.Duration) {
 	}
 }
 
-// run makes finish wait for a runner.
+// run returns a runner for which finish waits.
 func (s *Server) run(r Runner) everywhere {
 	return func(ctx context.Context) error {
 		s.busy.Add(1)
@@ -200,10 +199,10 @@ func (s *Server) addRunners(parts Parts) error {
 	return errors.Join(errs...)
 }
 
-// everywhere runs on every replica, leading or not.
+// everywhere runs on every replica, whether it leads or not.
 type everywhere func(ctx context.Context) error
 
 func (run everywhere) Start(ctx context.Context) error { return run(ctx) }
 
-// NeedLeaderElection returns false.
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (run everywhere) NeedLeaderElection() bool { return false }

@@ -17,11 +17,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// recordPage is how many records are read at once.
+// recordPage is how many records are read in one request.
 const recordPage = 500
 
-// Store stores records in the cluster, without a cache. Its errors are those of the API server, to
-// be distinguished by reason.
+// Store stores records in the cluster, without a cache. Its errors wrap those of the API server.
 type Store struct {
 	client client.WithWatch
 }
@@ -36,7 +35,7 @@ func NewStore(config *rest.Config) (*Store, error) {
 	gvr := gvk.GroupVersion().WithResource(ownership.RecordPlural)
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{gvk.GroupVersion()})
 	mapper.AddSpecific(gvk, gvr, gvr, meta.RESTScopeNamespace)
-	// With one kind, the mapper need not ask the API server.
+	// With this mapper, the client need not ask the API server for its kinds.
 	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: mapper})
 	if err != nil {
 		return nil, fmt.Errorf("set up the store of records: %w", err)
@@ -61,7 +60,8 @@ func (s *Store) Create(ctx context.Context, r *ownership.Record) error {
 	return nil
 }
 
-// Update writes a record if it still has the version of r; otherwise the error is a conflict.
+// Update writes a record if its resource version is still that of r; otherwise the error is a
+// conflict.
 func (s *Store) Update(ctx context.Context, r *ownership.Record) error {
 	err := errors.New("it has no resource version") // To the API server, that is "whichever is there".
 	if r.ResourceVersion != "" {
@@ -73,7 +73,7 @@ func (s *Store) Update(ctx context.Context, r *ownership.Record) error {
 	return nil
 }
 
-// List calls each for every record of the cluster, until one call fails.
+// List calls each for every record of the cluster until a call fails.
 func (s *Store) List(ctx context.Context, each func(*ownership.Record) error) error {
 	token := ""
 	for {

@@ -16,8 +16,7 @@ type page struct {
 	size  int
 }
 
-// expired is the error that a list is too old, with the token to continue with a current
-// one.
+// expired is the error that a list is too old, with the token to continue with a current one.
 func expired(next string) error {
 	err := apierrors.NewResourceExpired("too old")
 	err.ErrStatus.Continue = next

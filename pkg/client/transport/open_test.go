@@ -15,9 +15,8 @@ import (
 	api "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// A connection is opened early only where nothing else has a say in how: a program that is
-// run for credentials may ask the user, and a proxy may be asked for one host and not for
-// another.
+// A connection is opened early only where nothing else has a say in how: a program that is run for
+// credentials may ask the user, and a proxy may be asked for one host and not for another.
 func TestOpenEarlyOnlyDirectly(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*rest.Config)

@@ -1,6 +1,6 @@
-// Package usage judges who still uses deprecated API versions and fields before an upgrade: managers
-// of live objects by their managed fields, manifests, and Helm releases. Start with a [Question] and
-// a [Tally]. It reads nothing.
+// Package usage finds uses of deprecated API versions and fields before an upgrade: managers of
+// live objects, manifests, and Helm releases. Start with a [Question] and a [Tally]. It reads
+// nothing itself.
 package usage
 
 import (
@@ -22,17 +22,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Question is the upgrade that a [Tally] judges.
+// Question is the upgrade that a [Tally] checks.
 type Question struct {
-	// Server is the present release, zero if no server was asked. Release is the one to upgrade to.
+	// Server is the current release, zero without a server. Release is the one to upgrade to.
 	Server, Release deprecation.Release
-	// Custom has the versions that definitions deprecate.
+	// Custom contains the versions that CRDs deprecate.
 	Custom deprecation.Custom
-	// Served reports whether the server serves a kind at a version; only live objects need it.
+	// Served reports whether the server serves a kind at a version. Only Tally.Live and Concerns
+	// need it.
 	Served func(schema.GroupVersionKind) bool
 }
 
-// check returns the notice for a version, and whether the release no longer has it.
+// check returns the notice for a version, and whether the release no longer serves it.
 func (q *Question) check(gvk schema.GroupVersionKind) (n deprecation.Notice, goes, ok bool) {
 	if n, goes, ok = deprecation.CheckUpgrade(gvk, q.Server, q.Release); ok {
 		return n, goes, ok
@@ -41,8 +42,8 @@ func (q *Question) check(gvk schema.GroupVersionKind) (n deprecation.Notice, goe
 	return n, false, ok
 }
 
-// Concerns reports whether live objects of a kind have to be looked at: the server serves it at
-// a version that goes, or that its definition deprecates.
+// Concerns reports whether live objects of a kind must be checked: the server serves it at a
+// version that the release removes, or that its CRD deprecates.
 func (q *Question) Concerns(kind object.Kind) bool {
 	gk := kind.GVK.GroupKind()
 	for _, gvk := range deprecation.Versions(gk) {
@@ -55,8 +56,8 @@ func (q *Question) Concerns(kind object.Kind) bool {
 	})
 }
 
-// Tally collects what was found. It is not safe for concurrent use: give each goroutine its own,
-// and merge them.
+// Tally collects uses. It is not safe for concurrent use: give each goroutine its own, and merge
+// them.
 type Tally struct {
 	question *Question
 	uses     map[use]*event.DeprecatedUse
@@ -64,18 +65,18 @@ type Tally struct {
 	verdicts map[schema.GroupVersionKind]verdict
 }
 
-// use is the identity of an [event.DeprecatedUse].
+// use identifies an [event.DeprecatedUse].
 type use struct {
 	ref  object.Ref
 	path string
 }
 
-// verdict is what is known of a version.
+// verdict is the result for a version.
 type verdict struct {
 	event.DeprecatedUse
 	deprecated bool
-	// counts: a manager that writes it has to move. Of what is deprecated and stays, most is
-	// written by Kubernetes itself, as Endpoints are.
+	// counts: a manager that writes the version has to change. Most versions that are deprecated
+	// but stay are written by Kubernetes itself, such as Endpoints.
 	counts, served bool
 }
 
@@ -100,11 +101,10 @@ func (t *Tally) verdict(gvk schema.GroupVersionKind) verdict {
 	return v
 }
 
-// Live judges a live object. An applier has one entry, at the version of its last apply. An
-// updater has one for each version: the newest says how it writes now, the others stay until
-// another manager owns their fields. kubectl's annotation says at which version kubectl apply
-// wrote last: that decides between entries of the same second, and counts where the managed
-// fields were cleared or rewritten.
+// Live checks a live object. An applier has one entry, at the version of its last apply. An updater
+// has one for each version: the newest is how it writes now, and the others stay until other
+// managers own their fields. kubectl's annotation shows at which version kubectl apply wrote last,
+// which decides between entries of the same second, and matters if the managed fields were cleared.
 func (t *Tally) Live(ref object.Ref, entries []metav1.ManagedFieldsEntry, lastApplied string) {
 	applied := kindOf(lastApplied)
 	version := applied.GroupVersion().String()
@@ -115,8 +115,8 @@ func (t *Tally) Live(ref object.Ref, entries []metav1.ManagedFieldsEntry, lastAp
 		v := t.verdict(gvk)
 		switch {
 		case !v.counts:
-		// Nothing can write a version that is not served; and the API server makes up a manager
-		// for fields that had none.
+		// A version that is not served cannot be written, and before-first-apply is not a real
+		// manager.
 		case !v.served, e.Manager == managedfields.BeforeFirstApply, movedOn(e, entries, version):
 			t.left++
 		default:
@@ -132,8 +132,8 @@ func (t *Tally) Live(ref object.Ref, entries []metav1.ManagedFieldsEntry, lastAp
 	}
 }
 
-// movedOn reports whether the manager of an entry writes another version by now, in the same
-// way: updates, applies and subresources are different ways.
+// movedOn reports whether the manager of an entry now writes another version in the same way: by
+// update, by apply, or through a subresource.
 func movedOn(e *metav1.ManagedFieldsEntry, entries []metav1.ManagedFieldsEntry, applied string) bool {
 	return slices.ContainsFunc(entries, func(o metav1.ManagedFieldsEntry) bool {
 		if o.Manager != e.Manager || o.Operation != e.Operation || o.Subresource != e.Subresource || o.APIVersion == e.APIVersion {
@@ -153,7 +153,7 @@ func (t *Tally) writes(ref object.Ref, gvk schema.GroupVersionKind, e *metav1.Ma
 	})
 }
 
-// timeOf is zero for an entry without a time.
+// timeOf returns the time of an entry; zero if it has none.
 func timeOf(e *metav1.ManagedFieldsEntry) time.Time {
 	if e.Time == nil {
 		return time.Time{}
@@ -165,7 +165,7 @@ func ownsLastApplied(e *metav1.ManagedFieldsEntry) bool {
 	return e.FieldsV1 != nil && bytes.Contains(e.FieldsV1.GetRawBytes(), []byte(`"f:`+managedfields.LastAppliedAnnotation+`"`))
 }
 
-// kindOf is the kind at the version of an object in JSON; empty if it has none.
+// kindOf returns the kind and version of an object in JSON; empty if it has none.
 func kindOf(text string) schema.GroupVersionKind {
 	var o metav1.TypeMeta
 	if json.Unmarshal([]byte(text), &o) != nil {
@@ -188,7 +188,7 @@ func (t *Tally) at(key use, found event.DeprecatedUse) *event.DeprecatedUse {
 	return t.uses[key]
 }
 
-// Manifest judges an object of a file. locate finds a field of it in its file.
+// Manifest checks an object of a file. locate finds a field in the file.
 func (t *Tally) Manifest(ref object.Ref, m object.Manifest, locate func(object.Source, []any) (object.Source, string)) {
 	t.manifest(ref, m.Object, func(found *event.DeprecatedUse, steps []any) {
 		source, _ := locate(m.Source, steps)
@@ -196,12 +196,12 @@ func (t *Tally) Manifest(ref object.Ref, m object.Manifest, locate func(object.S
 	})
 }
 
-// Rendered judges an object of the manifest of a Helm release.
+// Rendered checks an object in the manifest of a Helm release.
 func (t *Tally) Rendered(ref object.Ref, u *unstructured.Unstructured, of event.HelmRevision) {
 	t.manifest(ref, u, func(found *event.DeprecatedUse, _ []any) { found.Releases = append(found.Releases, of) })
 }
 
-// manifest judges an object that is to be written; place records where it is.
+// manifest checks an object that will be written; place records where it is.
 func (t *Tally) manifest(ref object.Ref, u *unstructured.Unstructured, place func(*event.DeprecatedUse, []any)) {
 	if t.verdict(ref.GVK).deprecated {
 		place(t.version(ref), []any{"apiVersion"})
@@ -213,7 +213,7 @@ func (t *Tally) manifest(ref object.Ref, u *unstructured.Unstructured, place fun
 	}
 }
 
-// Merge adds what another tally of the same question has.
+// Merge adds the uses of another tally of the same question.
 func (t *Tally) Merge(other *Tally) {
 	t.left += other.left
 	for key, found := range other.uses {
@@ -228,7 +228,7 @@ func (t *Tally) Merge(other *Tally) {
 	}
 }
 
-// Result is what was found so far, sorted.
+// Result returns the uses so far, sorted.
 func (t *Tally) Result() event.Deprecations {
 	out := event.Deprecations{Release: t.question.Release.String(), Server: t.question.Server.String(), Left: t.left}
 	for _, found := range t.uses {
@@ -236,7 +236,7 @@ func (t *Tally) Result() event.Deprecations {
 		out.Uses = append(out.Uses, *found)
 	}
 	if t.left > 0 {
-		out.Hint = "they do no harm; after the upgrade, rewrite them with: " +
+		out.Hint = "they are harmless; after the upgrade, rewrite them with: " +
 			command.Kubectl("k8sconnect", "owners") + " -A --migrate-versions"
 	}
 	slices.SortFunc(out.Uses, func(a, b event.DeprecatedUse) int {
@@ -251,8 +251,8 @@ func (t *Tally) Result() event.Deprecations {
 	return out
 }
 
-// Stored says which versions a definition cannot leave out yet, and what to do about it; false if
-// there are none.
+// Stored returns the versions that a CRD cannot omit yet, and how to change that; false if there
+// are none.
 func Stored(d deprecation.Definition) (event.StoredVersions, bool) {
 	old, now := d.Stored()
 	return event.StoredVersions{

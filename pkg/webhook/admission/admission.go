@@ -1,39 +1,45 @@
-// Package admission answers reviews of an API server: it warns of takeovers and deprecated APIs,
-// and always allows, even if evaluating panics. Start with [New]. It has no client, keeps no
-// history, and decodes no more of an object than it needs.
+// Package admission answers the API server's reviews. It warns about takeovers and deprecated APIs,
+// and allows every request, even if evaluating it panics. Start with [New]. It has no client and
+// keeps no history.
 package admission
 
 import (
+	"fmt"
+	"io"
 	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// The paths that the API server calls, as the webhook configuration names them.
+// The paths that the API server calls, as in the webhook configuration.
 const (
 	OwnershipPath   = "/ownership"
 	DeprecationPath = "/deprecation"
-	// ReachPath is for writes that test whether the API server's calls come back.
+	// ReachPath is for writes that test whether the API server's calls succeed.
 	ReachPath = "/reach"
 )
 
 // Options of admission. Registry is required.
 type Options struct {
-	// Hints go to the tracker, which sees whether a write succeeded; nil sends none.
+	// Hints receives hints for the tracker, which sees whether a write succeeded; may be nil.
 	Hints HintSink
-	// Live returns the kind, the owners and the version of an object; may be nil.
+	// Live returns the kind, the owners and the resource version of an object; may be nil.
 	Live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
-	// Values sends values with hints, of the few paths of which a record keeps them.
+	// Values adds values to hints, for the few paths whose values a record keeps.
 	Values bool
-	// Deprecations are warned of; may be nil.
+	// Deprecations are reported in warnings; may be nil.
 	Deprecations Deprecations
-	// Draining reports whether clients should reconnect elsewhere; nil means never.
+	// Draining reports whether clients should reconnect to another replica; nil means never.
 	Draining func() bool
-	// Log receives the reviews that cannot be answered. The zero value drops them.
+	// Log receives the reviews that cannot be answered. The zero value discards them.
 	Log logr.Logger
 	// Registry receives the metrics.
 	Registry prometheus.Registerer
@@ -59,4 +65,86 @@ func New(opts Options) (map[string]http.Handler, error) {
 		handlers[path] = &handler{name: path[1:], evaluate: evaluate, count: count, log: log, intake: room, draining: draining}
 	}
 	return handlers, nil
+}
+
+// fault is a kind of failure of a review. None denies the request.
+type fault string
+
+const (
+	faultReview fault = "review" // invalid, and so not answered
+	faultObject fault = "object" // an object that is not understood
+	faultPanic  fault = "panic"
+	faultAnswer fault = "answer" // not delivered
+)
+
+type metrics struct {
+	warnings     *prometheus.CounterVec
+	hintsDropped prometheus.Counter
+	faults       *prometheus.CounterVec
+	duration     *prometheus.HistogramVec
+}
+
+func newMetrics(registry prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		warnings: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "k8sconnect_warnings_total", Help: "Warnings sent to clients, by subject.",
+		}, []string{"about"}),
+		hintsDropped: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "k8sconnect_hints_dropped_total", Help: "Hints about changes of owners that were dropped for lack of room. Their users are not recorded.",
+		}),
+		faults: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "k8sconnect_admission_faults_total", Help: "Reviews that could not be evaluated, by reason. Their requests were allowed.",
+		}, []string{"webhook", "fault"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "k8sconnect_admission_duration_seconds", Help: "How long a review took to answer, from its first byte.",
+			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .5, 2},
+		}, []string{"webhook"}),
+	}
+	for _, c := range []prometheus.Collector{m.warnings, m.hintsDropped, m.faults, m.duration} {
+		if err := registry.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func (m *metrics) warned(a about)                { m.warnings.WithLabelValues(string(a)).Inc() }
+func (m *metrics) fault(webhook string, f fault) { m.faults.WithLabelValues(webhook, string(f)).Inc() }
+
+func (m *metrics) since(webhook string, start time.Time) {
+	m.duration.WithLabelValues(webhook).Observe(time.Since(start).Seconds())
+}
+
+// complaints is a rate-limited log of clients' errors, so that a client that sends garbage does not
+// fill the log. Metrics count all errors.
+type complaints struct {
+	log        logr.Logger
+	rate       *rate.Limiter
+	suppressed atomic.Int64
+}
+
+// Strays returns a rate-limited writer for the log of Go's HTTP server, which writes a line for
+// each connection that does not speak TLS.
+func Strays(log logr.Logger) io.Writer { return newComplaints(log) }
+
+func (c *complaints) Write(line []byte) (int, error) {
+	c.Error(nil, "a connection failed", "reason", strings.TrimSpace(string(line)))
+	return len(line), nil
+}
+
+// newComplaints returns a log for ten lines at once and then one every ten seconds.
+func newComplaints(log logr.Logger) *complaints {
+	return &complaints{log: log, rate: rate.NewLimiter(rate.Every(10*time.Second), 10)}
+}
+
+// Error logs an error, or counts it if the rate is exceeded. The next line contains that count.
+func (c *complaints) Error(err error, text string, keysAndValues ...any) {
+	if !c.rate.Allow() {
+		c.suppressed.Add(1)
+		return
+	}
+	if n := c.suppressed.Swap(0); n > 0 {
+		keysAndValues = append(keysAndValues, "suppressed", n)
+	}
+	c.log.Error(err, text, keysAndValues...)
 }

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -19,50 +20,47 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// maxReview bounds a review: two objects of three megabytes, the API server's limit, and the
-// request around them.
+// maxReview bounds a review: two objects of three megabytes, the API server's limit, and the rest
+// of the request.
 const maxReview = 7 << 20
 
 const (
-	// readTimeout bounds the arrival of a review. The API server waits a second or two for the
-	// answer.
+	// readTimeout bounds how long a review may take to arrive. The API server waits a second or two
+	// for the answer.
 	readTimeout = 5 * time.Second
-	// firstRead is how much memory is reserved for a review before it arrives: its stated length is
-	// not trusted.
+	// firstRead bounds the memory that is allocated before a review arrives, because its
+	// Content-Length may be wrong.
 	firstRead = 64 << 10
 )
 
-// handler answers the reviews at one path. It never denies: a valid review is allowed, even if
-// evaluating it panics, and an invalid one gets an HTTP error, which failurePolicy Ignore passes
-// over.
-//
-// Therefore it does not use controller-runtime's, in which a panic and an invalid review are
-// denials (edge case 75).
+// handler answers the reviews at one path. It allows every valid review, even if evaluating it
+// panics, and answers an invalid one with an HTTP error, which failurePolicy Ignore ignores.
+// controller-runtime's handler would deny both (edge case 75).
 type handler struct {
 	name     string
 	evaluate evaluator
 	count    *metrics
 	log      *complaints
-	// intake is shared by all webhooks of the process.
+	// intake is shared by the handlers of all paths.
 	intake *intake
-	// draining reports whether clients should reconnect elsewhere.
+	// draining reports whether clients should reconnect to another replica.
 	draining func() bool
-	// readTimeout bounds the arrival of a review; 0 means the constant.
+	// readTimeout replaces the constant in tests; 0 means the constant.
 	readTimeout time.Duration
 }
 
-// evaluator returns the findings for a request. The error is about an object that it does not
-// understand; earlier findings are still returned.
+// evaluator returns the findings for a request. An error reports an object that it cannot decode;
+// the findings before that are still returned.
 type evaluator func(*request) (findings, error)
 
-// findings are an evaluator's results: for the client that sent the request, and for the audit log.
+// findings are warnings for the client that sent the request, and annotations for the audit log.
 type findings struct {
 	warnings []warning
 	audit    map[string]string
 }
 
-// review is the decoded part of an AdmissionReview, in any version: they differ in nothing that
-// matters here, and each is answered in its own.
+// review is the decoded part of an AdmissionReview. All versions have these fields, and each is
+// answered in its own version.
 type review struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
@@ -98,12 +96,11 @@ type response struct {
 	UID      types.UID `json:"uid"`
 	Allowed  bool      `json:"allowed"`
 	Warnings []string  `json:"warnings,omitempty"`
-	// AuditAnnotations are for the API server's audit log, which prefixes their keys with
-	// the webhook's name.
+	// AuditAnnotations are for the API server's audit log, where the webhook's name prefixes their
+	// keys.
 	AuditAnnotations map[string]string `json:"auditAnnotations,omitempty"`
 }
 
-// ServeHTTP answers one review.
 func (a *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer a.count.since(a.name, time.Now())
 	if a.draining() {
@@ -143,7 +140,7 @@ func statusOf(err error) int {
 	}
 }
 
-// findings never fails: the client does not see errors.
+// findings evaluates a request. It never fails.
 func (a *handler) findings(r *request) (texts []string, audit map[string]string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -165,7 +162,7 @@ func (a *handler) findings(r *request) (texts []string, audit map[string]string)
 	return texts, found.audit
 }
 
-// panicError holds the value of a panic, unless that may be part of an object.
+// panicError describes a panic without its value, which may contain parts of an object.
 type panicError struct{ value any }
 
 func (e panicError) Error() string {
@@ -175,7 +172,7 @@ func (e panicError) Error() string {
 	return fmt.Sprintf("panic with a value of type %T", e.value)
 }
 
-// readReview reads a review of a length; negative if unknown.
+// readReview reads a review of the given length, negative if unknown.
 func readReview(r io.Reader, length int64) (*review, error) {
 	body, err := readBody(r, length)
 	if err == nil && tooDeep(body) {
@@ -194,7 +191,7 @@ func parseReview(body []byte) (*review, error) {
 	}
 	switch {
 	case out.Kind != "AdmissionReview" || !strings.HasPrefix(out.APIVersion, admissionv1.GroupName+"/"):
-		return nil, errors.New("read the review: it is no AdmissionReview")
+		return nil, errors.New("read the review: it is not an AdmissionReview")
 	case out.Request == nil || out.Request.UID == "":
 		return nil, errors.New("read the review: it has no request")
 	}
@@ -211,11 +208,11 @@ func readBody(r io.Reader, length int64) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// ReachAnnotation is set by a write that tests whether the API server's calls come back; the answer
+// ReachAnnotation is set by writes that test whether the API server's calls succeed. The answer
 // repeats it.
 const ReachAnnotation = "k8sconnect.io/reach"
 
-// echo answers such writes with a warning that repeats their annotation.
+// echo answers such a write with a warning that contains the annotation.
 func echo(r *request) (findings, error) {
 	if r.Operation != admissionv1.Update || !r.DryRun {
 		return findings{}, nil
@@ -229,4 +226,74 @@ func echo(r *request) (findings, error) {
 		return findings{}, nil
 	}
 	return findings{warnings: []warning{{aboutReach, ReachAnnotation + " " + text}}}, nil
+}
+
+const (
+	// maxUnderWay bounds the bytes of all reviews in progress. An API server sends a few at a time,
+	// of some ten kilobytes each.
+	maxUnderWay = 32 << 20
+	// maxDepth bounds the nesting of a review. Kubernetes' own kinds have fewer than forty levels,
+	// and the work for an object grows with the square of its depth.
+	maxDepth = 200
+)
+
+var (
+	errCrowded = errors.New("too many reviews are in progress")
+	errDeep    = errors.New("nested too deeply")
+)
+
+// intake bounds the memory of all reviews in progress (edge case 101).
+type intake struct{ held atomic.Int64 }
+
+// reader returns a reader that counts the bytes read from r until it is released. It returns
+// errCrowded if there are too many in total.
+func (i *intake) reader(r io.Reader) *counted { return &counted{Reader: r, of: i} }
+
+// counted is a request body whose bytes are counted as they arrive.
+type counted struct {
+	io.Reader
+	of   *intake
+	size int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.size += int64(n)
+	if c.of.held.Add(int64(n)) > maxUnderWay {
+		return n, errCrowded
+	}
+	return n, err
+}
+
+// release subtracts the bytes again. Call it when nothing refers to the body.
+func (c *counted) release() { c.of.held.Add(-c.size) }
+
+// tooDeep reports whether a JSON text is nested deeper than maxDepth. For invalid JSON, the result
+// is arbitrary.
+func tooDeep(text []byte) bool {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '{', '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case '}', ']':
+			depth--
+		case '"':
+			i = endOfText(text, i+1)
+		}
+	}
+	return false
+}
+
+// endOfText returns the position of a string's closing quote, or the end of the text.
+func endOfText(text []byte, i int) int {
+	for i < len(text) && text[i] != '"' {
+		if text[i] == '\\' {
+			i++
+		}
+		i++
+	}
+	return i
 }

@@ -136,7 +136,7 @@ func TestComplaintsHaveARate(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		c.Error(errCrowded, "review not answered")
-		if last := said[len(said)-1]; len(said) != 11 || !strings.Contains(last, `"unsaid"=9990`) {
+		if last := said[len(said)-1]; len(said) != 11 || !strings.Contains(last, `"suppressed"=9990`) {
 			t.Errorf("then %q", last)
 		}
 	})

@@ -12,19 +12,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Deprecations knows deprecated versions and fields.
+// Deprecations finds deprecated versions and fields.
 type Deprecations interface {
-	// Notice returns the notice for a kind at a version; false for none. It is one line, without
-	// the name of the object: "policy/v1beta1 is deprecated since 1.21, removed in 1.25; use
-	// policy/v1".
+	// Notice returns the notice for a kind at a version, if that is deprecated: one line, without
+	// the name of the object, such as "policy/v1beta1 is deprecated since 1.21, removed in 1.25;
+	// use policy/v1".
 	Notice(kind schema.GroupVersionKind) (text string, ok bool)
-	// Fields returns the deprecated fields that now has and old had not. old is nil for a new
+	// Fields returns the deprecated fields in now that are not in old, which is nil for a new
 	// object.
 	Fields(old, now *unstructured.Unstructured) []deprecation.FieldNotice
 }
 
-// notices warns of the version that the client used, and of deprecated fields in a new object.
-// Fields that an update adds come with their owner, so the evaluator of owners warns of them.
+// notices warns about the version that the client used, and about deprecated fields in a new
+// object. takings warns about fields that an update adds, because it knows their owner.
 type notices struct {
 	deprecations Deprecations // may be nil
 }
@@ -61,8 +61,8 @@ func (j notices) warnings(r *request) ([]warning, error) {
 	return append(out, fieldWarnings(name, j.deprecations.Fields(nil, object))...), nil
 }
 
-// fieldWarnings returns a line for each field that the API server does not warn of, and one line
-// that names the object for all the others, of which the API server warns.
+// fieldWarnings returns a line for each field that the API server does not warn about, and one line
+// that names the object for all others.
 func fieldWarnings(name string, notices []deprecation.FieldNotice) []warning {
 	var out []warning
 	var repeated []fieldpath.Path
@@ -87,3 +87,40 @@ func fieldWarnings(name string, notices []deprecation.FieldNotice) []warning {
 	}
 	return out
 }
+
+// Catalogue finds deprecations with package deprecation: built-in kinds and fields by the release
+// of the API server, custom kinds by their CRDs. It implements Deprecations and the webhook's
+// Definitions, and is safe for concurrent use.
+type Catalogue struct {
+	// Server is the release of the API server; zero if unknown.
+	Server deprecation.Release
+
+	custom deprecation.Custom
+}
+
+// Notice implements [Deprecations].
+func (c *Catalogue) Notice(kind schema.GroupVersionKind) (string, bool) {
+	if n, ok := deprecation.Check(kind, c.Server); ok {
+		return n.String(), true
+	}
+	if n, ok := c.custom.Lookup(kind); ok {
+		return n.String(), true
+	}
+	return "", false
+}
+
+// Fields implements [Deprecations].
+func (c *Catalogue) Fields(old, now *unstructured.Unstructured) []deprecation.FieldNotice {
+	return deprecation.NewFields(old, now, c.Server)
+}
+
+// Resources returns the deprecated versions of custom resources.
+func (c *Catalogue) Resources() []schema.GroupVersionResource { return c.custom.Resources() }
+
+// Set adds or replaces a CRD.
+func (c *Catalogue) Set(definition *unstructured.Unstructured) {
+	c.custom.Set(deprecation.ParseDefinition(definition))
+}
+
+// Delete removes a CRD.
+func (c *Catalogue) Delete(name string) { c.custom.Delete(name) }

@@ -13,13 +13,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// subject is an object of a request. Its metadata is decoded at once, and all of it only if its
-// owners are of interest.
+// subject is an object in a request. Its metadata is always decoded, the rest only if needed.
 type subject struct {
 	metadata metadata
-	// err says which part of the metadata was not understood.
+	// err is why the metadata could not be decoded.
 	err error
-	// raw is "null" or empty if there is no object, such as the new one of a DELETE (edge case 76).
+	// raw is "null" or empty if there is no object, such as the new object of a DELETE (edge case
+	// 76).
 	raw []byte
 }
 
@@ -51,7 +51,7 @@ func (s *subject) UnmarshalJSON(raw []byte) error {
 
 func (s *subject) isNull() bool { return len(s.raw) == 0 || string(s.raw) == "null" }
 
-// read decodes an object; nil if there is none.
+// read decodes the object; nil if there is none.
 func (s *subject) read() (*unstructured.Unstructured, error) {
 	if s.isNull() {
 		return nil, nil
@@ -63,7 +63,6 @@ func (s *subject) read() (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// readBoth reads two objects.
 func readBoth(a, b *subject) (was, is *unstructured.Unstructured, err error) {
 	if was, err = a.read(); err != nil {
 		return nil, nil, err
@@ -72,9 +71,9 @@ func readBoth(a, b *subject) (was, is *unstructured.Unstructured, err error) {
 	return was, is, err
 }
 
-// nameOf names an object for warnings: Kind/namespace/name, with - for no namespace, and prefix*
-// for a name that the API server has yet to generate. (The review of a Namespace has itself as
-// namespace, hence the object's own counts.)
+// nameOf returns Kind/namespace/name for warnings, with - for no namespace, and prefix* for a name
+// that the API server generates later. It uses the object's own namespace, because the review of a
+// Namespace has the Namespace itself as its namespace.
 func nameOf(kind string, m metadata) string {
 	name := m.Name
 	if name == "" && m.GenerateName != "" {

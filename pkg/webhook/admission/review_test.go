@@ -121,8 +121,7 @@ func TestPanicError(t *testing.T) {
 	_ = []int{}[len(t.Name())]
 }
 
-// Edge case 75: the answer to anything that is not a review is an HTTP error, never a
-// denial.
+// Edge case 75: the answer to anything that is not a review is an HTTP error, never a denial.
 func TestBadReviews(t *testing.T) {
 	huge := strings.Replace(small, `"u"`, `"`+strings.Repeat("u", maxReview)+`"`, 1)
 	tests := map[string]struct {

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -15,20 +16,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// HintSink receives what admission knows of a write. It never blocks, and returns false if it had
-// no room for a hint.
+// HintSink receives hints about writes. It never blocks, and returns false if it drops a hint.
 type HintSink interface {
 	Hint(hint ownership.Hint) bool
 }
 
-// takings warns of what an update takes from others, and sends hints about it.
+// takings warns about fields that an update takes from other owners, and sends hints about them.
 type takings struct {
 	hints        HintSink     // nil sends none
 	deprecations Deprecations // may be nil
 	count        *metrics
-	// values sends values with hints, see [ownership.ValuesOf].
+	// values adds values to hints, see [ownership.ValuesOf].
 	values bool
 	// live is [Options.Live].
 	live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
@@ -45,7 +46,7 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 	if r.SubResource == ownership.Scale {
 		return j.scaled(r, was, is)
 	}
-	// Warnings and hints leave out the same owners as the records.
+	// Warnings and hints ignore the same owners as records.
 	before, after := ownership.Tracked(was.ManagedFields), ownership.Tracked(is.ManagedFields)
 	if before.Equal(after) {
 		return out, nil
@@ -99,12 +100,12 @@ func (j takings) valuesOf(r *request, transitions []ownership.Transition, old, n
 	return out
 }
 
-// unnamed stands for a manager that a review does not name: kubectl scale leaves it to the API
-// server, which takes it from the user agent.
+// unnamed is shown for a manager that a review does not name: kubectl scale sends none, and the API
+// server derives it from the user agent later.
 const unnamed = "your client"
 
-// scaled evaluates a write through the subresource scale. Its objects have the identity and version
-// of the scaled object, and no owners: those before are the tracker's.
+// scaled evaluates a write through the scale subresource. Its objects have the identity and version
+// of the scaled object, but no owners; the tracker knows the previous ones.
 func (j takings) scaled(r *request, was, is metadata) (out findings, err error) {
 	replicas := fieldpath.Field("spec", "replicas")
 	if !r.DryRun {
@@ -157,8 +158,8 @@ func scaleValues(r *request, replicas fieldpath.Path) map[string]ownership.Value
 	return nil
 }
 
-// fields returns the notices for deprecated fields that the new object has and the old one had not.
-// Few objects have any, so it checks the new one first.
+// fields returns the notices for deprecated fields that only the new object has. It checks the new
+// object first, because few objects have any.
 func (j takings) fields(r *request) ([]deprecation.FieldNotice, error) {
 	now, err := r.Object.read()
 	if err != nil || len(j.deprecations.Fields(nil, now)) == 0 {
@@ -177,9 +178,67 @@ func (j takings) hint(h ownership.Hint) {
 	}
 }
 
-// isLoss reports whether an owner lost a path that others hold. The watcher sees no values, and
-// cannot say whether it was taken, released, or neither.
+// isLoss reports whether an owner lost a path that others own. The tracker sees no values, so it
+// cannot tell whether the path was taken or released.
 func isLoss(t ownership.Transition) bool { return len(t.Lost()) > 0 && len(t.After) > 0 }
 
-// isClaim reports whether a path has a new owner.
 func isClaim(t ownership.Transition) bool { return len(t.Gained()) > 0 }
+
+const (
+	// auditTaken is the audit annotation for the paths that a request takes.
+	auditTaken = "taken"
+	// maxAudit bounds its bytes; further paths are only counted.
+	maxAudit = 8 << 10
+)
+
+// auditEntry is a path in the audit log, or the count of further ones.
+type auditEntry struct {
+	Path   string   `json:"path,omitempty"`
+	From   []string `json:"from,omitempty"`
+	By     []string `json:"by,omitempty"`
+	Forced bool     `json:"forced,omitzero"`
+	More   int      `json:"more,omitzero"`
+}
+
+// auditOf returns the audit annotations of a request: the paths that it takes, and from which
+// owners. The audit log also has the user, and survives this process.
+func auditOf(transitions []ownership.Transition) map[string]string {
+	list, more := []byte{'['}, 0
+	add := func(e auditEntry) {
+		text, err := json.Marshal(e)
+		if err != nil { // All of it can be JSON.
+			return
+		}
+		if len(list) > 1 {
+			list = append(list, ',')
+		}
+		list = append(list, text...)
+	}
+	for _, t := range transitions {
+		switch {
+		case t.Kind != ownership.Taken:
+		case len(list) > maxAudit:
+			more++
+		default:
+			add(auditEntry{
+				Path: text.Truncate(t.Path.String(), maxLine), From: auditNames(t.Lost()), By: auditNames(t.After), Forced: t.Forced,
+			})
+		}
+	}
+	if more > 0 {
+		add(auditEntry{More: more})
+	}
+	if len(list) == 1 {
+		return nil
+	}
+	return map[string]string{auditTaken: string(append(list, ']'))}
+}
+
+// auditNames returns the names of some owners of a path, with their operations.
+func auditNames(owners []managedfields.Owner) []string {
+	out := make([]string, 0, min(len(owners), maxLines))
+	for _, o := range owners[:min(len(owners), maxLines)] {
+		out = append(out, text.Truncate(o.String(), maxLine))
+	}
+	return out
+}

@@ -12,19 +12,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// The API server passes on one line without control characters to a client, or nothing; past 4,096
-// characters a request it cuts each warning to 256 and drops the rest (edge case 74). Both paths
-// may be called for one request, so each stays below half of that.
+// The API server passes warnings on as single lines without control characters, or not at all.
+// Beyond 4,096 characters per request, it truncates each warning to 256 and drops the rest (edge
+// case 74). It may call both paths for one request, so each stays below half of that.
 const (
 	// maxLines bounds the warnings of one kind for a request.
 	maxLines = 5
-	// lineLength is how many characters a line should have.
+	// lineLength is the preferred length of a line, in characters.
 	lineLength = 120
-	// pathLength is the least number of characters for paths, however long the names around them.
+	// pathLength is the minimum length for paths, however long the names around them are.
 	pathLength = 24
-	// nameLength is how many characters of a manager's name are shown.
+	// nameLength is the maximum length of a manager's name.
 	nameLength = 48
-	// maxLine and maxTotal are bytes that are never exceeded.
+	// maxLine and maxTotal are hard limits in bytes.
 	maxLine  = 380
 	maxTotal = 2000
 )
@@ -35,7 +35,6 @@ type warning struct {
 	text  string
 }
 
-// about is the kind of a warning.
 type about string
 
 const (
@@ -45,14 +44,14 @@ const (
 	aboutField    about = "field"
 )
 
-// takeover is everything that one party lost to another in a request.
+// takeover contains all paths that one group of managers lost to another in a request.
 type takeover struct {
 	from, by string
 	paths    []fieldpath.Path
 }
 
-// takeovers groups the paths that were taken from other managers: to the API server, a manager's
-// applies and its updates are two owners; to users they are one.
+// takeovers groups the paths that were taken by their managers. A manager that takes its own path,
+// with another operation, is omitted.
 func takeovers(transitions []ownership.Transition) []takeover {
 	var out []takeover
 	for _, t := range transitions {
@@ -79,7 +78,7 @@ func takeovers(transitions []ownership.Transition) []takeover {
 	return out
 }
 
-// ownersWarnings says in a few lines which manager took what from which.
+// ownersWarnings returns a line for each takeover, up to maxLines.
 func ownersWarnings(object string, all []takeover) []warning {
 	var out []warning
 	more := 0
@@ -98,7 +97,7 @@ func ownersWarnings(object string, all []takeover) []warning {
 	return out
 }
 
-// bounded limits lines to what fits into a header, and to a few.
+// bounded truncates warnings to the limits of a header.
 func bounded(lines []warning) []warning {
 	total := 0
 	for i := range lines {
@@ -110,8 +109,7 @@ func bounded(lines []warning) []warning {
 	return lines
 }
 
-// owners names owners for warnings: by manager, and by subresource if the path was held through
-// one.
+// owners returns the names of managers for warnings, with the subresource if there is one.
 func owners(list []managedfields.Owner) string {
 	var names []string
 	for _, o := range list {
@@ -129,7 +127,7 @@ func owners(list []managedfields.Owner) string {
 	return strings.Join(names, ", ")
 }
 
-// pathList names as many paths as fit, at least one, and counts the rest.
+// pathList returns as many paths as fit, at least one, and the number of the others.
 func pathList(paths []fieldpath.Path, room int) string {
 	rest := func(said int) string {
 		if said == len(paths) {
@@ -148,8 +146,8 @@ func pathList(paths []fieldpath.Path, room int) string {
 	return listed
 }
 
-// pathText shortens a path to a number of characters: it removes its first elements first, because
-// the last ones say most.
+// pathText shortens a path to a number of characters. It removes the first elements, because the
+// last ones say most.
 func pathText(p fieldpath.Path, room int) string {
 	room = max(room, pathLength)
 	whole := text.Printable(p.String())

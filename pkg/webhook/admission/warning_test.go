@@ -15,8 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// took is a path going from one owner to another, each written as
-// manager/operation/subresource.
+// took is a path going from one owner to another, each written as manager/operation/subresource.
 func took(path, from, to string) ownership.Transition {
 	p, err := fieldpath.ParsePath(path)
 	if err != nil {

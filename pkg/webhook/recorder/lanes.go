@@ -2,11 +2,14 @@ package recorder
 
 import (
 	"container/heap"
+	"slices"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// lanes hold the pending transitions, namespace by namespace, and serve them in turn: a
-// flood in one delays nothing in another (edge case 100).
+// lanes contains the pending transitions by namespace, and serves the namespaces in turn, so that a
+// flood in one does not delay another (edge case 100).
 type lanes struct {
 	of   map[string]*lane
 	turn int
@@ -25,7 +28,7 @@ func (l *lanes) lane(namespace string) *lane {
 	return found
 }
 
-// place puts an object into the queue of its lane, or moves it there.
+// place adds an object to the queue of its lane, or moves it there.
 func (l *lanes) place(p *pending, at time.Time) {
 	p.at = at
 	if p.lane != nil {
@@ -36,7 +39,7 @@ func (l *lanes) place(p *pending, at time.Time) {
 	heap.Push(&p.lane.line, p)
 }
 
-// remove takes an object out of its queue.
+// remove removes an object from its queue.
 func (l *lanes) remove(p *pending) {
 	if p.lane == nil {
 		return
@@ -47,7 +50,7 @@ func (l *lanes) remove(p *pending) {
 	l.tidy(from)
 }
 
-// count records a change in the number of pending transitions of a namespace.
+// count changes the number of pending transitions of a namespace.
 func (l *lanes) count(namespace string, more int) {
 	if more == 0 {
 		return
@@ -64,7 +67,7 @@ func (l *lanes) tidy(in *lane) {
 	}
 }
 
-// first returns when the first object of all lanes is due, if any is to be written.
+// first returns when the first object of all lanes is due, if there is one.
 func (l *lanes) first() (at time.Time, ok bool) {
 	for _, in := range l.of {
 		if len(in.line) > 0 && (!ok || in.line[0].at.Before(at)) {
@@ -74,7 +77,8 @@ func (l *lanes) first() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// next returns the object whose turn it is among those that are due.
+// next returns the first object of the lane that was served longest ago, among the objects that are
+// due.
 func (l *lanes) next(now time.Time) *pending {
 	var found *lane
 	for _, in := range l.of {
@@ -97,7 +101,7 @@ func (l *lanes) serve(in *lane) {
 	in.served = l.turn
 }
 
-// fullest returns the largest lane, by some measure.
+// fullest returns the largest lane by some measure.
 func (l *lanes) fullest(size func(*lane) int) *lane {
 	var found *lane
 	for _, in := range l.of {
@@ -107,3 +111,125 @@ func (l *lanes) fullest(size func(*lane) int) *lane {
 	}
 	return found
 }
+
+// makeRoom drops transitions until the limits are met (edge case 81). A replica that does not lead
+// first drops what the leader writes anyway. Then the namespace with the most transitions loses
+// some, so that a flood there does not displace changes from elsewhere (edge case 100).
+func (q *queue) makeRoom(p *pending) {
+	if more := len(p.transitions) - q.limits.PerObject; more > 0 {
+		q.drop(p, more)
+	}
+	if !q.leads && q.theirs > 0 && (q.crowded() || q.overflows()) {
+		q.leaveToLeader(func(pendingTransition) bool { return true }, p.came())
+	}
+	for q.crowded() && q.evict(p, func(l *lane) int { return len(l.line) }) {
+	}
+	for q.overflows() && len(p.transitions) > 0 && q.fullest(p) {
+		q.drop(p, 1)
+	}
+	for q.overflows() && q.evict(p, func(l *lane) int { return l.transitions }) {
+	}
+}
+
+func (q *queue) crowded() bool   { return len(q.objects) > q.limits.Objects }
+func (q *queue) overflows() bool { return q.transitions > q.limits.Transitions }
+
+// fullest reports whether the namespace of an object has the most transitions.
+func (q *queue) fullest(p *pending) bool {
+	full := q.lanes.fullest(func(l *lane) int { return l.transitions })
+	return full != nil && full.transitions <= q.lanes.of[p.object.Namespace].transitions
+}
+
+// evict drops all pending transitions of one object: of came, if its namespace has the most,
+// otherwise of an object in the fullest namespace that would be written late. It returns false if
+// there is none.
+func (q *queue) evict(came *pending, size func(*lane) int) bool {
+	full := q.lanes.fullest(size)
+	own := q.lanes.of[came.object.Namespace]
+	if len(came.transitions) > 0 && !came.taken && (full == nil || own != nil && size(own) >= size(full)) {
+		q.drop(came, len(came.transitions))
+		q.close(came, came.wrote)
+		return true
+	}
+	if full == nil || len(full.line) == 0 {
+		return false
+	}
+	victim := full.line[len(full.line)-1]
+	q.drop(victim, len(victim.transitions))
+	q.close(victim, victim.wrote)
+	return true
+}
+
+// drop drops the n oldest transitions of an object. They are lost if this replica leads; otherwise
+// they are left to the leader.
+func (q *queue) drop(p *pending, n int) {
+	dropped := p.transitions[:n]
+	p.transitions = slices.Clone(p.transitions[n:])
+	q.count(p, -1, dropped...)
+	if !q.leads {
+		q.settle(dropped, ownership.OutcomeLeft)
+		return
+	}
+	q.settle(dropped, ownership.OutcomeLost)
+	q.lost += n
+	for _, d := range dropped {
+		p.lost = p.lost.and(loss{1, d.ResourceVersion})
+	}
+}
+
+// leaveToLeader drops transitions that the leader writes too.
+func (q *queue) leaveToLeader(which func(pendingTransition) bool, now time.Time) {
+	for _, p := range q.objects {
+		p.transitions = slices.DeleteFunc(p.transitions, func(n pendingTransition) bool {
+			if n.ours() || !which(n) {
+				return false
+			}
+			q.count(p, -1, n)
+			q.settle([]pendingTransition{n}, ownership.OutcomeLeft)
+			return true
+		})
+		q.close(p, now)
+	}
+}
+
+// pace bounds how often records are written in the whole cluster. It is a token bucket from which
+// every replica takes for its own writes and for those that it sees others make. It reads no clock.
+type pace struct {
+	rate   float64 // tokens a second
+	burst  float64 // tokens at most; as many may be owed
+	tokens float64
+	at     time.Time // when tokens was right
+}
+
+func newPace(rate float64, burst int) pace {
+	return pace{rate: rate, burst: float64(burst), tokens: float64(burst)}
+}
+
+// fill adds the tokens for the time that has passed.
+func (p *pace) fill(now time.Time) {
+	if !p.at.IsZero() && now.After(p.at) {
+		p.tokens = min(p.burst, p.tokens+now.Sub(p.at).Seconds()*p.rate)
+	}
+	if p.at.IsZero() || now.After(p.at) {
+		p.at = now
+	}
+}
+
+// ready returns when there is a token; now if there is one already.
+func (p *pace) ready(now time.Time) time.Time {
+	p.fill(now)
+	if p.tokens >= 1 {
+		return now
+	}
+	wait := time.Duration((1 - p.tokens) / p.rate * float64(time.Second))
+	return now.Add(wait + time.Nanosecond) // rounded up, so that there is one then
+}
+
+// spend takes a token, or goes into debt.
+func (p *pace) spend(now time.Time) {
+	p.fill(now)
+	p.tokens = max(-p.burst, p.tokens-1)
+}
+
+// refund returns an unused token.
+func (p *pace) refund() { p.tokens = min(p.burst, p.tokens+1) }

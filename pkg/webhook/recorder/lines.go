@@ -3,14 +3,22 @@ package recorder
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// maxLines is how many lines of the log may wait to be read.
+// maxLines bounds the queued lines of the log.
 const maxLines = 10_000
 
 // line is a transition in the log.
@@ -32,8 +40,7 @@ type line struct {
 	User            string             `json:"user,omitempty"`
 }
 
-// log queues a line. It never waits for the reader of the log: lines that find no
-// room are counted.
+// log queues a line. It never waits for the writer: lines that do not fit are counted.
 func (r *Recorder) log(o ownership.Occurrence) {
 	if r.opts.Transitions == nil {
 		return
@@ -76,5 +83,136 @@ func (r *Recorder) writeLines(ctx context.Context) {
 func (r *Recorder) writeLine(l []byte) {
 	if _, err := r.opts.Transitions.Write(l); err != nil {
 		r.opts.Metrics.unlogged()
+	}
+}
+
+const (
+	// eventReason is the reason of our Events, by which they can be selected.
+	eventReason = "FieldOwnershipTaken"
+	// eventTakeovers is how many takeovers an Event lists.
+	eventTakeovers = 5
+	// eventNote is the API server's limit for the message of an Event, in bytes.
+	eventNote = 1024
+)
+
+// announce sends an Event about fields that were taken for the first time. Repetitions are only
+// counted in the record.
+func (r *Recorder) announce(o ownership.Object, fresh []ownership.Entry) {
+	taken := slices.DeleteFunc(fresh, func(e ownership.Entry) bool { return e.Kind != ownership.Taken })
+	if r.opts.Events == nil || len(taken) == 0 {
+		return
+	}
+	object := &corev1.ObjectReference{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, UID: o.UID}
+	r.opts.Events.Eventf(object, corev1.EventTypeWarning, eventReason, "%s", eventText(taken))
+}
+
+// eventText lists as many takeovers as fit, and the number of the others.
+func eventText(taken []ownership.Entry) string {
+	var parts []string
+	length := len(fmt.Sprintf("; +%d more", len(taken)))
+	for _, e := range taken[:min(len(taken), eventTakeovers)] {
+		part := text.Printable(e.String())
+		if length += len(part) + len("; "); length > eventNote {
+			break
+		}
+		parts = append(parts, part)
+	}
+	switch more := len(taken) - len(parts); {
+	case len(parts) == 0:
+		return fmt.Sprintf("%d fields taken; see its OwnershipRecord", len(taken))
+	case more > 0:
+		parts = append(parts, fmt.Sprintf("+%d more", more))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Metrics of a recorder. A nil *Metrics counts nothing.
+type Metrics struct {
+	transitions         *prometheus.CounterVec
+	recordsWritten      prometheus.Counter
+	writeErrors         *prometheus.CounterVec
+	lost                prometheus.Counter
+	pending             prometheus.Gauge
+	unloggedTransitions prometheus.Counter
+	behind              prometheus.GaugeFunc
+	readBehind          atomic.Pointer[func() float64]
+}
+
+// NewMetrics returns the metrics of one recorder.
+func NewMetrics() *Metrics {
+	counter := func(name, help string) prometheus.CounterOpts {
+		return prometheus.CounterOpts{Namespace: "k8sconnect", Name: name, Help: help}
+	}
+	m := &Metrics{
+		transitions: prometheus.NewCounterVec(counter("ownership_transitions_total",
+			"Changes of field owners that this replica saw; reason says why one is unclear. Every replica sees all."), []string{"kind", "reason"}),
+		recordsWritten: prometheus.NewCounter(counter("records_written_total", "Writes of ownership records.")),
+		writeErrors: prometheus.NewCounterVec(counter("records_write_errors_total",
+			"Writes of ownership records that were refused, by the API server's reason. They are retried."), []string{"reason"}),
+		lost: prometheus.NewCounter(counter("records_lost_total",
+			"Takeovers and releases that are not in a record, because they were dropped before they could be written. Their time is declared as a gap.")),
+		pending: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: "k8sconnect", Name: "records_pending", Help: "Takeovers and releases that are not written yet.",
+		}),
+		unloggedTransitions: prometheus.NewCounter(counter("transitions_unlogged_total",
+			"Transitions that are not in the log, because it was not read fast enough.")),
+	}
+	m.behind = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: "k8sconnect", Name: "records_behind_seconds",
+		Help: "How long the oldest overdue takeover or release of this replica has been waiting.",
+	}, func() float64 {
+		if read := m.readBehind.Load(); read != nil {
+			return (*read)()
+		}
+		return 0
+	})
+	return m
+}
+
+// follow sets the function that returns the age of the oldest overdue change.
+func (m *Metrics) follow(behind func() float64) {
+	if m != nil {
+		m.readBehind.Store(&behind)
+	}
+}
+
+// Register registers the metrics.
+func (m *Metrics) Register(registry prometheus.Registerer) error {
+	var errs []error
+	for _, c := range []prometheus.Collector{m.transitions, m.recordsWritten, m.writeErrors, m.lost, m.pending, m.unloggedTransitions, m.behind} {
+		errs = append(errs, registry.Register(c))
+	}
+	return errors.Join(errs...)
+}
+
+func (m *Metrics) transition(kind ownership.Kind, why ownership.Why) {
+	if m != nil {
+		m.transitions.WithLabelValues(string(kind), string(why)).Inc()
+	}
+}
+
+func (m *Metrics) written() {
+	if m != nil {
+		m.recordsWritten.Inc()
+	}
+}
+
+func (m *Metrics) refused(reason string) {
+	if m != nil {
+		m.writeErrors.WithLabelValues(reason).Inc()
+	}
+}
+
+func (m *Metrics) unlogged() {
+	if m != nil {
+		m.unloggedTransitions.Inc()
+	}
+}
+
+// state sets the number of pending transitions, and adds the number of lost ones.
+func (m *Metrics) state(pending, lost int) {
+	if m != nil {
+		m.pending.Set(float64(pending))
+		m.lost.Add(float64(lost))
 	}
 }

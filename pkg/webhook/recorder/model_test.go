@@ -156,9 +156,8 @@ type tally struct {
 	To          string
 }
 
-// Edge case 82: two replicas that write, fail, are killed, restart and take the
-// lead from each other leave records that say exactly what happened, each thing
-// once.
+// Edge case 82: two replicas that write, fail, are killed, restart and take the lead from each
+// other leave records that say exactly what happened, each thing once.
 func TestModel(t *testing.T) {
 	seeds := uint64(40)
 	if testing.Short() {

@@ -9,49 +9,48 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Options of a recorder. The zero value writes records of namespaced objects, and nothing
-// else.
+// Options of a recorder. The zero value only writes records of namespaced objects.
 type Options struct {
-	// Namespace for the records of objects without one.
+	// Namespace is for the records of cluster-scoped objects.
 	Namespace string
 	// Events, if set, receives takeovers.
 	Events Events
-	// Transitions, if set, gets every transition as one line of JSON. Every replica writes
-	// those that it sees; uid, resourceVersion and path identify one.
+	// Transitions, if set, receives every transition as a line of JSON. Every replica writes those
+	// that it sees; uid, resourceVersion and path identify one.
 	Transitions io.Writer
-	// Log, if set, receives refused writes: once, until writes succeed again.
+	// Log, if set, receives refused writes: each reason once until writes succeed again.
 	Log *slog.Logger
-	// Metrics, if set, are counted.
+	// Metrics, if set, are updated.
 	Metrics *Metrics
-	// WritesPerSecond bounds the writes of the whole cluster; 10 by default. The writes of
-	// other replicas count too, so a single replica may use all of it. At the end, when
-	// everything pending is written at once, it does not apply.
+	// WritesPerSecond bounds the writes of the whole cluster; 10 by default. The writes of other
+	// replicas count, so a single replica may use the whole rate. It does not apply to the last
+	// writes before the end.
 	WritesPerSecond float64
-	// Burst is how many records may be written at once after a quiet time; 500 by default.
+	// Burst is how many records may be written at once after a quiet period; 500 by default.
 	Burst int
 	// FlushTimeout bounds the writes at the end; 10s by default.
 	FlushTimeout time.Duration
-	// Limits of what is kept in memory.
+	// Limits of the pending transitions in memory.
 	Limits Limits
 }
 
-// Events takes Events, as client-go's tools/record does. That of tools/events would
-// count the second one on an object within minutes, and drop its text.
+// Events sends Events, as client-go's tools/record does. tools/events would count the second one on
+// an object within minutes, and drop its message.
 type Events interface {
 	Eventf(object runtime.Object, eventtype, reason, text string, args ...any)
 }
 
-// Limits bound a queue (edge case 81). A transition beyond them is
-// [ownership.OutcomeLost] for the leader, counted, and mentioned in the object's next
-// record; for other replicas it is [ownership.OutcomeLeft] to the leader.
+// Limits bound a queue (edge case 81). For the leader, a transition beyond them is
+// [ownership.OutcomeLost], counted, and mentioned in the object's next record; other replicas leave
+// it to the leader ([ownership.OutcomeLeft]).
 type Limits struct {
-	// Objects with pending transitions; 20,000 by default.
+	// Objects bounds the objects with pending transitions; 20,000 by default.
 	Objects int
-	// Transitions that are pending, of all objects; 50,000 by default, of about a
+	// Transitions bounds the pending transitions of all objects; 50,000 by default, of about a
 	// kilobyte each.
 	Transitions int
-	// PerObject is how many of them one object may have; 256 by default. From half of it on
-	// they are written at once.
+	// PerObject bounds the pending transitions of one object; 256 by default. If half as many are
+	// pending, they are written at once.
 	PerObject int
 }
 
@@ -64,26 +63,25 @@ func (l Limits) orDefaults() Limits {
 }
 
 const (
-	// gather is how long the first transition of an object waits for others of the
-	// same write.
+	// gather is how long the first transition of an object waits for others of the same write.
 	gather = 200 * time.Millisecond
-	// grace is how long a transition without a user waits for another replica to
-	// report it with one.
+	// grace is how long a transition without a user waits for another replica to report it with
+	// one.
 	grace = 3 * time.Second
-	// firstPause and longestPause are between the writes of one record while its object
-	// keeps changing hands.
+	// firstPause and longestPause are the pauses between writes of one record while its owners keep
+	// changing.
 	firstPause, longestPause = 10 * time.Second, 5 * time.Minute
-	// namePause is the pause if an entry has no user yet and one is known.
+	// namePause is the pause before the first user of an entry is written.
 	namePause = time.Second
-	// firstRetry and longestRetry are between attempts that are refused.
+	// firstRetry and longestRetry are the pauses between refused writes.
 	firstRetry, longestRetry = time.Second, 5 * time.Minute
-	// giveUp is how long a refused write is retried: a quota may be permanent.
+	// giveUp is how long a refused write is retried. A quota may be permanent.
 	giveUp = time.Hour
-	// keep is how long a replica that does not lead keeps what the leader should write: as
-	// long as it may take for 10,000 objects at the default pace.
+	// keep is how long a replica that does not lead keeps what the leader should write: as long as
+	// 10,000 objects may take at the default rate.
 	keep = 20 * time.Minute
-	// sweepEvery is how often stale state is removed.
+	// sweepEvery is how often outdated state is removed.
 	sweepEvery = 10 * time.Second
-	// callTimeout bounds one call of the store.
+	// callTimeout bounds one write to the store.
 	callTimeout = 5 * time.Second
 )

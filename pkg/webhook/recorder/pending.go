@@ -1,17 +1,20 @@
 package recorder
 
 import (
+	"hash/fnv"
 	"slices"
 	"time"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// pending is the unwritten state of one object, and how its last writes went.
+// pending contains the unwritten transitions of one object, and the state of its writes.
 type pending struct {
 	object      ownership.Object
 	transitions []pendingTransition
-	// lost is how many found no room since the last write.
+	// lost counts the transitions that were dropped since the last write.
 	lost loss
 
 	wrote time.Time     // zero if never
@@ -22,16 +25,16 @@ type pending struct {
 	retryAt time.Time     // not before, once refused
 	backoff time.Duration // before retryAt
 
-	// taken is set while it is being written.
+	// taken is set while the object is being written.
 	taken bool
-	// lane is the lane in which it waits, if it does; index its place there, and at
-	// when it is due.
+	// lane is the lane in which the object waits, or nil; index is its place there, and at is when
+	// it is due.
 	lane  *lane
 	index int
 	at    time.Time
 }
 
-// came is the arrival of the oldest transition.
+// came returns when the oldest transition arrived.
 func (p *pending) came() time.Time {
 	if len(p.transitions) == 0 {
 		return time.Time{}
@@ -39,10 +42,10 @@ func (p *pending) came() time.Time {
 	return p.transitions[0].came
 }
 
-// ours reports whether this replica has a hint for any of its transitions.
+// ours reports whether this replica has a hint for any of the transitions.
 func (p *pending) ours() bool { return slices.ContainsFunc(p.transitions, pendingTransition.ours) }
 
-// due returns when to write the object, if at all.
+// due returns when to write the object, if this replica has to.
 func (p *pending) due(leads bool, full int) (time.Time, bool) {
 	var at, first time.Time // first is of an entry of which no user is written yet
 	found := false
@@ -80,8 +83,7 @@ func (p *pending) written(now time.Time) {
 	p.wrote = now
 }
 
-// resting reports whether the object has been quiet for so long that its next
-// transition counts as a first one.
+// resting reports whether the object has been quiet for so long that its pauses start over.
 func (p *pending) resting(now time.Time) bool {
 	return p.wrote.IsZero() || now.Sub(p.wrote) > 2*p.pause
 }
@@ -103,14 +105,14 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// lane holds the pending transitions of one namespace.
+// lane contains the pending objects of one namespace.
 type lane struct {
 	namespace string
-	// line are the objects that are to be written, the one that is due first in front.
+	// line contains the objects that this replica writes, ordered by when they are due.
 	line waiting
-	// transitions of all its objects, including those that another replica writes.
+	// transitions counts those of all objects, including those that another replica writes.
 	transitions int
-	// served is the turn at which it was last served, or arrived.
+	// served is the turn at which the lane was last served, or created.
 	served int
 }
 
@@ -145,4 +147,105 @@ func (l *waiting) Pop() any {
 	(*l)[last] = nil
 	*l = (*l)[:last]
 	return p
+}
+
+// pendingTransition is a transition that is not written yet.
+type pendingTransition struct {
+	ownership.Transition
+	ownership.Occasion
+	came    time.Time
+	entry   uint64 // see entryOf
+	settled func(ownership.Outcome)
+}
+
+// ours reports whether this replica has the hint for the transition, and so writes it even if it
+// does not lead.
+func (n pendingTransition) ours() bool { return n.User != "" && !n.Noted }
+
+// same reports whether two are the same transition.
+func (n pendingTransition) same(other pendingTransition) bool {
+	return n.entry == other.entry && n.ResourceVersion == other.ResourceVersion && n.Gap == other.Gap
+}
+
+// joined adds what another process noted about the transition.
+func (n pendingTransition) joined(noted pendingTransition) pendingTransition {
+	if n.User == "" && noted.User != "" {
+		n.User, n.Kind, n.Forced, n.Values, n.Noted = noted.User, noted.Kind, noted.Forced, noted.Values, true
+	}
+	first, second := n.settled, noted.settled
+	n.settled = func(o ownership.Outcome) {
+		for _, settled := range []func(ownership.Outcome){first, second} {
+			if settled != nil {
+				settled(o)
+			}
+		}
+	}
+	return n
+}
+
+// calls returns the call that reports the outcome.
+func (n pendingTransition) calls(o ownership.Outcome) func() {
+	if n.settled == nil {
+		return func() {}
+	}
+	return func() { n.settled(o) }
+}
+
+// loss counts the dropped transitions of an object. version is the resource version of the newest.
+type loss struct {
+	count   int
+	version string
+}
+
+func (l loss) and(other loss) loss {
+	sum := l.count + other.count
+	if l.count == 0 || object.Newer(other.version, l.version) {
+		l = other
+	}
+	l.count = sum
+	return l
+}
+
+// maxNamed bounds the remembered entries of an object; a record has no more.
+const maxNamed = 64
+
+// named contains fingerprints of the entries of one object for which a user was written. The first
+// user of an entry is written without the usual pause, because only this process knows it.
+type named map[uint64]struct{}
+
+func (n named) has(t pendingTransition) bool {
+	_, ok := n[t.entry]
+	return ok
+}
+
+// add adds the transitions that have a user.
+func (n named) add(transitions []pendingTransition) named {
+	for _, t := range transitions {
+		if !t.ours() || len(n) >= maxNamed {
+			continue
+		}
+		if n == nil {
+			n = named{}
+		}
+		n[t.entry] = struct{}{}
+	}
+	return n
+}
+
+// entryOf returns a fingerprint of the entry in which a transition is counted: its path and owners,
+// in either direction.
+func entryOf(t ownership.Transition) uint64 {
+	path := fnv.New64a()
+	_, _ = path.Write([]byte(t.Path.String()))
+	return path.Sum64() ^ (partyOf(t.Before) + partyOf(t.After))
+}
+
+func partyOf(owners []managedfields.Owner) uint64 {
+	h := fnv.New64a()
+	for _, o := range owners {
+		for _, text := range []string{o.Manager, o.Operation, o.Subresource, o.APIVersion} {
+			_, _ = h.Write(append([]byte(text), 0))
+		}
+	}
+	return h.Sum64()
 }

@@ -10,34 +10,33 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// queue keeps what to write, and knows when. It writes nothing and reads no clock.
+// queue decides what to write, and when. It writes nothing and reads no clock.
 //
-// Everything pending of an object is written together, regardless of the writer: then
-// everything older than a record remembers is known to be in it. Each transition ends in
-// exactly one way, see [ownership.Outcome].
+// All pending transitions of an object are written together, whichever replica writes: everything
+// older than the newest transition of a record is then known to be in it. Each transition has
+// exactly one [ownership.Outcome].
 type queue struct {
 	limits Limits
 	leads  bool
 	// objects have pending transitions, or are being written.
 	objects map[types.UID]*pending
 	lanes   lanes
-	// cooldowns are objects that were written lately, and have nothing pending.
+	// cooldowns are objects that were written recently, and have nothing pending.
 	cooldowns map[types.UID]cooldown
-	// transitions is how many are pending; theirs of them, another replica writes; out is
-	// how many are being written.
+	// transitions counts those that are pending, theirs those of them that another replica writes,
+	// out those that are being written.
 	transitions, theirs, out int
-	// gaps holds the losses of objects that have nothing pending.
+	// gaps contains the losses of objects that have nothing pending.
 	gaps map[types.UID]loss
-	// lost is the total that found no room.
+	// lost counts the transitions that were dropped for lack of room.
 	lost  int
 	pace  pace
-	peers peers
 	swept time.Time
-	// done is what to call when no lock is held: the settled transitions.
+	// done are the calls that report outcomes, to be made without a lock.
 	done []func()
 }
 
-// batch is what to write of one object.
+// batch contains the transitions of one object to write.
 type batch struct {
 	object      ownership.Object
 	transitions []pendingTransition
@@ -46,8 +45,7 @@ type batch struct {
 	paid bool
 }
 
-// cooldown says when an object was last written, how long to wait after that, and for
-// which entries a user was written.
+// cooldown is the state that remains of an object after its last write.
 type cooldown struct {
 	wrote time.Time
 	pause time.Duration
@@ -59,18 +57,18 @@ type outcome int
 
 const (
 	written outcome = iota
-	// known: another replica had written all of it.
+	// known: another replica had already written everything.
 	known
-	// refused: to be retried.
+	// refused: the write will be retried.
 	refused
-	// gone: there is nothing to write it to, and never will be.
+	// gone: the namespace is being deleted, so the record can never be written.
 	gone
 )
 
 func newQueue(limits Limits, pace pace) *queue {
 	return &queue{
 		limits: limits.orDefaults(), pace: pace, objects: map[types.UID]*pending{}, lanes: newLanes(),
-		cooldowns: map[types.UID]cooldown{}, gaps: map[types.UID]loss{}, peers: peers{},
+		cooldowns: map[types.UID]cooldown{}, gaps: map[types.UID]loss{},
 	}
 }
 
@@ -102,7 +100,7 @@ func (q *queue) add(o ownership.Object, n pendingTransition, now time.Time) {
 	q.close(p, now)
 }
 
-// open returns the entry of an object.
+// open returns the pending state of an object, and creates it if needed.
 func (q *queue) open(o ownership.Object) *pending {
 	p := q.objects[o.UID]
 	if p == nil {
@@ -115,8 +113,8 @@ func (q *queue) open(o ownership.Object) *pending {
 	return p
 }
 
-// close queues an object, or removes it if nothing is pending, except for its losses and
-// the time of its last write.
+// close queues an object, or removes it if nothing is pending, except for its losses and its
+// cooldown.
 func (q *queue) close(p *pending, now time.Time) {
 	if p.taken {
 		return
@@ -131,7 +129,7 @@ func (q *queue) close(p *pending, now time.Time) {
 	if p.lost.count > 0 && len(q.gaps) < q.limits.Objects {
 		q.gaps[uid] = p.lost
 	}
-	// Without room, the next write comes earlier than it should.
+	// Without room, the next write only comes earlier.
 	if !p.resting(now) && len(q.cooldowns) < q.limits.Objects {
 		q.cooldowns[uid] = cooldown{p.wrote, p.pause, p.named}
 	}
@@ -149,7 +147,7 @@ func (q *queue) place(p *pending) {
 	q.lanes.remove(p)
 }
 
-// count records a change in the number of an object's pending transitions.
+// count changes the number of an object's pending transitions.
 func (q *queue) count(p *pending, sign int, transitions ...pendingTransition) {
 	for _, n := range transitions {
 		q.transitions += sign
@@ -166,7 +164,7 @@ func (q *queue) settle(transitions []pendingTransition, o ownership.Outcome) {
 	}
 }
 
-// next returns when there is something to write, or to drop, if ever.
+// next returns when there is something to write or to drop, if there is.
 func (q *queue) next(now time.Time) (time.Time, bool) {
 	sweep, keeps := q.swept.Add(keep), !q.leads && q.theirs > 0
 	at, ok := q.lanes.first()
@@ -180,39 +178,25 @@ func (q *queue) next(now time.Time) (time.Time, bool) {
 	return at, true
 }
 
-// dequeue hands out the object whose turn it is, if one is due and there is a token for it;
-// answer has to follow.
+// dequeue returns the next object to write, if one is due and there is a token for it. The caller
+// must call answer.
 func (q *queue) dequeue(now time.Time) (batch, bool) {
 	q.expire(now)
 	if q.pace.ready(now).After(now) {
 		return batch{}, false
 	}
-	for {
-		p := q.lanes.next(now)
-		if p == nil {
-			return batch{}, false
-		}
-		if at := q.hold(p, now); at.After(now) {
-			q.lanes.place(p, at)
-			continue
-		}
-		q.lanes.serve(p.lane)
-		q.pace.spend(now)
-		b := q.takeOf(p.object)
-		b.paid = true
-		return b, true
+	p := q.lanes.next(now)
+	if p == nil {
+		return batch{}, false
 	}
+	q.lanes.serve(p.lane)
+	q.pace.spend(now)
+	b := q.takeOf(p.object)
+	b.paid = true
+	return b, true
 }
 
-// hold returns until when to leave an object to another replica.
-func (q *queue) hold(p *pending, now time.Time) time.Time {
-	if !q.leads || p.ours() {
-		return now
-	}
-	return q.peers.until(p.object.Namespace, p.came(), now)
-}
-
-// takeOf hands out everything pending of an object, due or not.
+// takeOf returns all pending transitions of an object, due or not.
 func (q *queue) takeOf(o ownership.Object) batch {
 	p := q.open(o)
 	q.lanes.remove(p)
@@ -223,8 +207,8 @@ func (q *queue) takeOf(o ownership.Object) batch {
 	return b
 }
 
-// drain returns everything that this replica has to write, due or not: transitions with a
-// user first, because no other replica knows it.
+// drain returns everything that this replica has to write, due or not. Transitions with a user come
+// first, because only this replica knows the user.
 func (q *queue) drain() []batch {
 	var out []batch
 	for _, p := range q.objects {
@@ -244,7 +228,7 @@ func (q *queue) drain() []batch {
 	return out
 }
 
-// answer reports the outcome of writing a batch.
+// answer records the outcome of writing a batch.
 func (q *queue) answer(b batch, o outcome, now time.Time) {
 	p := q.objects[b.object.UID]
 	if p == nil || !p.taken {
@@ -285,18 +269,12 @@ func (q *queue) refuse(p *pending, b batch, now time.Time) {
 	q.makeRoom(p)
 }
 
-// seen receives a record as it is stored now, and whether this replica wrote it. Its
-// contents need not be written again.
+// seen handles a record as it is stored now. The transitions that it contains need not be written.
+// own is set if this replica wrote it.
 func (q *queue) seen(r *ownership.Record, own bool, now time.Time) {
 	p := q.objects[r.Object.UID]
 	if !own {
 		q.pace.spend(now)
-		switch last := len(r.Entries) - 1; {
-		case p != nil && !p.came().IsZero():
-			q.peers.saw(r.Object.Namespace, now.Sub(p.came()), now)
-		case last >= 0:
-			q.peers.saw(r.Object.Namespace, min(now.Sub(r.Entries[last].Last.Time), maxLag), now)
-		}
 	}
 	if p == nil {
 		return
@@ -315,7 +293,8 @@ func (q *queue) seen(r *ownership.Record, own bool, now time.Time) {
 	q.close(p, now)
 }
 
-// expire drops, now and then, what a leader has written by now, and removes quiet objects.
+// expire occasionally drops the transitions that a leader has written by now, and the cooldowns
+// that are over.
 func (q *queue) expire(now time.Time) {
 	if now.Sub(q.swept) < sweepEvery {
 		return
@@ -331,7 +310,7 @@ func (q *queue) expire(now time.Time) {
 	}
 }
 
-// behind is how long the oldest overdue change has waited.
+// behind returns how long the oldest overdue change has waited.
 func (q *queue) behind(now time.Time) (longest time.Duration) {
 	for _, p := range q.objects {
 		switch {
@@ -354,7 +333,7 @@ func (q *queue) isRefused() bool {
 	return false
 }
 
-// settledNow returns what to call, once.
+// settledNow returns the calls that report outcomes, once.
 func (q *queue) settledNow() []func() {
 	done := q.done
 	q.done = nil

@@ -1,22 +1,23 @@
-// Package recorder turns tracked transitions into OwnershipRecords, Events, counters and log
-// lines. Start with New and Run; [Recorder.Record] never blocks. Its queue is bounded, served by
-// namespace, and paced for the whole cluster. A write adds to the record that it read, and is
-// repeated if another replica was faster. It does not watch.
+// Package recorder turns tracked transitions into OwnershipRecords, Events, metrics and log lines.
+// Start with [New] and [Recorder.Run]; [Recorder.Record] never blocks. Its queue is bounded and
+// paced, and serves namespaces in turn. It does not watch objects.
 package recorder
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// Recorder writes the occurrences that it receives. Make one with [New].
+// Recorder writes occurrences to a store. Create one with [New].
 type Recorder struct {
 	opts   Options
 	writer writer
@@ -24,19 +25,19 @@ type Recorder struct {
 	// poke wakes Run, see [Recorder.wake].
 	poke chan struct{}
 
-	// writing has room for one: the holder is between taking something out of the
-	// queue and answering for it.
+	// writing is a lock that is held from taking something out of the queue until its outcome is
+	// known.
 	writing chan struct{}
 
 	mu    sync.Mutex // guards the following
 	queue *queue
-	// lost is how many of the queue's losses were counted.
+	// lost is how many of the queue's losses are in the metrics.
 	lost int
 	// complaints are the reasons of refused writes that were logged.
 	complaints map[string]bool
 }
 
-// New returns a recorder that writes to a store, once it runs.
+// New returns a recorder for a store. It writes once Run is called.
 func New(store Store, opts Options) *Recorder {
 	opts.WritesPerSecond = cmp.Or(opts.WritesPerSecond, 10)
 	opts.Burst = cmp.Or(opts.Burst, 500)
@@ -54,8 +55,8 @@ func New(store Store, opts Options) *Recorder {
 	return r
 }
 
-// Record accepts an occurrence, and calls settled, which may be nil, once: when
-// nothing more will be done about it here, with its outcome. It never blocks.
+// Record queues an occurrence. It calls settled, which may be nil, with the outcome once this
+// replica will do nothing more about it. It never blocks.
 func (r *Recorder) Record(o ownership.Occurrence, settled func(ownership.Outcome)) {
 	r.opts.Metrics.transition(o.Kind, o.Why)
 	r.log(o)
@@ -71,15 +72,14 @@ func (r *Recorder) Record(o ownership.Occurrence, settled func(ownership.Outcome
 	r.wake()
 }
 
-// Lead sets whether this replica writes the transitions for which no replica has a
-// hint.
+// Lead sets whether this replica writes the transitions for which no replica has a hint.
 func (r *Recorder) Lead(leads bool) {
 	r.locked(func(q *queue) { q.lead(leads) })
 	r.wake()
 }
 
-// Run writes until the context ends, and then, within a bounded time, everything
-// pending (edge case 82).
+// Run writes until the context ends, and then, within FlushTimeout, everything pending (edge case
+// 82).
 func (r *Recorder) Run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	beside.Go(func() { r.writeLines(ctx) })
@@ -93,8 +93,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	return nil
 }
 
-// wait waits until something may be due, and reports whether the context is still
-// alive.
+// wait waits until something may be due, and returns false if the context ended.
 func (r *Recorder) wait(ctx context.Context) bool {
 	var alarm <-chan time.Time
 	r.locked(func(q *queue) {
@@ -111,7 +110,7 @@ func (r *Recorder) wait(ctx context.Context) bool {
 	return true
 }
 
-// writeNext writes what is due next, and reports whether anything was.
+// writeNext writes the next object that is due, and reports whether there was one.
 func (r *Recorder) writeNext(ctx context.Context) bool {
 	r.writing <- struct{}{}
 	defer func() { <-r.writing }()
@@ -119,13 +118,13 @@ func (r *Recorder) writeNext(ctx context.Context) bool {
 	due := false
 	r.locked(func(q *queue) { b, due = q.dequeue(time.Now()) })
 	if due {
-		// A call in progress when the end comes may take its time.
+		// Finish a write that is in progress when the context ends.
 		_ = r.write(context.WithoutCancel(ctx), b, nil)
 	}
 	return due
 }
 
-// watch learns what other replicas write, so that it is not written twice.
+// watch follows what other replicas write, so that it is not written twice.
 func (r *Recorder) watch(ctx context.Context) {
 	pauses := newPauses()
 	for ctx.Err() == nil {
@@ -151,12 +150,12 @@ func newPauses() wait.Backoff {
 	return wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 30 * time.Second}
 }
 
-// saw processes a record as it is stored now.
+// saw handles a record as it is stored now.
 func (r *Recorder) saw(record *ownership.Record) {
 	if !r.writer.isOurs(record) {
 		return
 	}
-	// This may be the very write in progress: that is decided once it is done.
+	// Wait for a write in progress, which may be this one.
 	r.writing <- struct{}{}
 	defer func() { <-r.writing }()
 	own := r.writer.own[record.ResourceVersion]
@@ -185,14 +184,14 @@ func (r *Recorder) await(ctx context.Context) error {
 	}
 }
 
-// behind is how many seconds the oldest overdue change has waited.
+// behind returns how many seconds the oldest overdue change has waited.
 func (r *Recorder) behind() float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.queue.behind(time.Now()).Seconds()
 }
 
-// flush writes everything pending, without waiting.
+// flush writes everything pending, without waiting until it is due.
 func (r *Recorder) flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opts.FlushTimeout)
 	defer cancel()
@@ -208,10 +207,10 @@ func (r *Recorder) flush(ctx context.Context) {
 	}
 }
 
-// write writes a batch and whatever else there is to change, and answers for it.
+// write writes a batch and any further changes, and reports its outcome to the queue.
 func (r *Recorder) write(ctx context.Context, b batch, more change) error {
 	fresh, result, err := r.writer.write(ctx, b.object, func(record *ownership.Record) bool {
-		// Another replica may have written what found no room here.
+		// Another replica may have written what was dropped here.
 		changed := b.lost.count > 0 && !record.Covers(b.lost.version)
 		if changed {
 			record.Lost += b.lost.count
@@ -233,8 +232,8 @@ func (r *Recorder) write(ctx context.Context, b batch, more change) error {
 	return err
 }
 
-// countError counts a write's error, and logs it if it is the first of its kind since writes
-// last succeeded.
+// countError counts a write's error, and logs it if it is the first of its reason since writes last
+// succeeded.
 func (r *Recorder) countError(err error) {
 	if err == nil {
 		r.mu.Lock()
@@ -251,11 +250,11 @@ func (r *Recorder) countError(err error) {
 	r.complaints[reason] = true
 	r.mu.Unlock()
 	if !said && r.opts.Log != nil {
-		r.opts.Log.Warn("ownership cannot be recorded at present; retrying", "error", err)
+		r.opts.Log.Warn("cannot record ownership; retrying", "error", err)
 	}
 }
 
-// locked lets f work on the queue, and then reports the transitions that it settled.
+// locked calls f with the queue, and then reports the outcomes that it produced.
 func (r *Recorder) locked(f func(*queue)) {
 	r.mu.Lock()
 	f(r.queue)
@@ -275,4 +274,61 @@ func (r *Recorder) wake() {
 	case r.poke <- struct{}{}:
 	default:
 	}
+}
+
+// Live returns the current owners of an object, its resource version, and whether it exists.
+type Live = func(uid types.UID) (owners ownership.Owners, resourceVersion string, ok bool)
+
+// Gap compares all records with the live owners after a period that was not watched, and writes the
+// net changes as transitions marked as a gap. It returns when they are written. The error names the
+// records that could not be written. It can be called again.
+func (r *Recorder) Gap(ctx context.Context, live Live) error {
+	var changed []ownership.Object
+	err := r.writer.store.List(ctx, func(record *ownership.Record) error {
+		if r.writer.isOurs(record) && r.addNet(record.DeepCopy(), live) {
+			changed = append(changed, record.Object)
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, o := range changed {
+		if err := r.await(ctx); err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		errs = append(errs, r.writeNet(ctx, o, live))
+	}
+	return errors.Join(errs...)
+}
+
+// writeNet writes the net changes of one object, together with its pending transitions.
+func (r *Recorder) writeNet(ctx context.Context, o ownership.Object, live Live) error {
+	r.writing <- struct{}{}
+	defer func() { <-r.writing }()
+	var b batch
+	r.locked(func(q *queue) { b = q.takeOf(o) })
+	return r.write(ctx, b, func(record *ownership.Record) bool { return r.addNet(record, live) })
+}
+
+// addNet adds the changes between a record's last owners and the live ones to the record.
+func (r *Recorder) addNet(record *ownership.Record, live Live) bool {
+	owners, version, ok := live(record.Object.UID)
+	if !ok {
+		return false
+	}
+	transitions, err := record.Net(owners)
+	if err != nil {
+		if r.opts.Log != nil {
+			r.opts.Log.Warn("owners after a gap are not recorded", "object", name(record.Object), "error", err)
+		}
+		return false
+	}
+	changed := false
+	at := ownership.Occasion{ResourceVersion: version, Time: time.Now(), Gap: true}
+	for _, t := range transitions {
+		changed = record.Add(t, at) || changed
+	}
+	return changed
 }

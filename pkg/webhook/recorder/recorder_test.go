@@ -120,8 +120,7 @@ func after(d time.Duration) {
 	synctest.Wait()
 }
 
-// A transition without a loss is settled at once, and nothing is written for it (edge
-// case 81).
+// A transition without a loss is settled at once, and nothing is written for it (edge case 81).
 func TestUncontested(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.Lead(true)
@@ -193,8 +192,7 @@ func TestEventText(t *testing.T) {
 	}
 }
 
-// Edge case 81: many objects at once are written at the pace that was set, after a
-// first burst.
+// Edge case 81: many objects at once are written at the pace that was set, after a first burst.
 func TestPace(t *testing.T) {
 	inBubble(t, recorder.Options{WritesPerSecond: 5, Burst: 100}, func(t *testing.T, d *desk) {
 		for n := range 1000 {
@@ -304,8 +302,7 @@ func TestNeverBlocks(t *testing.T) {
 	})
 }
 
-// metric reads one of the metrics, with the values of its labels; zero if it is
-// not there.
+// metric reads one of the metrics, with the values of its labels; zero if it is not there.
 func (d *desk) metric(t *testing.T, name string, labels ...string) float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()

@@ -18,8 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
-// Refused records are kept and logged once; records that can never be written are dropped
-// silently.
+// Refused records are kept and logged once; records that can never be written are dropped silently.
 func TestRefusals(t *testing.T) {
 	group := resource()
 	terminating := apierrors.NewForbidden(group, "x", errors.New("the namespace is going"))

@@ -10,9 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
-// One replica put together a change over unwatched time, from argo to helm; it ends with
-// a step that another one saw, from flux to helm. In either order, the Event is about
-// that step.
+// One replica put together a change over unwatched time, from argo to helm; it ends with a step
+// that another one saw, from flux to helm. In either order, the Event is about that step.
 func TestEventOfAStepInUnwatchedTime(t *testing.T) {
 	for name, stepFirst := range map[string]bool{"the step comes last": false, "the step comes first": true} {
 		t.Run(name, func(t *testing.T) {

@@ -13,43 +13,41 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// Store is where records are kept. It must read what is stored, not a cache of it. Its
-// errors are those of the API server: not found, already exists, conflict if the record
-// is not the one that was read. After a write, the record has its new resource version.
+// Store stores records. It must not read from a cache. Its errors are those of the API server: not
+// found, already exists, or a conflict if the record has changed since it was read. A write sets
+// the record's new resource version.
 type Store interface {
 	Get(ctx context.Context, namespace, name string) (*ownership.Record, error)
 	Create(ctx context.Context, r *ownership.Record) error
 	Update(ctx context.Context, r *ownership.Record) error
-	// List calls each for every record of the cluster, until one fails.
+	// List calls each for every record of the cluster until a call fails.
 	List(ctx context.Context, each func(*ownership.Record) error) error
-	// Watch calls each for every record that is written from now on, by anyone, until
-	// it fails or the context ends. It may miss some.
+	// Watch calls each for every record that is written from now on, by any client, until it fails
+	// or the context ends. It may miss some.
 	Watch(ctx context.Context, each func(*ownership.Record)) error
 }
 
-// attempts is how often a write starts again because another one came between. There is no pause
-// between them, as package race has one: only other replicas write a record, once for what is
-// pending of an object, and the queue waits for firstRetry and longer before it hands out the
-// same one again. Meanwhile the writer has other objects to serve.
+// attempts is how often a write is tried after a conflict. There is no pause in between, because
+// only other replicas write a record, once for each batch, and the queue retries after firstRetry.
 const attempts = 5
 
-// writer changes records as they are stored.
+// writer changes stored records.
 type writer struct {
 	store Store
-	// clusterScoped is the namespace of records of objects without one.
+	// clusterScoped is the namespace for the records of cluster-scoped objects.
 	clusterScoped string
-	// own are the versions of records that were written here and not seen since.
+	// own are the resource versions that this writer wrote and that the watch has not seen yet.
 	own map[string]bool
 }
 
-// maxOwn is how many of them are remembered.
+// maxOwn bounds them.
 const maxOwn = 4096
 
-// change adds to a record, and reports whether the record changed.
+// change adds to a record, and reports whether it changed.
 type change func(*ownership.Record) (changed bool)
 
-// write changes the record of an object, which may not exist yet. It returns the
-// entries that are new in it, and an error if the outcome is refused.
+// write changes the record of an object, and creates it if needed. It returns the new entries. The
+// error is set if the outcome is refused.
 func (w writer) write(ctx context.Context, o ownership.Object, apply change) ([]ownership.Entry, outcome, error) {
 	var err error
 	for range attempts {
@@ -102,22 +100,21 @@ func (w writer) attempt(ctx context.Context, o ownership.Object, apply change) (
 	return fresh, written, err
 }
 
-// isOurs reports whether a record is where that of its object would be written. A
-// record that was made or edited by hand may say anything.
+// isOurs reports whether a record has the name and namespace of its object's record. A user may
+// have created or edited it.
 func (w writer) isOurs(r *ownership.Record) bool {
 	own := ownership.NewRecord(r.Object, w.clusterScoped)
 	return r.Namespace == own.Namespace && r.Name == own.Name
 }
 
-// isMissing reports whether the record that was read no longer exists.
+// isMissing reports whether the record was deleted after it was read.
 func isMissing(err error) bool {
 	details := detailsOf(err)
 	return apierrors.IsNotFound(err) && details != nil && details.Kind == ownership.RecordPlural && !isUnknownPath(details)
 }
 
-// isGone reports whether the namespace is being deleted, along with its objects, and
-// accepts no more writes. If the definition of records is missing, the answer is not
-// found as well.
+// isGone reports whether the namespace is being deleted or is gone. If the CRD of records is
+// missing, the error is NotFound too, but about another kind.
 func isGone(err error) bool {
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return true
@@ -140,7 +137,7 @@ func detailsOf(err error) *metav1.StatusDetails {
 	return status.Status().Details
 }
 
-// name identifies the object, as warnings do.
+// name returns the name of an object for the log.
 func name(o ownership.Object) string {
 	if o.Namespace == "" {
 		return o.Kind + "/" + o.Name

@@ -14,22 +14,18 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Checked returns a configuration whose clients accept only genuine answers of the API
-// server (edge case 85). A success from a proxy or a gateway in its place is an error
-// that says nothing about objects: a Status that says "not found" would make the
-// checkpoint start over and forget the time before.
+// Checked returns a configuration whose clients reject answers that do not come from an API server
+// (edge case 85). A proxy's "not found" would make the tracker start its history over.
 func Checked(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return answers{next} })
 	return config
 }
 
-// answers checks successful answers. It handles JSON only: only an API server answers in
-// protobuf, and a truncated answer does not decode. It leaves out watches, whose events
-// are checked one by one.
+// answers checks successful JSON answers. Only an API server answers in protobuf, and a truncated
+// answer does not decode. The events of watches are checked separately.
 type answers struct{ next http.RoundTripper }
 
-// RoundTrip implements http.RoundTripper.
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := a.next.RoundTrip(r)
 	if err != nil || answer.StatusCode/100 != 2 || !ofAPI(r) || r.URL.Query().Has("watch") {
@@ -50,13 +46,13 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// ofAPI reports whether a request is for objects, or for what is served.
+// ofAPI reports whether a request is for objects or for discovery.
 func ofAPI(r *http.Request) bool {
 	path := r.URL.Path + "/"
 	return strings.Contains(path, "/api/") || strings.Contains(path, "/apis/")
 }
 
-// check finds fault with the answer to a request.
+// check returns what is wrong with the answer to a request.
 func check(r *http.Request, body []byte) error {
 	var is struct {
 		metav1.TypeMeta
@@ -75,26 +71,25 @@ func check(r *http.Request, body []byte) error {
 	case !strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadataList"):
 		return nil
 	case is.Kind != "PartialObjectMetadataList" && (kubernetesOwn(r.URL.Path) || !strings.HasSuffix(is.Kind, "List")):
-		return fmt.Errorf("it is a %s and no list of metadata", is.Kind)
+		return fmt.Errorf("it is a %s, not a list of metadata", is.Kind)
 	case is.Items == nil:
 		return errors.New("it is a list without items")
 	}
 	return nil
 }
 
-// kubernetesOwn reports whether a path is of a group that the API server serves itself.
-// Other servers need not know how to answer with metadata alone.
+// kubernetesOwn reports whether a path belongs to a group that the API server serves itself. Other
+// servers may not support requests for metadata only.
 func kubernetesOwn(path string) bool {
 	_, below, ok := strings.Cut(path, "/apis/")
 	group, _, _ := strings.Cut(below, "/")
 	return !ok || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// versioned rejects an answer without a version, because a watch could not continue from
-// it.
+// versioned rejects an answer without a resource version, from which a watch could not continue.
 func versioned(version string) error {
 	if version == "" {
-		return errors.New("an answer without resourceVersion")
+		return errors.New("an answer without a resourceVersion")
 	}
 	return nil
 }

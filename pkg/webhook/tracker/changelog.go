@@ -1,11 +1,15 @@
 package tracker
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
@@ -14,32 +18,32 @@ type watched struct {
 	kind
 	memory
 	changelog
-	// missed is set when a list shows a change of which no event came.
+	// missed is set if a list shows a change without an event.
 	missed bool
-	// refused is set while the API server forbids to watch it.
+	// refused is set while we may not watch the resource.
 	refused bool
 }
 
-// changelog is the position up to which the changes of one resource were seen, and those of them
-// that may not be recorded yet.
+// changelog is the position up to which the changes of a resource were seen, and the changes before
+// it that may not be recorded yet.
 type changelog struct {
-	// promised is the position of the checkpoint that was read: history is complete up to there.
+	// promised is the position in the checkpoint at the start: the history is complete up to there.
 	promised position
-	// seen is the position up to which changes were seen; zero until a first list is read.
+	// seen is the position up to which changes were seen; zero before the first list.
 	seen position
 	// newest is the server's position at the last request for it.
 	newest position
-	// began is when the current or the last list was requested.
+	// began is when the current or last list was requested.
 	began time.Time
 	// left combines the changes that were left to the leader; nil once its checkpoint has passed
 	// all of them.
 	left *pendingChange
 }
 
-// pendingChange is the unwritten part of one version of an object, or of one list after a gap. A
+// pendingChange is the unwritten part of a version of an object, or of a list after a gap. A
 // tracker that starts at before sees it again.
 type pendingChange struct {
-	// watched is nil for a note read from beside the checkpoint.
+	// watched is nil for a note that was read with the checkpoint.
 	*watched
 	before  position
 	version string // of the resource, from which on it is in the past
@@ -59,7 +63,7 @@ type pendingChange struct {
 	lost     bool   // at least one of its occurrences
 	noted    bool   // to the leader, by a note
 	settled  bool
-	// span begins when it happened and ends when it was seen.
+	// span is from when it happened until it was seen.
 	span Span
 	due  time.Time
 }
@@ -76,22 +80,22 @@ func (m *pendingChange) unsettled() (out []unrecorded) {
 
 // gap is a span in which transitions may be unknown.
 type gap struct {
-	// Span is the time; zero if history was not kept at all.
+	// Span is the time; zero if there was no history before.
 	Span
-	// blind is set if even the net change is unknown: the sink has to compare the owners it wrote
-	// last with the current ones.
+	// blind is set if even the net change is unknown, so that the sink must compare its records
+	// with the current owners.
 	blind bool
-	// declared is set once the gap is to be stored.
+	// declared is set once a checkpoint contains the gap.
 	declared bool
 	why      string
 }
 
-// Reasons to declare a gap.
+// The reasons for gaps.
 const (
-	noHistory       = "the API server does not tell any more what happened since"
-	notLed          = "it was left to a leader, and none recorded it"
+	noHistory       = "the API server no longer has the changes since then"
+	notLed          = "it was left to the leader, which did not record it"
 	noRoom          = "there was no room for it, or its record was refused for an hour"
-	unreadableNotes = "what was noted beside the checkpoint is not readable"
+	unreadableNotes = "the notes stored with the checkpoint cannot be decoded"
 )
 
 // advance records that all changes up to a version were seen, and the earliest time at which that
@@ -106,7 +110,7 @@ func (l *changelog) advance(version string, happened time.Time) {
 	l.seen = position{version, latest(happened, l.at().Time)}
 }
 
-// at is the position up to which history is known.
+// at returns the position up to which history is known.
 func (l *changelog) at() position {
 	if l.seen.Version == "" {
 		return l.promised
@@ -114,16 +118,16 @@ func (l *changelog) at() position {
 	return l.seen
 }
 
-// passed forgets the changes that another replica's checkpoint has passed: they are recorded, or
-// noted beside that checkpoint.
+// passed forgets the changes that another replica's checkpoint has passed, because they are
+// recorded or noted there.
 func (l *changelog) passed(version string) {
 	if l.left != nil && !newer(l.left.version, version) {
 		l.left = nil
 	}
 }
 
-// leave keeps one change in place of all that were left to the leader. They may be unwritten until
-// its checkpoint has passed the newest of them.
+// leave keeps one change for all that were left to the leader. They may be unwritten until its
+// checkpoint has passed the newest of them.
 func (l *changelog) leave(m *pendingChange) {
 	if l.left != nil {
 		if newer(m.version, l.left.version) {
@@ -136,7 +140,103 @@ func (l *changelog) leave(m *pendingChange) {
 
 func isSettled(m *pendingChange) bool { return m.settled }
 
-// without returns the pending changes for which drop is false.
 func without(changes []*pendingChange, drop func(*pendingChange) bool) []*pendingChange {
 	return slices.DeleteFunc(changes, drop)
+}
+
+// lost returns the gaps that the leader has to handle now, and whether the sink must compare its
+// records.
+func (s *state) lost() (gaps []*pendingChange, blind bool) {
+	if !s.leading {
+		return nil, false
+	}
+	gaps = slices.Clone(s.gaps)
+	return gaps, slices.ContainsFunc(gaps, func(m *pendingChange) bool { return m.gap.blind })
+}
+
+// dealt records that gaps were handled. The next checkpoint declares those that no checkpoint
+// contains.
+func (s *state) dealt(gaps []*pendingChange) {
+	var news Coverage
+	for _, m := range gaps {
+		if !m.gap.declared && m.gap.Span != (Span{}) {
+			news.Add(m.gap.Span)
+		}
+		m.gap.declared = true
+	}
+	s.counts.gaps += len(news.Gaps)
+	s.undeclared.Add(news.Gaps...)
+	s.gaps = without(s.gaps, func(m *pendingChange) bool { return slices.Contains(gaps, m) })
+}
+
+// gapSummary summarizes the gaps of one resource and reason.
+type gapSummary struct {
+	resource, why string
+	changes       int
+	from, to      time.Time
+}
+
+// summarize summarizes gaps. It omits gaps without a span, before which there was no history.
+func summarize(gaps []*pendingChange) []gapSummary {
+	sums := map[[2]string]gapSummary{}
+	for _, m := range gaps {
+		if m.gap.Span == (Span{}) {
+			continue
+		}
+		key := [2]string{"", m.gap.why}
+		if m.watched != nil {
+			key[0] = m.resource.GroupResource().String()
+		}
+		sum, ok := sums[key]
+		if !ok {
+			sum = gapSummary{resource: key[0], why: key[1], from: m.gap.From, to: m.gap.To}
+		}
+		sum.changes++
+		if m.gap.From.Before(sum.from) {
+			sum.from = m.gap.From
+		}
+		sum.to = latest(sum.to, m.gap.To)
+		sums[key] = sum
+	}
+	return slices.SortedFunc(maps.Values(sums), func(a, b gapSummary) int {
+		return cmp.Or(cmp.Compare(a.resource, b.resource), cmp.Compare(a.why, b.why))
+	})
+}
+
+func (w *watched) occurrence(uid types.UID, o remembered, t ownership.Transition, gap bool, now time.Time) ownership.Occurrence {
+	at, _ := timeOf(t, now)
+	return ownership.Occurrence{
+		Object: ownership.Object{
+			APIVersion: w.resource.GroupVersion().String(), Kind: w.name,
+			Namespace: o.namespace.Value(), Name: o.name, UID: uid,
+		},
+		Transition: t,
+		Occasion:   ownership.Occasion{ResourceVersion: o.version, Time: at, Gap: gap},
+	}
+}
+
+// timeOf returns when a transition happened: when the new owner's entry last changed, by the API
+// server's clock, so that all replicas agree. A write through /scale has no time, nor does an owner
+// that only loses a field; timeOf then returns when the transition was seen, and false.
+func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
+	gained := t.Gained()
+	if len(gained) == 0 {
+		return seen, false
+	}
+	last := slices.MaxFunc(gained, func(a, b managedfields.Owner) int { return a.Time.Compare(b.Time) }).Time
+	if last.IsZero() || last.After(seen) {
+		return seen, false
+	}
+	return last, true
+}
+
+// writtenAt returns the earliest time at which an object may have been written, by its managed
+// fields; zero if they have no time.
+func writtenAt(o *metav1.PartialObjectMetadata, seen time.Time) (at time.Time) {
+	for _, e := range o.ManagedFields {
+		if e.Time != nil && !e.Time.After(seen) {
+			at = latest(at, e.Time.Time)
+		}
+	}
+	return at
 }

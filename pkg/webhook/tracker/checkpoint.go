@@ -5,50 +5,49 @@ import (
 	"time"
 )
 
-// maxGaps bounds the kept gaps. Beyond it, the two closest ones are joined: that declares more than
-// is missing, never less.
+// maxGaps bounds the declared gaps. Beyond it, the two closest gaps are merged, which declares more
+// than is missing, never less.
 const maxGaps = 32
 
-// Checkpoint is the position from which a start misses nothing.
+// Checkpoint is the position from which a new tracker misses nothing.
 type Checkpoint struct {
-	// Of is the UID of the object that holds the checkpoint. A copy in another cluster is not a
-	// checkpoint.
+	// Of is the UID of the object that contains the checkpoint, so that a copy in another cluster
+	// is ignored.
 	Of string `json:"of"`
-	// Heard is when the API server last sent something about any resource, so that readers see
-	// whether the webhook runs: a bookmark comes every minute. The times of the positions are older
-	// if little happens.
+	// Heard is when the API server last sent something about any resource. It shows that the
+	// webhook runs, because a bookmark arrives every minute; the times of the positions may be
+	// older.
 	Heard time.Time `json:"heard,omitzero"`
-	// Seen is the time of the first change that is noted beside the checkpoint and not recorded;
-	// zero if there is none.
+	// Seen is the time of the first noted change that is not recorded; zero if there is none.
 	Seen time.Time `json:"seen,omitzero"`
-	// Compare is set if the records have to be compared with the live owners, after a gap.
+	// Compare is set if the records must be compared with the live owners, after a gap.
 	Compare bool `json:"compare,omitempty"`
-	// Resources has the position of each, by "deployments.apps".
+	// Resources contains the position of each resource, by "deployments.apps".
 	Resources map[string]position `json:"resources"`
 }
 
 // position is a place in the history of a resource.
 type position struct {
 	Version string `json:"version"`
-	// Time precedes every change after the version. It is not when the version was seen, which may
-	// be long after: a gap that begins here must not begin too late.
+	// Time is before every change after the version. The version may have been seen much later, and
+	// a gap that begins here must not begin too late.
 	Time time.Time `json:"time"`
 }
 
-// Coverage says for which time the history is known.
+// Coverage is the time for which the history is known.
 type Coverage struct {
 	Since time.Time `json:"since"`
-	// Gaps are spans with unknown transitions, the oldest first, none touching another.
+	// Gaps are spans with unknown transitions, sorted and disjoint.
 	Gaps []Span `json:"gaps,omitempty"`
 	// Behind, if set, describes changes that were seen and are not recorded yet.
 	Behind *Backlog `json:"behind,omitempty"`
 }
 
-// Backlog counts changes that were seen a while ago and are not recorded yet.
+// Backlog describes changes that have been waiting to be recorded for a while.
 type Backlog struct {
-	// Changes is the number of them.
+	// Changes is their number.
 	Changes int `json:"changes"`
-	// Since is when the oldest of them began to wait.
+	// Since is when the oldest of them was seen.
 	Since time.Time `json:"since"`
 }
 
@@ -58,7 +57,7 @@ type Span struct {
 	To   time.Time `json:"to"`
 }
 
-// Add declares gaps.
+// Add adds gaps, and merges those that overlap.
 func (c *Coverage) Add(gaps ...Span) {
 	all := slices.Clone(c.Gaps)
 	for _, g := range gaps {
@@ -88,11 +87,10 @@ func (c *Coverage) Add(gaps ...Span) {
 	}
 }
 
-// onOneClock returns a span that does not end before it begins. A span may do so if its
-// end was read from a clock that had been set back: by an unknown amount, but by more
-// than the difference. The result extends equally far to both sides of that end.
+// onOneClock returns a span that does not end before it begins, which may happen if a clock was set
+// back in between. The result extends by the difference on both sides of the end.
 func (s Span) onOneClock() Span {
-	// Drop the monotonic clock of this process, as reading it back will.
+	// Drop the monotonic clock of this process, as decoding will.
 	s.From, s.To = s.From.Round(0), s.To.Round(0)
 	if s.From.After(s.To) {
 		return Span{s.To.Add(-s.From.Sub(s.To)), s.From}
@@ -100,7 +98,7 @@ func (s Span) onOneClock() Span {
 	return s
 }
 
-// LastGap is when the last gap ended; zero if there is none.
+// LastGap returns when the last gap ended; zero if there is none.
 func (c *Coverage) LastGap() (end time.Time) {
 	for _, g := range c.Gaps {
 		end = latest(end, g.To)
@@ -108,7 +106,7 @@ func (c *Coverage) LastGap() (end time.Time) {
 	return end
 }
 
-// between is the time without gaps between a gap and the one before it.
+// between returns the time between a gap and the one before it.
 func (c *Coverage) between(i int) time.Duration { return c.Gaps[i].From.Sub(c.Gaps[i-1].To) }
 
 func latest(a, b time.Time) time.Time {

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// lastStore is how long the last checkpoint may take to be stored.
+	// lastStore bounds storing the last checkpoint.
 	lastStore = 5 * time.Second
-	// noteEvery is the pause between two notes of changes that were seen: a kill loses the users of
-	// that long.
+	// noteEvery is the pause between two writes of notes. If the process is killed, the users of
+	// that time are lost.
 	noteEvery = 500 * time.Millisecond
-	// storeRate bounds the bytes of notes that are stored per second, so that a storm of changes
-	// causes no storm of writes.
+	// storeRate bounds the bytes of notes that are stored per second, so that many changes do not
+	// cause many writes.
 	storeRate = 200 << 10
 )
 
-// load reads the checkpoint and retries until it succeeds. The error is that of the context.
+// load reads the checkpoint, with retries. The error is that of the context.
 func (t *Tracker) load(ctx context.Context) error {
 	pauses := newPauses()
 	for {
@@ -39,7 +39,7 @@ func (t *Tracker) load(ctx context.Context) error {
 	}
 }
 
-// recall passes the changes that were noted beside a checkpoint to the sink.
+// recall passes the changes that were noted with a checkpoint to the sink.
 func (t *Tracker) recall(k kept) {
 	for _, o := range [][]unrecorded{k.seen, k.noted} {
 		t.do(func(s *state) []*pendingChange { return s.noted(o, time.Now()) })
@@ -52,7 +52,7 @@ func (t *Tracker) recall(k kept) {
 }
 
 // keepCheckpoint stores the checkpoint while this replica leads. Otherwise it reads the leader's,
-// and tells the leader the users that only this replica knows.
+// and notes the users that only this replica knows.
 func (t *Tracker) keepCheckpoint(ctx context.Context) {
 	var next, notes time.Time // The first is stored as soon as there is all to store: until then, a kill is a gap.
 	for retry.For(ctx, min(t.opts.StoreEvery, noteEvery/2)) == nil {
@@ -60,7 +60,7 @@ func (t *Tracker) keepCheckpoint(ctx context.Context) {
 		if !t.Ready() || now.Before(next) && (now.Before(notes) || !t.dirty()) {
 			continue
 		}
-		size := t.storeOrSay(ctx)
+		size := t.storeOrLog(ctx)
 		next = now.Add(t.opts.StoreEvery)
 		notes = now.Add(noteEvery + time.Duration(size)*time.Second/storeRate)
 	}
@@ -78,8 +78,7 @@ func (t *Tracker) compare(ctx context.Context) {
 	}
 }
 
-// gaps reports losses to the sink, once everything that a comparison needs is there. Errors were
-// logged.
+// gaps reports losses to the sink once everything is listed. It logs its errors.
 func (t *Tracker) gaps(ctx context.Context) error {
 	if !t.Ready() {
 		return nil
@@ -92,7 +91,7 @@ func (t *Tracker) gaps(ctx context.Context) error {
 	}
 	if blind {
 		if err := t.opts.Sink.Gap(ctx, t.Live); err != nil {
-			t.opts.Log.Error(err, "compare what was recorded with what is there")
+			t.opts.Log.Error(err, "compare the records with the live owners")
 			return err
 		}
 	}
@@ -100,7 +99,7 @@ func (t *Tracker) gaps(ctx context.Context) error {
 	defer t.mu.Unlock()
 	t.state.dealt(gaps)
 	for _, g := range summarize(gaps) {
-		t.opts.Log.Info("a time is declared of which not every change is known",
+		t.opts.Log.Info("declared a gap in the history",
 			"resource", g.resource, "from", g.from, "to", g.to, "changes", g.changes, "why", g.why)
 	}
 	return nil
@@ -110,7 +109,7 @@ func (t *Tracker) gaps(ctx context.Context) error {
 func (t *Tracker) last(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastStore)
 	defer cancel()
-	t.storeOrSay(ctx)
+	t.storeOrLog(ctx)
 }
 
 func (t *Tracker) dirty() bool {
@@ -119,9 +118,9 @@ func (t *Tracker) dirty() bool {
 	return t.state.dirty || t.asked && !t.state.leading
 }
 
-// storeOrSay stores this replica's part, logs a failure, and returns the size of its notes. If
-// another replica has written meanwhile, it tries again.
-func (t *Tracker) storeOrSay(ctx context.Context) (size int) {
+// storeOrLog stores this replica's part, logs a failure, and returns the size of its notes. After a
+// conflict with another replica, it tries again.
+func (t *Tracker) storeOrLog(ctx context.Context) (size int) {
 	var err error
 	for range 3 {
 		if size, err = t.store(ctx); !apierrors.IsConflict(err) {
@@ -178,14 +177,14 @@ func (t *Tracker) store(ctx context.Context) (size int, err error) {
 	}
 }
 
-// again keeps the unstored rest for the next time.
+// again keeps undeclared gaps for the next checkpoint.
 func (t *Tracker) again(out stored) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state.undeclared.Add(out.news.Gaps...)
 }
 
-// noteUsers notes, for the leader, the users that only this replica knows.
+// noteUsers stores, for the leader, the users that only this replica knows.
 func (t *Tracker) noteUsers(ctx context.Context, k kept) (size int, err error) {
 	t.mu.Lock()
 	t.state.passed(k.checkpoint)

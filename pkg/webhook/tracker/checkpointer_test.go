@@ -17,8 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// broken is a sink that cannot compare anything, as where the definition of records
-// is missing.
+// broken is a sink that cannot compare anything, as where the definition of records is missing.
 type broken struct {
 	nowhere
 	asked int

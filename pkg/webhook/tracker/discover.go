@@ -17,20 +17,19 @@ import (
 )
 
 const (
-	// discoverEvery is the usual pause between two discoveries of kinds, discoverAgain the pause if
-	// a group could not be read.
+	// discoverEvery is the usual pause between two discoveries of kinds, discoverAgain the pause
+	// after a group could not be read.
 	discoverEvery = 10 * time.Minute
 	discoverAgain = 30 * time.Second
 )
 
-// errNotAll says that the answer lacks Kubernetes' own kinds.
 var errNotAll = errors.New("the answer lacks Kubernetes' own kinds")
 
-// settling is the pause between a change of a CRD and the discovery of kinds: the API server takes
-// a moment to serve it.
+// settling returns the pauses between a change of a CRD and discoveries: the API server takes a
+// moment to serve it.
 func settling() []time.Duration { return []time.Duration{2 * time.Second, 5 * time.Second} }
 
-// discover finds the kinds now and after each possible change, and watches them.
+// discover finds the kinds, now and after each possible change, and watches them.
 func (t *Tracker) discover(ctx context.Context) {
 	var known kinds
 	var soon []time.Duration // when to look again after a change
@@ -45,7 +44,7 @@ func (t *Tracker) discover(ctx context.Context) {
 			now, err = known, errNotAll
 		}
 		if err != nil {
-			t.opts.Log.Error(err, "find the kinds that there are")
+			t.opts.Log.Error(err, "discover kinds")
 		}
 		now = absent.keep(now, known, time.Now(), func(k kind) bool { return t.isServed(ctx, k) })
 		if now != nil {
@@ -56,8 +55,8 @@ func (t *Tracker) discover(ctx context.Context) {
 			t.forgetPromises(ctx, &absent, time.Now())
 		}
 		if names := absent.takeContradicted(); len(names) > 0 {
-			err = fmt.Errorf("the answer lacks kinds that there are: %s", strings.Join(names, ", "))
-			t.opts.Log.Error(err, "find the kinds that there are")
+			err = fmt.Errorf("the answer lacks served kinds: %s", strings.Join(names, ", "))
+			t.opts.Log.Error(err, "discover kinds")
 		}
 		after := discoverEvery
 		switch {
@@ -80,8 +79,7 @@ func (t *Tracker) discover(ctx context.Context) {
 	}
 }
 
-// awaitChange waits until kinds have to be discovered again, and reports whether a change is the
-// reason.
+// awaitChange waits until the next discovery, and reports whether a change caused it.
 func (t *Tracker) awaitChange(ctx context.Context, after time.Duration) (changed bool, err error) {
 	timer := time.NewTimer(after)
 	defer timer.Stop()
@@ -111,8 +109,8 @@ func (t *Tracker) forgetPromises(ctx context.Context, absent *absent, now time.T
 	}
 }
 
-// isServed requests the objects of a kind that an answer lacks. The kind is not served only if the
-// server says so; for a kind that we may not list, its CRD decides.
+// isServed requests the objects of a kind that discovery lacks. For a kind that we may not list,
+// its CRD decides.
 func (t *Tracker) isServed(ctx context.Context, k kind) bool {
 	_, err := t.opts.Metadata.Resource(k.resource).List(ctx, metav1.ListOptions{Limit: 1})
 	if apierrors.IsForbidden(err) {
@@ -121,8 +119,8 @@ func (t *Tracker) isServed(ctx context.Context, k kind) bool {
 	return !apierrors.IsNotFound(err)
 }
 
-// isDefined reports whether a kind has a CRD, served or not. A kind that only the checkpoint knows
-// has no version to request.
+// isDefined reports whether a kind has a CRD, served or not. A kind that only the checkpoint
+// contains has no version to request.
 func (t *Tracker) isDefined(ctx context.Context, name schema.GroupResource) bool {
 	if !strings.Contains(name.Group, ".") {
 		return false // It is Kubernetes' own, and not defined by an object.

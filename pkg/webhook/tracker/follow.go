@@ -3,19 +3,23 @@ package tracker
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
 const (
-	// refusedLong is the pause from which a refusal counts as lasting.
+	// refusedLong is the pause from which a refusal is logged.
 	refusedLong = 8 * time.Second
-	// steady is how long a watch has to last to prove that watching works.
+	// steady is how long a watch must last to prove that watching works.
 	steady = 5 * time.Second
 )
 
@@ -46,7 +50,7 @@ func (f *follower) run(ctx context.Context) {
 			}
 			continue
 		default:
-			// While the server is unreachable, the pauses grow. Asking costs nothing, and says
+			// The pauses for an unreachable server are shorter: a request costs nothing, and says
 			// nothing about the list.
 			if apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
 				in = away.Step()
@@ -61,7 +65,7 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// pass resumes the history, or lists, and then watches until the watch ends.
+// pass lists if necessary, and then watches until the watch ends.
 func (f *follower) pass(ctx context.Context) error {
 	if err := f.begin(ctx); err != nil {
 		return err
@@ -129,4 +133,164 @@ func (f *follower) event(e watch.Event) error {
 	f.kindsMayChange()
 	f.permissionsMayChange(o)
 	return nil
+}
+
+// follower lists and watches the objects of one kind.
+type follower struct {
+	*Tracker
+	*watched
+	// first is set before the first list was read or refused, for kinds that existed at the start.
+	first bool
+	// lost is set if the history cannot be resumed, until a list is complete.
+	lost bool
+	// noted is set once a refusal was logged.
+	noted bool
+	// unstreamed and unselected: the server does not support streaming lists, or field selectors
+	// for namespaces.
+	unstreamed, unselected bool
+	// worked is set if a watch has lasted.
+	worked bool
+}
+
+func (f *follower) position() position {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.seen
+}
+
+// listedOnce records that the tracker no longer waits for this kind to be ready.
+func (f *follower) listedOnce() {
+	if !f.first {
+		return
+	}
+	f.first = false
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pending--
+	f.ready.Store(f.pending <= 0)
+}
+
+// refuse records that we may not watch the kind, and logs a lasting refusal once.
+func (f *follower) refuse(err error, lasts bool) {
+	f.setRefused(true)
+	if lasts && !f.noted {
+		f.noted = true
+		f.opts.Log.Info("not tracked", "resource", f.resource.String(), "error", err.Error())
+	}
+}
+
+func (f *follower) setRefused(refused bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refused = refused
+}
+
+// kindsMayChange triggers a discovery if this kind is about kinds.
+func (f *follower) kindsMayChange() {
+	if !affects(f.resource.GroupResource()) {
+		return
+	}
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
+}
+
+// permissionsMayChange wakes refused followers if the object is a role that decides what may be
+// tracked. Without that, a newly permitted kind would be found minutes later, or all refused kinds
+// would be retried, and audited, thousands of times an hour.
+func (f *follower) permissionsMayChange(o *metav1.PartialObjectMetadata) {
+	if _, ok := o.Labels[permissionsLabel]; ok && f.resource.Group == "rbac.authorization.k8s.io" {
+		f.permissions.wake()
+	}
+}
+
+// selector excludes namespaces at the server, if it supports that.
+func (f *follower) selector() string {
+	if !f.namespaced || f.unselected {
+		return ""
+	}
+	terms := make([]string, len(f.opts.ExcludeNamespaces))
+	for i, namespace := range f.opts.ExcludeNamespaces {
+		terms[i] = "metadata.namespace!=" + namespace
+	}
+	return strings.Join(terms, ",")
+}
+
+// present reports an existing object, unless its namespace is excluded.
+func (f *follower) present(o *metav1.PartialObjectMetadata, list bool) {
+	if f.namespaced && slices.Contains(f.opts.ExcludeNamespaces, o.Namespace) {
+		return
+	}
+	f.do(func(s *state) []*pendingChange { return s.see(f.watched, o, list, time.Now()) })
+}
+
+func newPauses() wait.Backoff {
+	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 30 * time.Second}
+}
+
+// newAbsences returns the pauses while the server does not answer.
+func newAbsences() wait.Backoff {
+	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: time.Second}
+}
+
+// newComparisons returns the pauses between attempts to compare all records, each of which reads
+// them all.
+func newComparisons() wait.Backoff {
+	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 5 * time.Minute}
+}
+
+const (
+	// refusedFor is the longest pause for a kind that we may not watch.
+	refusedFor = 5 * time.Minute
+	// refusedFirst is the first pause. An API server that has just started forbids everything until
+	// it has read the RBAC rules.
+	refusedFirst = time.Second
+)
+
+func newRefusals() wait.Backoff {
+	return wait.Backoff{Duration: refusedFirst, Factor: 2, Jitter: 0.2, Steps: 100, Cap: refusedFor}
+}
+
+// sleepUnless sleeps, and reports whether it was woken.
+func sleepUnless(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return false
+	case <-wake:
+		return true
+	}
+}
+
+// permissionsLabel is the label of the roles that decide what may be tracked: the chart's, and
+// those that are aggregated to it.
+const permissionsLabel = "k8sconnect.io/aggregate-to-webhook"
+
+// permissions wakes the followers that wait because of a refusal.
+type permissions struct {
+	mu      sync.Mutex
+	changed chan struct{}
+}
+
+// wait returns a channel that is closed when permissions may have changed.
+func (p *permissions) wait() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.changed == nil {
+		p.changed = make(chan struct{})
+	}
+	return p.changed
+}
+
+func (p *permissions) wake() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.changed != nil {
+		close(p.changed)
+		p.changed = nil
+	}
 }

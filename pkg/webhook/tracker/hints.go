@@ -11,24 +11,23 @@ import (
 )
 
 const (
-	// hintLife is how long a hint waits for the event of its write: longer than a request may take
-	// together with an interrupted watch.
+	// hintLife is how long a hint waits for the event of its write: longer than a request and an
+	// interrupted watch may take together.
 	hintLife = 2 * time.Minute
-	// maxHints bounds the hints; the oldest is dropped for the next one.
+	// maxHints bounds the hints; the oldest are dropped.
 	maxHints = 20_000
-	// maxHintBytes bounds their memory. A write that fails after admission leaves a hint, and an
-	// object may have megabytes of managed fields.
+	// maxHintBytes bounds their memory: a write that fails after admission leaves a hint, and
+	// managed fields may have megabytes.
 	maxHintBytes = 64 << 20
 )
 
-// hints holds what admission saw, until the write is seen to be committed or the hint is
-// too old.
+// hints contains what admission saw, until the write is seen to be committed or the hint is too
+// old.
 //
-// A hint is joined to a change of the same object, from exactly the version that
-// admission saw, to exactly the owners that it expected; of a write through scale, of which
-// it saw no owners, to a change by that subresource alone. There is no weaker rule to fall
-// back on: a wrong user is worse than none. So a write that was refused after admission,
-// or retried, leaves a hint that expires (edge case 72).
+// A hint matches a change of the same object, from exactly the version that admission saw to
+// exactly the owners that it expected. A hint of a write through scale, without owners, matches a
+// change by that subresource. There is no weaker rule, because a wrong user is worse than none. A
+// write that was refused after admission, or retried, leaves a hint that expires (edge case 72).
 type hints struct {
 	of    map[types.UID][]ownership.Hint
 	order []held // as they came, with those that joined since
@@ -43,7 +42,7 @@ type held struct {
 	bytes   int
 }
 
-// add keeps a hint, and reports whether another one was dropped for it.
+// add keeps a hint, and reports whether it dropped another one.
 func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 	if h.of == nil {
 		h.of = map[types.UID][]ownership.Hint{}
@@ -59,9 +58,9 @@ func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 	return dropped
 }
 
-// match returns the hint for a change of an object, and whether there is one. If two users sent the
-// same change at the same time, only one of them succeeded, and it is unknown which: the hint then
-// has no user, and no verdicts if theirs differ.
+// match returns the hint for a change of an object. If two users sent the same change at the same
+// time, it is unknown which of them succeeded: the hint then has no user, and no verdicts or values
+// that differ.
 func (h *hints) match(uid types.UID, from string, to ownership.Owners, transitions []ownership.Transition) (found ownership.Hint, ok bool) {
 	for _, hint := range h.of[uid] {
 		if hint.ResourceVersion != from || !hint.Fits(to, transitions) {
@@ -97,7 +96,7 @@ func (h *hints) expire(now time.Time) (expired int) {
 	return expired
 }
 
-// oldest drops the oldest hint, and reports whether there was one.
+// oldest drops the oldest hint, and reports whether it was still waiting.
 func (h *hints) oldest() bool {
 	oldest, before := h.order[0], h.count
 	h.order = h.order[1:]

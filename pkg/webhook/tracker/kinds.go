@@ -19,8 +19,8 @@ type kind struct {
 	namespaced bool
 }
 
-// leftOut are kinds that are not tracked: those that controllers write all the time, and those that
-// we write.
+// leftOut returns kinds that are not tracked: those that controllers write all the time, and
+// records.
 func leftOut() []schema.GroupKind {
 	return []schema.GroupKind{
 		{Group: "", Kind: "Event"},
@@ -33,11 +33,10 @@ func leftOut() []schema.GroupKind {
 	}
 }
 
-// kinds are the kinds to watch.
 type kinds map[schema.GroupResource]kind
 
-// selectKinds returns the kinds that discovery has found and that can be watched, without
-// those that are excluded. If discovery could not read a group now, its earlier kinds stay.
+// selectKinds returns the kinds from discovery that can be watched and are not excluded. The
+// previous kinds of a group that could not be read are kept.
 func selectKinds(found []*metav1.APIResourceList, err error, before kinds, excluded []schema.GroupKind) (kinds, error) {
 	var partly *discovery.ErrGroupDiscoveryFailed
 	if err != nil && !errors.As(err, &partly) {
@@ -82,8 +81,8 @@ func watchable(r metav1.APIResource) bool {
 	return slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch")
 }
 
-// hasOwn reports whether discovery has found Kubernetes' own kinds: those of the core group, and
-// those of any other. They come from two requests.
+// hasOwn reports whether discovery has found Kubernetes' own kinds, in the core group and
+// elsewhere, which come from two requests.
 func hasOwn(found []*metav1.APIResourceList) bool {
 	core, others := false, false
 	for _, list := range found {
@@ -96,20 +95,19 @@ func hasOwn(found []*metav1.APIResourceList) bool {
 	return core && others
 }
 
-// goneAfter is how long all answers have to lack a kind before it counts as gone. An answer may be
-// wrong, and the changes of a forgotten kind are lost.
+// goneAfter is how long all answers must lack a kind before it is gone. An answer may be wrong, and
+// a forgotten kind loses its history.
 const goneAfter = 5 * time.Second
 
-// absent are the kinds that existed, or that a checkpoint names, and that answers lack, with the
-// time of the first such answer.
+// absent are the known kinds that discovery lacks, with the time of the first such answer.
 type absent struct {
 	since map[schema.GroupResource]time.Time
 	// contradicted are those of them that are served nevertheless.
 	contradicted []string
 }
 
-// gone records that an answer lacks a kind, and reports whether the kind is gone: all answers have
-// lacked it for a while, and then a request shows that it is not served.
+// gone records that discovery lacks a kind, and reports whether the kind is gone: all answers have
+// lacked it for a while, and a request confirms that it is not served.
 func (a *absent) gone(name schema.GroupResource, now time.Time, served func() bool) bool {
 	if a.since == nil {
 		a.since = map[schema.GroupResource]time.Time{}
@@ -131,7 +129,7 @@ func (a *absent) gone(name schema.GroupResource, now time.Time, served func() bo
 	return true
 }
 
-// takeContradicted returns the contradicted kinds, and forgets them.
+// takeContradicted returns the contradicted kinds, once.
 func (a *absent) takeContradicted() []string {
 	names := a.contradicted
 	a.contradicted = nil
@@ -139,7 +137,7 @@ func (a *absent) takeContradicted() []string {
 	return names
 }
 
-// keep returns the kinds of an answer, and the former ones that are not known to be gone.
+// keep returns the kinds of an answer, and the previous ones that may not be gone.
 func (a *absent) keep(found, before kinds, now time.Time, served func(kind) bool) kinds {
 	for name := range found {
 		delete(a.since, name)

@@ -20,14 +20,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// forgetful is a server with one object that does not know everything any more. It does
-// not stream.
+// forgetful is a server with one object that does not know everything any more. It does not stream.
 type forgetful struct {
 	metadata.Interface
 	metadata.ResourceInterface
 	version string // at which it is
-	// exact and watched are its answers to requests for a former state, and for the
-	// changes since.
+	// exact and watched are its answers to requests for a former state, and for the changes since.
 	exact, watched *apierrors.StatusError
 	// away is until when it does not answer.
 	away time.Time

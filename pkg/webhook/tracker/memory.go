@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"time"
 	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,11 +11,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// memory holds the remembered objects of one resource.
+// memory contains the remembered objects of one resource.
 type memory struct {
 	objects map[types.UID]remembered
-	// round is the current or the last list. fresh counts the objects in lists that were not
-	// remembered, since the last complete list.
+	// round is the number of the current or last list. fresh counts the objects in lists that were
+	// not remembered, since the last complete list.
 	round uint32
 	fresh int
 }
@@ -37,9 +38,8 @@ func remember(o *metav1.PartialObjectMetadata) remembered {
 	}
 }
 
-// see remembers an object as it is now, and returns its former state if that was remembered at
-// another version. It ignores a change that is older than the memory; but a list is always right,
-// because the remembered history may have been undone (a restored etcd).
+// see remembers an object, and returns its previous state if it has changed. It ignores a version
+// that is older than the remembered one, except in a list, because etcd may have been restored.
 func (m *memory) see(uid types.UID, now remembered, list bool) (was remembered, changed bool) {
 	if m.objects == nil {
 		m.objects = map[types.UID]remembered{}
@@ -67,7 +67,7 @@ func (m *memory) forget(uid types.UID) { delete(m.objects, uid) }
 // list begins a list of all objects.
 func (m *memory) list() { m.round++ }
 
-// forgetUnlisted forgets, at the end of a list, the objects that were not on it.
+// forgetUnlisted ends a list, and forgets the objects that it lacks.
 func (m *memory) forgetUnlisted() {
 	for uid, o := range m.objects {
 		if o.round != m.round {
@@ -76,6 +76,46 @@ func (m *memory) forgetUnlisted() {
 	}
 }
 
-// newer reports whether a version of a resource is later than another one. A version that differs
-// and cannot be compared counts as later, because it arrived later.
+// newer reports whether a version is later than another one. If they differ and cannot be compared,
+// it returns true, because it arrived later.
 func newer(version, than string) bool { return version != than && !object.Newer(than, version) }
+
+// There are two kinds of list: the state at the checkpoint, after which changes follow one by one,
+// and the current state, before which there is a gap.
+
+// resume begins the list at the checkpoint, with an empty memory.
+func (s *state) resume(w *watched) {
+	w.memory = memory{}
+	w.list()
+}
+
+// resumed ends that list.
+func (s *state) resumed(w *watched) {
+	w.forgetUnlisted()
+	w.seen, w.fresh = w.promised, 0
+}
+
+// afresh begins a list of the current state. Remembered objects are compared.
+func (s *state) afresh(w *watched, now time.Time) {
+	w.list()
+	w.began = now
+}
+
+// listed ends that list at a version. If it contains only remembered objects at remembered
+// versions, nothing happened in between. The history of a new object since its creation is unknown.
+// Without an earlier watch and without objects, nothing is missing either. If the memory is as old
+// as a checkpoint, the records may be newer, so they are compared.
+func (s *state) listed(w *watched, version string, now time.Time) {
+	w.forgetUnlisted()
+	from := w.at()
+	before := from.Version != ""
+	if w.missed || w.fresh > 0 && before || w.seen.Version == "" && (before || len(w.objects) > 0) {
+		m := &pendingChange{watched: w, version: version, gap: &gap{blind: true, why: noHistory}}
+		if before {
+			m.gap.Span = Span{from.Time, now}
+		}
+		s.gaps = append(s.gaps, m)
+	}
+	s.heard = now
+	w.seen, w.missed, w.fresh = position{version, w.began}, false, 0
+}

@@ -4,7 +4,7 @@ import "github.com/prometheus/client_golang/prometheus"
 
 var _ prometheus.Collector = (*Tracker)(nil)
 
-// metric is one of the tracker's metrics, and the function that reads it.
+// metric is a metric, and the function that reads it.
 type metric struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
@@ -24,14 +24,14 @@ func metrics() []metric {
 	return []metric{
 		gauge("tracker_objects", "Objects whose owners are remembered.", (*Tracker).objects),
 		gauge("tracker_kinds_watched", "Kinds that are watched.", func(t *Tracker) float64 { return t.kinds(false) }),
-		gauge("tracker_kinds_refused", "Kinds that may not be watched.", func(t *Tracker) float64 { return t.kinds(true) }),
+		gauge("tracker_kinds_refused", "Kinds that the webhook may not watch.", func(t *Tracker) float64 { return t.kinds(true) }),
 		gauge("tracker_leads", "1 if this replica leads, and so declares gaps and stores the checkpoint.", (*Tracker).leading),
-		gauge("tracker_gap_end_timestamp_seconds", "When the last time ended of which not every change is known; 0 if there is none.", (*Tracker).gapEnd),
+		gauge("tracker_gap_end_timestamp_seconds", "When the last gap in the history ended; 0 if there is none.", (*Tracker).gapEnd),
 		gauge("tracker_unsettled", "Changes that are not written yet.", (*Tracker).unsettled),
-		counter("tracker_gaps", "Times that this replica has declared of which not every change is known.", func(t *Tracker) int { return t.state.counts.gaps }),
+		counter("tracker_gaps", "Gaps in the history that this replica has declared.", func(t *Tracker) int { return t.state.counts.gaps }),
 		counter("tracker_unreadable", "Changes whose managed fields cannot be read.", func(t *Tracker) int { return t.state.counts.unreadable }),
 		counter("hints_expired", "Admitted writes that were not seen to be committed.", func(t *Tracker) int { return t.state.counts.expired }),
-		counter("hints_displaced", "Hints that had to make room for newer ones.", func(t *Tracker) int { return t.state.counts.dropped }),
+		counter("hints_displaced", "Hints that were dropped for newer ones.", func(t *Tracker) int { return t.state.counts.dropped }),
 	}
 }
 

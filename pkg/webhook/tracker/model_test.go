@@ -82,13 +82,11 @@ type model struct {
 	// recorded is what was written, over all lives, and accused what was reported with a
 	// user or a verdict.
 	recorded, accused map[string]bool
-	// since is the version of the first list: no history was promised for the time before
-	// it.
+	// since is the version of the first list: no history was promised for the time before it.
 	since int
 	// vanished are the takeovers of objects that were gone before anybody could see them.
 	vanished map[string]bool
-	// stored is the last checkpoint, and declared are the spans that were stored with it or
-	// before.
+	// stored is the last checkpoint, and declared are the spans that were stored with it or before.
 	stored   stored
 	declared Coverage
 }

@@ -16,21 +16,20 @@ import (
 const (
 	// watchFor is the requested duration of a watch.
 	watchFor = 5 * time.Minute
-	// pageOf is the size of a page, for servers that do not stream.
+	// pageOf is the size of a page, for servers that do not stream lists.
 	pageOf = 500
-	// streamSilence is how long a stream of all objects may pause before it counts
-	// as one that never ends.
+	// streamSilence is how long a streamed list may pause before it is given up.
 	streamSilence = 30 * time.Second
 )
 
-// errTooOld: the server no longer has the changes after the version that was seen.
+// errTooOld says that the server no longer has the changes since our version.
 var errTooOld = errors.New("the version to watch from is too old")
 
-// errUndone: the server's history ends before that version.
+// errUndone says that the server's history ends before our version.
 var errUndone = errors.New("the server's history ends before this version")
 
-// begin lists the current state, if nothing is known or the changes since then are lost. A
-// checkpoint is a better starting point, because all changes after it follow.
+// begin lists the current state if nothing is known, or changes since then are lost. If there is a
+// checkpoint, it lists the state at that instead, after which all changes follow.
 func (f *follower) begin(ctx context.Context) error {
 	f.mu.Lock()
 	seen, promised := f.seen.Version, f.promised.Version
@@ -82,15 +81,15 @@ func (f *follower) resume(ctx context.Context, version string) (bool, error) {
 	return false, err
 }
 
-// lose logs why history cannot be resumed at a version, for readers of a declared gap.
+// lose logs why history cannot be resumed at a version, to explain the gap.
 func (f *follower) lose(what, version string, err error) {
-	f.opts.Log.Info("history cannot be taken up, what happened since is compared instead",
+	f.opts.Log.Info("history cannot be resumed; comparing objects instead",
 		"resource", f.resource.GroupResource().String(), "at", what, "version", version, "error", err.Error())
 }
 
-// afresh lists the current state, and returns its version: as a stream (KEP-3157), and
-// from servers that do not stream, page by page, so that it never holds all objects with
-// all their managed fields.
+// afresh lists the current state, and returns its version. It reads a stream (KEP-3157) or, from
+// servers that do not support that, pages, so that it never holds all objects with all their
+// managed fields.
 func (f *follower) afresh(ctx context.Context) (version string, err error) {
 	begin := func() { f.do(func(s *state) []*pendingChange { s.afresh(f.watched, time.Now()); return nil }) }
 	if !f.unstreamed {
@@ -155,7 +154,7 @@ func (f *follower) stream(ctx context.Context) (version string, err error) {
 		case <-ctx.Done():
 			return "", ctx.Err()
 		case <-silence.C:
-			return "", apierrors.NewBadRequest("the list did not come to its end as a stream")
+			return "", apierrors.NewBadRequest("the streamed list did not end")
 		case e, open := <-w.ResultChan():
 			if !open {
 				return "", apierrors.NewServerTimeout(f.resource.GroupResource(), "list", 0)
@@ -192,7 +191,7 @@ func misunderstood(err error) bool {
 }
 
 // undone reports whether the server's history ends before a version that was seen, because etcd was
-// restored from a backup: a watch from there would wait for ever, or follow another history.
+// restored from a backup. A watch from there would wait forever, or follow another history.
 func (f *follower) undone(ctx context.Context, seen string) (bool, error) {
 	at := time.Now()
 	page, err := f.opts.Metadata.Resource(f.resource).List(ctx, metav1.ListOptions{Limit: 1, FieldSelector: f.selector()})

@@ -16,8 +16,7 @@ import (
 
 const (
 	// maxSeen and maxTold bound the bytes of the leader's and of another replica's notes. A
-	// ConfigMap has a megabyte, and for a moment also holds notes of an earlier leader and of
-	// replicas that have ended.
+	// ConfigMap may have a megabyte, and temporarily contains notes of replicas that have ended.
 	maxSeen, maxTold = 400 << 10, 100 << 10
 	// maxNotes bounds the notes that the leader encodes.
 	maxNotes = 10_000
@@ -32,8 +31,8 @@ type unrecorded struct {
 	since time.Time
 }
 
-// note holds the changes of one object that were seen and are not recorded yet. Notes are kept
-// beside the checkpoint, so that it need not wait for the records.
+// note contains the changes of one object that were seen and are not recorded yet. Notes are stored
+// with the checkpoint, so that it need not wait for the records.
 type note struct {
 	Object  ownership.Object `json:"object"`
 	Changes []noted          `json:"changes"`
@@ -94,7 +93,7 @@ func encodeSeen(occurrences []unrecorded) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// decodeSeen decodes notes, object by object.
+// decodeSeen decodes notes.
 func decodeSeen(content []byte) ([]unrecorded, error) {
 	if len(content) == 0 {
 		return nil, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// state is all knowledge of a tracker. It is pure: events with their times go in, and changes to
-// record now come out.
+// state is everything that a tracker knows. It reads no clock and sends no requests: its methods
+// take events with their times, and return changes to record.
 type state struct {
 	grace     time.Duration
 	resources map[schema.GroupResource]*watched
@@ -21,17 +21,17 @@ type state struct {
 	// heard is when the API server last sent something about any resource.
 	heard time.Time
 
-	// waiting are pending changes, the oldest first, that may still get their hint, or that follow
-	// one of the same object that may. waitingOf counts them by object.
+	// waiting are the changes, oldest first, that wait for a hint, or for an earlier change of the
+	// same object that does. waitingOf counts them by object.
 	waiting   []*pendingChange
 	waitingOf map[types.UID]int
-	// given are those that the sink has and has not settled, the oldest first. Settled ones may
-	// stay for a while, and are removed when there are many.
+	// given are the changes that the sink has and has not settled, oldest first. Settled ones are
+	// removed when there are many.
 	given   []*pendingChange
 	clearAt int
 	// gaps are those that no leader has handled yet.
 	gaps []*pendingChange
-	// undeclared are the handled gaps, until they are stored.
+	// undeclared are handled gaps that are not stored yet.
 	undeclared Coverage
 
 	// dirty is set if there are changes to note.
@@ -43,7 +43,7 @@ type state struct {
 // soon is how long a change usually takes to be recorded.
 const soon = 10 * time.Second
 
-// counts are for the metrics.
+// counts are values of metrics.
 type counts struct {
 	expired, dropped int
 	gaps, unreadable int
@@ -53,7 +53,7 @@ func newState(grace time.Duration) *state {
 	return &state{grace: grace, resources: map[schema.GroupResource]*watched{}, waitingOf: map[types.UID]int{}}
 }
 
-// add starts a resource, or continues it at another version of its API.
+// add adds a resource, or changes the version of its API.
 func (s *state) add(k kind, promised position) *watched {
 	w := s.resources[k.resource.GroupResource()]
 	if w == nil {
@@ -64,7 +64,7 @@ func (s *state) add(k kind, promised position) *watched {
 	return w
 }
 
-// remove forgets a resource that no longer exists.
+// remove removes a resource that no longer exists.
 func (s *state) remove(w *watched) {
 	for _, m := range s.waiting {
 		m.settled = m.settled || m.watched == w
@@ -73,8 +73,8 @@ func (s *state) remove(w *watched) {
 	delete(s.resources, w.resource.GroupResource())
 }
 
-// see handles an object that was created or changed, or that is on a list. gap is set if versions
-// in between may have been missed.
+// see handles an object that was created, changed or listed. gap is set if versions in between may
+// have been missed.
 func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now time.Time) []*pendingChange {
 	if o.UID == "" {
 		return nil
@@ -116,9 +116,9 @@ func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now t
 	return s.hinted(m, now)
 }
 
-// hinted returns the pending change with its hint, or as it is if no hint is expected; otherwise
-// the change waits for one. Changes of an object are recorded in their order: the recorder assumes
-// that everything older than its last write is known.
+// hinted returns the change if it has its hint or needs none; otherwise the change waits. Changes
+// of an object are returned in order, because the recorder assumes that everything older than its
+// last write is known.
 func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
 	ready := s.join(m) || m.apart || !m.contested
 	if ready && s.waitingOf[m.uid] == 0 {
@@ -133,10 +133,9 @@ func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
 	return nil
 }
 
-// join adds the user to the pending change, and the verdicts of the replica that saw the values, if
-// there is a hint. No hint fits a change over unwatched time, even one from the same version to the
-// same owners: a write that was refused there, and sent again from a version in between, took from
-// others.
+// join adds the user of the hint to the change, if there is a hint, and the verdicts of the replica
+// that saw the values. It never matches a change over unwatched time, in which the write may have
+// been refused and sent again from another version.
 func (s *state) join(m *pendingChange) bool {
 	if m.apart {
 		return false
@@ -174,9 +173,9 @@ func (s *state) bookmark(w *watched, version string, now time.Time) {
 // asked records the server's position at a time.
 func (s *state) asked(w *watched, version string, at time.Time) { w.newest = position{version, at} }
 
-// wrote records the version of a write that began at a time: versions are those of the whole store,
-// so that all later ones of each resource were made after it. A resource of another store has
-// versions of its own; its watch was heard at most one write ago, too.
+// wrote records the version of a write that began at a time. Versions are those of the whole store,
+// so later versions of every resource were made after it. If a resource has its own store, the time
+// is wrong by at most one write.
 func (s *state) wrote(version string, at time.Time) {
 	for _, w := range s.resources {
 		s.asked(w, version, at)
@@ -216,8 +215,8 @@ func (s *state) due(now time.Time) (out []*pendingChange) {
 	return out
 }
 
-// lead records whether this replica leads. Transitions that were left to a leader that never came
-// are then a gap.
+// lead sets whether this replica leads. Transitions that were left to a leader that never came
+// become a gap.
 func (s *state) lead(leading bool, now time.Time) {
 	s.leading = leading
 	if !leading {
@@ -231,8 +230,8 @@ func (s *state) lead(leading bool, now time.Time) {
 	}
 }
 
-// give returns a pending change to be recorded, if it is still pending. It is settled once all its
-// parts that have to be recorded are.
+// give returns a change to be recorded, if it is not settled. It is settled once all its notable
+// occurrences are.
 func (s *state) give(m *pendingChange) []*pendingChange {
 	if m.settled {
 		return nil
@@ -254,7 +253,7 @@ func (s *state) give(m *pendingChange) []*pendingChange {
 	return []*pendingChange{m}
 }
 
-// noted returns changes that this replica or another one has noted, to be recorded.
+// noted returns changes from notes, to be recorded.
 func (s *state) noted(occurrences []unrecorded, now time.Time) (out []*pendingChange) {
 	for _, o := range occurrences {
 		out = append(out, s.give(&pendingChange{uid: o.Object.UID, occurrences: []ownership.Occurrence{o.Occurrence}, span: Span{o.since, now}})...)
@@ -262,8 +261,8 @@ func (s *state) noted(occurrences []unrecorded, now time.Time) (out []*pendingCh
 	return out
 }
 
-// settle records the outcome of one occurrence of a pending change. A loss is a gap from when it
-// happened until it was seen.
+// settle records the outcome of one occurrence of a change. A loss is a gap from when it happened
+// until it was seen.
 func (s *state) settle(m *pendingChange, i int, end ownership.Outcome) {
 	m.deferred = m.deferred || end == ownership.OutcomeLeft
 	m.lost = m.lost || end == ownership.OutcomeLost
@@ -292,23 +291,23 @@ func (s *state) passed(c Checkpoint) {
 		if m.watched != nil {
 			at, ok = c.Resources[m.resource.GroupResource().String()]
 		}
-		// The position at which this replica could not begin says nothing about its gap: with a
-		// restored etcd, it is ahead of everything.
+		// A gap before which this replica could not begin stays: with a restored etcd, that
+		// position is ahead of everything.
 		return ok && at.Version != m.promised.Version && !newer(m.version, at.Version)
 	})
 }
 
-// stored is the content that a leader stores. A start that reads it loses nothing.
+// stored is the content that a leader stores. A tracker that reads it loses nothing.
 type stored struct {
 	checkpoint Checkpoint
-	// seen are noted beside it: they are before its positions, and not recorded.
+	// seen are the notes: changes that are before its positions and not recorded.
 	seen []unrecorded
 	// news are the gaps that were not declared yet.
 	news Coverage
 }
 
-// store returns the content to store, with at most so many notes: a position is behind everything
-// that was seen, but before the first change that waits for a hint or is not noted.
+// store returns the content to store, with at most the given number of notes. Each position is
+// before the first change that waits for a hint or is not noted.
 func (s *state) store(most int, now time.Time) stored {
 	s.dirty = false
 	out := stored{checkpoint: Checkpoint{Heard: s.heard.UTC().Truncate(time.Second), Resources: map[string]position{}}, news: s.undeclared}
@@ -353,7 +352,7 @@ func (s *state) store(most int, now time.Time) stored {
 	return out
 }
 
-// unnoted returns the users of unrecorded changes that only this replica knows.
+// unnoted returns the unrecorded changes whose users only this replica knows.
 func (s *state) unnoted() (out []unrecorded) {
 	s.dirty = false
 	for _, m := range s.given {
@@ -369,7 +368,8 @@ func (s *state) unnoted() (out []unrecorded) {
 	return out
 }
 
-// backlog returns the changes that have waited unusually long to be recorded; nil for none.
+// backlog returns the changes that have waited unusually long to be recorded; nil if there are
+// none.
 func (s *state) backlog(now time.Time) *Backlog {
 	var out Backlog
 	for _, m := range s.given {

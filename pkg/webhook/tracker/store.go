@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// Names in the ConfigMap of the checkpoint, and the label by which it is found. The published copy
-// has NamespaceKey, too.
+// The keys in the ConfigMap of the checkpoint, and its label. The published copy also has
+// NamespaceKey.
 const (
 	CheckpointKey = "checkpoint"
 	CoverageKey   = "coverage"
@@ -28,22 +28,21 @@ const (
 	Label         = "k8sconnect.io/tracker"
 )
 
-// fieldManager owns the label and the data.
 const fieldManager = "k8sconnect-tracker"
 
-// kept is what is stored.
+// kept is the stored state.
 type kept struct {
 	configMap  *corev1.ConfigMap // nil if there is none
 	checkpoint Checkpoint
 	coverage   Coverage
 	scope      ownership.Scope
-	// seen are the leader's notes beside the checkpoint, noted those of other replicas. unread is
-	// the time of the leader's notes if they are not readable.
+	// seen are the leader's notes, noted those of other replicas. unread is the time of the
+	// leader's notes if they cannot be decoded.
 	seen, noted []unrecorded
 	unread      Span
 }
 
-// read returns what is stored. If it cannot be read, or was copied from another cluster,
+// read returns the stored state. If it cannot be decoded, or was copied from another cluster,
 // history starts over.
 func (t *Tracker) read(ctx context.Context) (kept, error) {
 	c, err := t.opts.ConfigMaps.Get(ctx, t.opts.Name, metav1.GetOptions{})
@@ -58,31 +57,31 @@ func (t *Tracker) read(ctx context.Context) (kept, error) {
 	}
 	k := kept{configMap: c}
 	if err := parse(c.Data[CheckpointKey], &k.checkpoint); err != nil {
-		t.opts.Log.Error(err, "the checkpoint is not readable")
+		t.opts.Log.Error(err, "cannot decode the checkpoint")
 		return kept{configMap: c}, nil
 	}
 	if k.checkpoint.Of != "" && k.checkpoint.Of != string(c.UID) {
-		t.opts.Log.Info("the checkpoint is another cluster's")
+		t.opts.Log.Info("the checkpoint is from another cluster")
 		return kept{configMap: c}, nil
 	}
 	if err := parse(c.Data[CoverageKey], &k.coverage); err != nil {
-		t.opts.Log.Error(err, "the coverage is not readable")
+		t.opts.Log.Error(err, "cannot decode the coverage")
 		k.coverage = Coverage{}
 	}
 	t.keptGaps(k.coverage)
 	if err := parse(c.Data[ScopeKey], &k.scope); err != nil {
-		t.opts.Log.Error(err, "the scope is not readable")
+		t.opts.Log.Error(err, "cannot decode the scope")
 		k.scope = ownership.Scope{}
 	}
 	if k.seen, err = decodeSeen(c.BinaryData[SeenKey]); err != nil || k.checkpoint.Seen.IsZero() != (len(k.seen) == 0) {
-		t.opts.Log.Error(err, "the notes beside the checkpoint are not readable")
+		t.opts.Log.Error(err, "cannot decode the notes of the checkpoint")
 		k.seen, k.unread = nil, Span{k.checkpoint.Seen, k.checkpoint.Heard}
 	}
 	for key, content := range c.BinaryData {
 		if strings.HasPrefix(key, SeenKey+"-") {
 			noted, err := decodeSeen(content)
 			if err != nil {
-				t.opts.Log.Error(err, "the notes of another replica are not readable")
+				t.opts.Log.Error(err, "cannot decode the notes of another replica")
 			}
 			k.noted = append(k.noted, noted...)
 		}
@@ -104,9 +103,8 @@ func parse(text string, into any) error {
 	return json.Unmarshal([]byte(text), into)
 }
 
-// write stores a leader's checkpoint, what is noted beside it, what is tracked, and how far
-// recording is behind, and adds gaps to those that are declared. It includes the notes of other
-// replicas.
+// write stores the leader's checkpoint, its notes, the scope and the coverage with new gaps. It
+// removes the notes of other replicas, which the leader's include.
 func (t *Tracker) write(ctx context.Context, k kept, out stored, seen []byte, scope ownership.Scope) (err error) {
 	if k.configMap == nil {
 		if k.configMap, err = t.create(ctx); err != nil {
@@ -149,11 +147,12 @@ func (t *Tracker) write(ctx context.Context, k kept, out stored, seen []byte, sc
 	return nil
 }
 
-// publishEvery is how often the published copy is written while only its time changes.
+// publishEvery is how often the published copy is written if only its time changes.
 const publishEvery = time.Minute
 
-// publish copies what readers of a history need to [ownership.ScopeName]. The rest of the checkpoint
-// names objects and users. A copy that could not be written goes stale, which readers notice.
+// publish copies what readers of a history need to [ownership.ScopeName]; the rest of the
+// checkpoint names objects and users. If a write fails, the copy becomes stale, which readers
+// notice.
 func (t *Tracker) publish(ctx context.Context, c Coverage, stored map[string]string, heard time.Time) {
 	if t.opts.Public == nil {
 		return
@@ -176,7 +175,7 @@ func (t *Tracker) publish(ctx context.Context, c Coverage, stored map[string]str
 	}
 }
 
-// writeTold stores what another replica than the leader noted.
+// writeTold stores the notes of a replica that does not lead.
 func (t *Tracker) writeTold(ctx context.Context, k kept, content []byte) error {
 	if k.configMap == nil {
 		return nil // A leader creates it.
@@ -190,8 +189,8 @@ func (t *Tracker) writeTold(ctx context.Context, k kept, content []byte) error {
 	return err
 }
 
-// noteKey is where a replica that does not lead notes what it knows. The leader adds it to
-// its own notes, and removes it.
+// noteKey returns the key for the notes of a replica that does not lead. The leader moves them to
+// its own notes.
 func (t *Tracker) noteKey() string { return SeenKey + "-" + t.id }
 
 func (t *Tracker) update(ctx context.Context, c *corev1.ConfigMap) (*corev1.ConfigMap, error) {
@@ -202,7 +201,7 @@ func (t *Tracker) update(ctx context.Context, c *corev1.ConfigMap) (*corev1.Conf
 	return written, nil
 }
 
-// create makes the ConfigMap by apply: RBAC can permit that for one name.
+// create creates the ConfigMap by apply, which RBAC can permit for one name.
 func (t *Tracker) create(ctx context.Context) (*corev1.ConfigMap, error) {
 	empty := applycorev1.ConfigMap(t.opts.Name, "").WithLabels(map[string]string{Label: "true"}).WithLabels(t.opts.Labels).WithAnnotations(t.opts.Annotations)
 	empty.Namespace = nil // It is that of the client.

@@ -59,8 +59,7 @@ func (s *tale) change(uid string, version int, manager string) {
 	s.take(s.see(s.w, fields(uid, version, manager), false, s.now))
 }
 
-// admit admits a write that would have another owner, and take the key from the one that
-// has it.
+// admit admits a write that would have another owner, and take the key from the one that has it.
 func (s *tale) admit(uid string, from int, manager, user string) {
 	s.judged(uid, from, manager, user, ownership.Taken, "")
 }

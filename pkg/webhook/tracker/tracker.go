@@ -1,7 +1,7 @@
 // Package tracker watches the metadata of all kinds, remembers each object's owners, and reports
-// every change once. Start with New and Run; [Tracker.Hint] adds the user whom admission saw.
-// Missed versions are declared as gaps. It has its own watch: client-go's would hide transitions.
-// It writes no records and elects no leader.
+// every change once. Start with [New] and [Tracker.Run]; [Tracker.Hint] adds the user that
+// admission saw. Missed versions are declared as gaps. It does not use informers, which hide
+// transitions. It writes no records and elects no leader.
 package tracker
 
 import (
@@ -25,37 +25,37 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// Sink is where tracked changes are written.
+// Sink receives tracked changes.
 type Sink interface {
-	// Record takes a transition: every one, in the order of each object's versions. It
-	// never blocks. For a transition that has to be written, it calls settled once, from
-	// any goroutine, when it is done with it; until then the checkpoint waits. A loss is
-	// declared as a gap. For other transitions, settled is nil.
+	// Record receives every transition, in the order of each object's versions. It never blocks.
+	// For a transition that must be written, it calls settled once, from any goroutine, when it is
+	// done with it; until then, the checkpoint keeps the transition. A loss is declared as a gap.
+	// For other transitions, settled is nil.
 	Record(o ownership.Occurrence, settled func(ownership.Outcome))
-	// Gap says that unknown changes were lost, so that the sink compares the owners that
-	// it wrote last with the current ones. live returns the latter; ok is false if no
-	// such object is tracked. Only the leader's sink is called, and again after an error.
+	// Gap makes the sink compare the owners that it wrote last with the current ones, because
+	// changes were lost. live returns the current owners; ok is false if the object is not tracked.
+	// Only the leader's sink is called, and again after an error.
 	Gap(ctx context.Context, live func(types.UID) (owners ownership.Owners, resourceVersion string, ok bool)) error
 }
 
-// Discovery finds the kinds that there are. client-go's discovery client does.
+// Discovery finds the served kinds, as client-go's discovery client does.
 type Discovery interface {
 	ServerPreferredResourcesWithContext(ctx context.Context) ([]*metav1.APIResourceList, error)
 }
 
-// ConfigMaps are those of the namespace that the checkpoint is kept in.
+// ConfigMaps are those of the namespace with the checkpoint.
 type ConfigMaps interface {
 	Public
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (*corev1.ConfigMap, error)
 	Update(ctx context.Context, c *corev1.ConfigMap, opts metav1.UpdateOptions) (*corev1.ConfigMap, error)
 }
 
-// Public are the ConfigMaps that all users may read.
+// Public are ConfigMaps that all users may read.
 type Public interface {
 	Apply(ctx context.Context, c *applycorev1.ConfigMapApplyConfiguration, opts metav1.ApplyOptions) (*corev1.ConfigMap, error)
 }
 
-// Options of a tracker. Its clients and its sink have to be there.
+// Options of a tracker. Its clients and its sink are required.
 type Options struct {
 	Metadata   metadata.Interface
 	Discovery  Discovery
@@ -63,39 +63,37 @@ type Options struct {
 	Sink       Sink
 	Log        logr.Logger
 
-	// Public are the ConfigMaps of [ownership.ScopeNamespace], in which the leader publishes what is
-	// tracked; nil publishes nothing. Namespace is that of ConfigMaps, for readers.
+	// Public are the ConfigMaps of [ownership.ScopeNamespace], in which the leader publishes what
+	// is tracked; nil publishes nothing. Namespace is that of ConfigMaps, for readers.
 	Public    Public
 	Namespace string
 
-	// Name of the ConfigMap; "k8sconnect-tracker" by default.
+	// Name is the name of the ConfigMap; "k8sconnect-tracker" by default.
 	Name string
-	// Labels and Annotations that it gets if it has to be created.
+	// Labels and Annotations are set if it has to be created.
 	Labels, Annotations map[string]string
-	// ExcludeNamespaces whose objects are not tracked.
+	// ExcludeNamespaces are not tracked.
 	ExcludeNamespaces []string
-	// ExcludeKinds that are not tracked, beside those that never are.
+	// ExcludeKinds are not tracked, in addition to those that never are.
 	ExcludeKinds []schema.GroupKind
 	// Grace is how long a change waits for its hint before it is reported without a user; half a
-	// second by default. The hint came first, but may be read later.
+	// second by default. The hint is sent first, but may be read later.
 	Grace time.Duration
-	// Finish, if set, is called once at the end, when the sink has everything, so that it
+	// Finish, if set, is called once at the end, when the sink has everything, so that the sink
 	// settles what it can before the last checkpoint is stored.
 	Finish func()
-	// StoreEvery is how often the checkpoint is stored, whatever happens; 10 seconds by
-	// default.
+	// StoreEvery is how often the checkpoint is stored; 10 seconds by default.
 	StoreEvery time.Duration
 }
 
-// queuedHints is how many hints may wait to be looked at.
+// queuedHints bounds the queued hints.
 const queuedHints = 4096
 
-// listsAtOnce is how many kinds are listed at the same time, so that a start is
-// gentle to the API server and takes little memory.
+// listsAtOnce bounds concurrent lists, to spare the API server and memory.
 const listsAtOnce = 4
 
-// Tracker tracks the owners of all objects of a cluster. It is a Prometheus
-// collector of its own metrics.
+// Tracker tracks the owners of all objects of a cluster. It is a Prometheus collector of its own
+// metrics.
 type Tracker struct {
 	opts    Options
 	queue   chan ownership.Hint
@@ -106,8 +104,8 @@ type Tracker struct {
 
 	permissions permissions
 
-	// id distinguishes the notes of this replica from those of others; noted is their content, and
-	// untold is to be added.
+	// id distinguishes the notes of this replica; noted are their content, and untold are to be
+	// added.
 	id            string
 	noted, untold []unrecorded
 	// published is what was published last, without its times.
@@ -131,7 +129,7 @@ type loop struct {
 	done sync.WaitGroup
 }
 
-// New returns a tracker that Run starts.
+// New returns a tracker. Call Run to start it.
 func New(opts Options) (*Tracker, error) {
 	if opts.Metadata == nil || opts.Discovery == nil || opts.ConfigMaps == nil || opts.Sink == nil {
 		return nil, errors.New("a tracker needs a metadata client, a discovery client, config maps and a sink")
@@ -155,8 +153,7 @@ func New(opts Options) (*Tracker, error) {
 	}, nil
 }
 
-// Hint passes on what admission saw, and reports whether there was room for it. It never
-// blocks.
+// Hint adds what admission saw, and reports whether there was room for it. It never blocks.
 func (t *Tracker) Hint(h ownership.Hint) bool {
 	size := int64(h.Size())
 	if t.queued.Add(size) <= maxHintBytes {
@@ -170,8 +167,7 @@ func (t *Tracker) Hint(h ownership.Hint) bool {
 	return false
 }
 
-// Lead says whether this replica leads. Until then, it does not. A leader begins by reading what
-// the one before it has stored.
+// Lead sets whether this replica leads. A new leader first reads what the previous one stored.
 func (t *Tracker) Lead(leading bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -183,14 +179,13 @@ func (t *Tracker) Lead(leading bool) {
 // Ready reports whether the first list of every kind was read, or refused.
 func (t *Tracker) Ready() bool { return t.ready.Load() }
 
-// Live returns the owners of an object, without those of its status, and the
-// version at which it was seen.
+// Live returns the owners of an object, except those of its status, and its resource version.
 func (t *Tracker) Live(uid types.UID) (owners ownership.Owners, resourceVersion string, ok bool) {
 	_, owners, resourceVersion, ok = t.Named(uid)
 	return owners, resourceVersion, ok
 }
 
-// Named is Live, with the kind of the object.
+// Named is Live with the kind of the object.
 func (t *Tracker) Named(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -202,7 +197,7 @@ func (t *Tracker) Named(uid types.UID) (kind string, owners ownership.Owners, re
 	return "", ownership.Owners{}, "", false
 }
 
-// do reports something to the state, and passes the results to the sink.
+// do calls tell with the state, and passes the results to the sink.
 func (t *Tracker) do(tell func(*state) []*pendingChange) {
 	t.mu.Lock()
 	given := tell(t.state)
@@ -220,4 +215,81 @@ func (t *Tracker) do(tell func(*state) []*pendingChange) {
 			})
 		}
 	}
+}
+
+// Run tracks until the context ends, then calls Finish and, if this replica leads, stores a last
+// checkpoint. It logs, counts and retries failures.
+func (t *Tracker) Run(ctx context.Context) error {
+	defer t.opts.Finish()
+	if err := t.load(ctx); err != nil {
+		return nil //nolint:nilerror // The context has ended: that is all that ends it.
+	}
+	var all sync.WaitGroup
+	all.Go(func() { t.discover(ctx) })
+	all.Go(func() { t.attend(ctx) })
+	all.Go(func() { t.keepCheckpoint(ctx) })
+	all.Go(func() { t.compare(ctx) })
+	all.Wait()
+	t.stopAll()
+	t.do(func(s *state) []*pendingChange { return s.due(time.Now().Add(t.opts.Grace)) })
+	t.opts.Finish()
+	t.last(ctx)
+	return nil
+}
+
+// tick is how often changes that wait for a hint are checked.
+const tick = 200 * time.Millisecond
+
+// attend handles hints, and changes that have waited for one.
+func (t *Tracker) attend(ctx context.Context) {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case h := <-t.queue:
+			t.queued.Add(-int64(h.Size()))
+			t.mu.Lock()
+			t.state.hint(h, time.Now())
+			t.mu.Unlock()
+		case <-ticker.C:
+			t.do(func(s *state) []*pendingChange { return s.due(time.Now()) })
+		}
+	}
+}
+
+// scope returns what is tracked now, and what is not. The caller must hold the lock.
+func (t *Tracker) scope() ownership.Scope {
+	s := t.state.scope()
+	never := leftOut()
+	for _, kind := range t.opts.ExcludeKinds {
+		if slices.Contains(never, kind) {
+			s.Never = append(s.Never, kind.String())
+		} else {
+			s.ExcludedKinds = append(s.ExcludedKinds, kind.String())
+		}
+	}
+	slices.Sort(s.Never)
+	s.Never = slices.Compact(s.Never)
+	slices.Sort(s.ExcludedKinds)
+	s.ExcludedNamespaces = slices.Sorted(slices.Values(t.opts.ExcludeNamespaces))
+	return s
+}
+
+// scope returns the kinds that were listed, and those that we may not watch. A kind that was
+// watched and is now refused is in both.
+func (b *state) scope() ownership.Scope {
+	s := ownership.Scope{Kinds: map[string]time.Time{}}
+	for _, w := range b.resources {
+		kind := schema.GroupKind{Group: w.resource.Group, Kind: w.name}.String()
+		if w.at().Version != "" {
+			s.Kinds[kind] = time.Time{}
+		}
+		if w.refused {
+			s.Refused = append(s.Refused, kind)
+		}
+	}
+	slices.Sort(s.Refused)
+	return s
 }
