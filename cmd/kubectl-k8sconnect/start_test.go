@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// asProgram is set in the environment of a process that is to be the program.
+// asProgram is set in the environment of a process that should run the program.
 const asProgram = "TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -20,9 +20,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A call that asks no server costs next to nothing before it answers: what packages allocate
-// when they are initialised is bounded, each one and all together, no kubeconfig is read, and
-// no file is written. The time itself is `make bench`'s to measure.
+// A command without a server starts quickly: package initialization allocates a bounded amount, per
+// package and in total, no kubeconfig is read, and no file is written. `make bench` measures the
+// time.
 func TestStart(t *testing.T) {
 	const (
 		mostOfOne = 1 << 20 // bytes; client-go's scheme, the largest, takes 0.7 MB
@@ -38,7 +38,7 @@ func TestStart(t *testing.T) {
 				t.Fatal(err)
 			}
 			cmd := exec.CommandContext(t.Context(), self, args...)
-			// To read a folder as a kubeconfig is an error.
+			// Reading a directory as a kubeconfig is an error.
 			cmd.Env = append(os.Environ(), "HOME="+home, "KUBECONFIG="+t.TempDir(), "GODEBUG=inittrace=1", asProgram+"=1")
 			out, err := cmd.CombinedOutput()
 			if err != nil {

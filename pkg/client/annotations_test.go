@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// The metadata of a definition is asked for, and not the megabyte that it may be; a definition that
-// is not there, or may not be read, has no annotations. Another answer is neither.
+// Only the metadata of a CRD is requested. A CRD that does not exist, or that we may not read, has
+// no annotations; other failures are errors.
 func TestDefinitionAnnotations(t *testing.T) {
 	const name = "widgets.example.com"
 	kind := object.Kind{GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, Resource: "widgets"}

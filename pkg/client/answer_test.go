@@ -27,7 +27,7 @@ func status(s metav1.Status) string {
 	return string(text)
 }
 
-// wrongAnswers come with a 200 and are no answer to any request of ours.
+// wrongAnswers are bodies with status 200 that answer none of our requests.
 func wrongAnswers() map[string]string {
 	failed := func(code int32, reason metav1.StatusReason) string {
 		return status(metav1.Status{
@@ -71,13 +71,13 @@ func wrongAnswers() map[string]string {
 	}
 }
 
-// asked is one way to ask a client for something.
+// asked is one kind of request.
 type asked struct {
 	name string
 	ask  func(ctx context.Context, c *Client) error
 }
 
-// questions are all ways to ask.
+// questions are all kinds of requests.
 func questions() []asked {
 	ref := refTo(configMaps, "a")
 	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Thing"}
@@ -187,7 +187,8 @@ func questions() []asked {
 	}
 }
 
-// watchFalsely returns the error that ended the watch, or what the watch reported.
+// watchFalsely returns the error that ended a watch, or an error for anything that the watch
+// reported.
 func watchFalsely(sel object.Selection) func(context.Context, *Client) error {
 	return func(ctx context.Context, c *Client) error {
 		var said error
@@ -203,8 +204,8 @@ func watchFalsely(sel object.Selection) func(context.Context, *Client) error {
 	}
 }
 
-// Edge case 85: whatever comes with a 200 in place of an answer, to whatever request, the result is
-// unknown: never that nothing is there, that something was done or that it was refused.
+// Edge case 85: after a wrong answer with status 200, the result of any request is unknown. It
+// never means that an object is absent, or that a request was carried out or refused.
 func TestWrongAnswers(t *testing.T) {
 	for what, body := range wrongAnswers() {
 		for _, q := range questions() {
@@ -235,7 +236,6 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
-// A wrong answer is retried if the caller is willing to wait.
 func TestWrongAnswerThatPasses(t *testing.T) {
 	for what, body := range wrongAnswers() {
 		t.Run(what, func(t *testing.T) {
@@ -257,7 +257,6 @@ func TestWrongAnswerThatPasses(t *testing.T) {
 	}
 }
 
-// If the answer to a write is lost for good, the error says that the write may have arrived.
 func TestWriteThatMayHaveArrived(t *testing.T) {
 	whole := status(metav1.Status{Status: metav1.StatusSuccess})
 	for what, answer := range map[string]func() *http.Response{
@@ -289,7 +288,7 @@ func TestWriteThatMayHaveArrived(t *testing.T) {
 	}
 }
 
-// A server that answers 200 to everything is not the API server that was away.
+// A server that answers 200 to everything is not the API server.
 func TestWrongAnswerToReadyz(t *testing.T) {
 	for what, body := range wrongAnswers() {
 		t.Run(what, func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 
 var errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 
-// getMany reads n objects side by side and returns their errors.
+// getMany reads n objects concurrently and returns their errors.
 func getMany(ctx context.Context, c *Client, n int) []error {
 	errs := make([]error, n)
 	var wait sync.WaitGroup
@@ -35,7 +35,7 @@ func getMany(ctx context.Context, c *Client, n int) []error {
 	return errs
 }
 
-// Edge case 28: while the server is away, one looks for it and all others wait.
+// Edge case 28: while the server is unreachable, one request looks for it and all others wait.
 func TestOutage(t *testing.T) {
 	tests := map[string]func() (*http.Response, error){
 		"connection refused": func() (*http.Response, error) { return nil, errRefused },
@@ -64,7 +64,8 @@ func TestOutage(t *testing.T) {
 				if late := time.Since(back); late > 5*time.Second {
 					t.Errorf("done %s after the server was back", late)
 				}
-				// Only those of the first round failed; no other request was sent in between.
+				// Only requests of the first round failed; no other request was sent during the
+				// outage.
 				if n := f.count("GET /api"); n <= 200 || n > 200+transport.MaxConcurrency {
 					t.Errorf("%d requests, want 200 and at most %d that failed", n, transport.MaxConcurrency)
 				}
@@ -107,7 +108,7 @@ type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
-func TestOutageForGood(t *testing.T) {
+func TestOutageExceedsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, f, _ := newFake(t, func(int, *http.Request) (*http.Response, error) { return nil, errRefused })
 		began := time.Now()
@@ -127,8 +128,7 @@ func TestOutageForGood(t *testing.T) {
 	})
 }
 
-// Two short outages are not one long one.
-func TestOutageTimeBeginsAnew(t *testing.T) {
+func TestOutageTimeStartsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
@@ -174,8 +174,8 @@ func TestInterruptedSearch(t *testing.T) {
 	})
 }
 
-// A server that comes back admits some clients before it has read the RBAC rules: we wait
-// until it says that it is ready, but not forever.
+// A server that comes back admits some clients before it has read the RBAC rules. The client waits
+// until the server is ready, but not forever.
 func TestStartingServer(t *testing.T) {
 	tests := map[string]struct {
 		away     time.Duration
@@ -227,8 +227,7 @@ func TestOutageWithoutServerTimeout(t *testing.T) {
 	})
 }
 
-// Discovery waits as well: a cluster that is still bootstrapping is waited for
-// from the very first request.
+// Discovery waits for a cluster that is still starting, from the first request on.
 func TestDiscoveryWaitsForTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		back := time.Now().Add(20 * time.Second)
@@ -242,7 +241,7 @@ func TestDiscoveryWaitsForTheServer(t *testing.T) {
 		if err != nil || kind.Resource != "configmaps" {
 			t.Fatalf("kind %v, error %v", kind, err)
 		}
-		// client-go would try ten times a second apart before it says anything.
+		// client-go alone would try ten times, a second apart, before it reports anything.
 		if n := f.count("GET /api"); n < 3 || n > 4 {
 			t.Errorf("%d requests of discovery (%v), want /api and /apis, and what of them had failed", n, f.seen)
 		}

@@ -15,9 +15,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// A program that waits for ever is named, again and again, and ends the request when the time for
-// the server is over: client-go itself would wait with it.
-func TestCredentialsThatDoNotCome(t *testing.T) {
+// A credential program that hangs is reported repeatedly, and its request ends after ServerTimeout.
+// client-go would wait forever.
+func TestCredentialProgramHangs(t *testing.T) {
 	var told atomic.Int64
 	c, err := New(Options{
 		REST: &rest.Config{Host: "https://[::1]:1", ExecProvider: &api.ExecConfig{
@@ -39,8 +39,7 @@ func TestCredentialsThatDoNotCome(t *testing.T) {
 	}
 }
 
-// A login that is due is the usual reason why nothing works in the morning. It is no
-// matter of the server's address, and waiting for the server does not help.
+// An expired login is not reported as an unreachable server, and is not retried.
 func TestNoCredentials(t *testing.T) {
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -7,9 +7,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The server credits who sends managed fields with what it changes of the object itself: by an
-// owner that was not sent, or by more fields of one that was. Its effect on owners that apply does
-// not count, and neither does an owner that it drops.
+// The server credits the sender of managed fields with each change that the write makes to the
+// object: as an additional owner, or as additional fields of an owner. Changes to appliers, and
+// dropped owners, do not matter.
 func TestCredited(t *testing.T) {
 	const flux, us = "{manager: flux, operation: Apply, apiVersion: v1, fieldsV1: {f:spec: {f:url: {}}}}", "{manager: us, operation: Update, apiVersion: v1, fieldsV1: {f:spec: {f:size: {}}}}"
 	for name, tt := range map[string]struct {

@@ -12,10 +12,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Any fault of opening the storage of a CRD's kind is ignored: the CRD is deleted soon, once, and
-// without a message. That it helps is seen on a real API server, by
-// TestDeleteDefinitionsOfKindsThatNobodyUsed.
-func TestDefinitionIsDeletedWhateverItsKindSays(t *testing.T) {
+// A failure to open the storage of a CRD's kind is ignored: the CRD is deleted once, soon, and
+// without a message. TestDeleteDefinitionsOfKindsThatNobodyUsed shows on a real API server that
+// opening it helps.
+func TestOpenStorageErrorsAreIgnored(t *testing.T) {
 	ref := object.Ref{GVK: definitions.GVK, Name: "things.example.com"}
 	definition := func(versions ...any) *http.Response {
 		u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{

@@ -28,7 +28,7 @@ func bodyOf(t *testing.T, req *http.Request) any {
 	return body
 }
 
-// The request itself identifies the object to delete by its UID.
+// The request identifies the object by its UID.
 func TestDelete(t *testing.T) {
 	seconds := int64(1)
 	for name, tt := range map[string]struct {
@@ -65,8 +65,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// A success that does not name its object is verified: only a read shows that the object is gone.
-func TestDeleteSaysNotWhat(t *testing.T) {
+// If a success does not name its object, only a read shows that the object is gone.
+func TestDeleteUnnamedSuccess(t *testing.T) {
 	for name, there := range map[string]bool{"gone": false, "there": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -88,9 +88,8 @@ func TestDeleteSaysNotWhat(t *testing.T) {
 	}
 }
 
-// An object that goes in its own time is returned. A conflict is the answer, because it
-// is about another object. A deletion that was carried out, but whose answer was lost,
-// finds nothing the second time.
+// An object with a finalizer is returned. A conflict is final, because it is about another object.
+// If the answer to a deletion was lost, the retry finds nothing.
 func TestDeleteAnswers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer   func(n int, req *http.Request) (*http.Response, error)
@@ -123,7 +122,7 @@ func TestDeleteAnswers(t *testing.T) {
 	}
 }
 
-// Edge case 69: one finalizer, of this object, at this version.
+// Edge case 69: only one finalizer is removed, from this object at this version.
 func TestRemoveFinalizer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		live := newObject(configMaps, "a")
@@ -153,7 +152,8 @@ func TestRemoveFinalizer(t *testing.T) {
 	})
 }
 
-// A finalizer in the spec of a namespace goes by a call to /finalize, which is bound to what was read.
+// A finalizer in the spec of a namespace is removed by a request to /finalize, bound to the version
+// that was read.
 func TestRemoveFinalizerOfASpec(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		namespaces := object.Kind{GVK: configMaps.GVK.GroupVersion().WithKind("Namespace"), Resource: "namespaces"}
@@ -180,7 +180,7 @@ func TestRemoveFinalizerOfASpec(t *testing.T) {
 	})
 }
 
-// A definition's instances are counted by one small request.
+// The instances of a CRD are counted by one small request.
 func TestCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		definition := newObject(object.Kind{GVK: configMaps.GVK.GroupVersion().WithKind("CustomResourceDefinition")}, "widgets.example.com")

@@ -22,14 +22,14 @@ import (
 
 var gadgets = schema.GroupVersionKind{Group: "x.y", Version: "v1", Kind: "Gadget"}
 
-// gadget is the list in which a server shows that it serves gadgets.
+// gadget returns a list with the kind Gadget.
 func gadget() *http.Response {
 	return reply(200, metav1.APIResourceList{TypeMeta: resourceList, GroupVersion: "x.y/v1", APIResources: []metav1.APIResource{
 		{Name: "gadgets", SingularName: "gadget", Kind: "Gadget", Namespaced: true, Verbs: []string{"get", "list", "patch"}},
 	}})
 }
 
-// onDisk returns a client of a fake server that shares a cache on disk with others.
+// onDisk returns a client with a cache on disk that it shares with others.
 func onDisk(t *testing.T, dir string, answer func(n int, req *http.Request) (*http.Response, error)) (*Client, *fake, *told) {
 	t.Helper()
 	f, says := &fake{answer: answer}, &told{}
@@ -42,7 +42,7 @@ func onDisk(t *testing.T, dir string, answer func(n int, req *http.Request) (*ht
 	return c, f, says
 }
 
-// everything returns which requests were for everything that the server serves.
+// everything returns the requests for all served kinds.
 func (f *fake) everything() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,9 +56,9 @@ func (f *fake) everything() []string {
 	return asked
 }
 
-// A cold cache costs one round trip, and so does one that lacks a file: what was read a
-// moment ago is not read again because a kind is missing that the set may define.
-func TestEverythingIsAskedForOnceAndAtOnce(t *testing.T) {
+// An empty cache costs one round trip, and so does one that lacks a file. A recent answer is not
+// requested again because of a missing kind that the set may define.
+func TestEmptyCacheCostsOneRoundTrip(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, dir string){
 		"cold": func(*testing.T, string) {},
 		"without the file of a group": func(t *testing.T, dir string) {
@@ -98,9 +98,9 @@ func TestEverythingIsAskedForOnceAndAtOnce(t *testing.T) {
 	}
 }
 
-// A run that waited for kinds leaves a cache that has them, whatever becomes of the run after that.
-// kubectl reads the same from it. The other known kinds stay.
-func TestCacheThatARunLeaves(t *testing.T) {
+// A run that waited for kinds stores them in the cache, even if it fails later. kubectl can read
+// them. Other known kinds stay.
+func TestCacheAfterRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		defined := false
@@ -156,8 +156,8 @@ func TestCacheThatARunLeaves(t *testing.T) {
 	})
 }
 
-// kubectl's files and ours are the same, to the byte.
-func TestFilesAreKubectls(t *testing.T) {
+// Our files equal kubectl's byte for byte.
+func TestFilesEqualKubectls(t *testing.T) {
 	s, ours, kubectls := newDiskServer(t), t.TempDir(), t.TempDir()
 	if _, err := s.client(t, ours).Kind(t.Context(), deployments); err != nil {
 		t.Fatal(err)

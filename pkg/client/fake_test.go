@@ -21,27 +21,27 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// TestMain keeps client-go's error handlers out: one of them sleeps by the wall
-// clock, which in virtual time is for decades.
+// TestMain disables client-go's error handlers, one of which would sleep for decades of virtual
+// time.
 func TestMain(m *testing.M) {
 	utilruntime.ErrorHandlers = nil
 	os.Exit(m.Run())
 }
 
-// fake is a server without a network, so that time can be virtual. It fakes how
-// requests end, never what server-side apply makes of them.
+// fake is a server without a network, so that time can be virtual. It fakes how requests end, not
+// the results of server-side apply.
 type fake struct {
 	mu     sync.Mutex
 	seen   []string // "METHOD /path"
 	answer func(n int, req *http.Request) (*http.Response, error)
-	// posing: /readyz is answered by answer instead of ok.
+	// posing: answer handles /readyz too.
 	posing bool
 }
 
-// CloseIdleConnections keeps client-go from warning, each time, that it cannot.
+// CloseIdleConnections prevents a warning of client-go.
 func (f *fake) CloseIdleConnections() {}
 
-// RoundTrip hands the n-th request, from 1, of its method and path to answer.
+// RoundTrip calls answer with the n-th request, from 1, of its method and path.
 func (f *fake) RoundTrip(req *http.Request) (*http.Response, error) {
 	f.mu.Lock()
 	what := req.Method + " " + req.URL.Path
@@ -76,17 +76,17 @@ func (f *fake) count(prefix string) int {
 	return f.countLocked(prefix)
 }
 
-// The promise of a client, repeated for the fake.
+// Copies of the client's constants.
 const (
-	// attemptLimit is how long one request may take.
+	// attemptLimit bounds one request.
 	attemptLimit = 2 * time.Minute
-	// settling is how long a server that is back may take to get ready.
+	// settling is how long a server that is back may take to become ready.
 	settling = 10 * time.Second
 	// lastWord is how long a write may still take when the run is stopped.
 	lastWord = 3 * time.Second
 )
 
-// told collects a client's reports.
+// told collects the reports of a client.
 type told struct {
 	mu       sync.Mutex
 	retries  []throttled
@@ -129,13 +129,13 @@ func (t *told) options(o Options) Options {
 	return o
 }
 
-// newFake returns a client of a fake server that keeps trying for 30 s.
+// newFake returns a client of a fake server that retries for 30 s.
 func newFake(t *testing.T, answer func(n int, req *http.Request) (*http.Response, error)) (*Client, *fake, *told) {
 	t.Helper()
 	return newFakeFor(t, 30*time.Second, answer)
 }
 
-// newFakeFor returns a client of a fake server that keeps trying for so long.
+// newFakeFor returns a client of a fake server that retries for the given time.
 func newFakeFor(t *testing.T, timeout time.Duration, answer func(n int, req *http.Request) (*http.Response, error)) (*Client, *fake, *told) {
 	t.Helper()
 	f, says := &fake{answer: answer}, &told{}
@@ -149,7 +149,7 @@ func newFakeFor(t *testing.T, timeout time.Duration, answer func(n int, req *htt
 	return c, f, says
 }
 
-// reply is an answer with JSON.
+// reply returns an answer with JSON.
 func reply(code int, body any, header ...string) *http.Response {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -169,7 +169,7 @@ func text2response(code int, mediaType, body string, header ...string) *http.Res
 	}
 }
 
-// failure is an API server's answer to a request that it does not carry out.
+// failure returns an API server's refusal.
 func failure(code int, reason metav1.StatusReason, details *metav1.StatusDetails, header ...string) *http.Response {
 	return reply(code, metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
@@ -178,7 +178,7 @@ func failure(code int, reason metav1.StatusReason, details *metav1.StatusDetails
 	}, header...)
 }
 
-// stranger is the answer of something that is no API server.
+// stranger returns the answer of a server that is not an API server.
 func stranger(code int) *http.Response {
 	return text2response(code, "text/html", "<html>bad gateway</html>")
 }
@@ -214,7 +214,7 @@ func refTo(kind object.Kind, name string) object.Ref {
 	return object.Ref{GVK: kind.GVK, Namespace: "prod", Name: name}
 }
 
-// ok answers any request for an object with an object of that name.
+// ok answers a request for an object with an object of that name.
 func ok(req *http.Request) *http.Response {
 	parts := strings.Split(req.URL.Path, "/")
 	u := newObject(configMaps, parts[len(parts)-1])

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// what a run may send to the server, as a method and whether it changes something.
+// sendings are requests of a run, with their method and whether they write.
 var sendings = map[string]struct {
 	changes bool
 	send    func(context.Context, *Client) error
@@ -64,8 +64,8 @@ var sendings = map[string]struct {
 	}},
 }
 
-// No write that the guard refuses is sent, by any method, and the guard is asked about
-// nothing else; the caller gets the guard's error at once.
+// A write that the guard refuses is not sent, whatever its method, and the caller gets the guard's
+// error at once. The guard is not called for other requests.
 func TestGuardRefuses(t *testing.T) {
 	errLost := errors.New("the lock was lost")
 	for name, s := range sendings {
@@ -88,7 +88,7 @@ func TestGuardRefuses(t *testing.T) {
 	}
 }
 
-// The guard is asked about each attempt of a write, and about nothing else.
+// The guard is called for each try of a write, and for nothing else.
 func TestGuardLetsPass(t *testing.T) {
 	for name, s := range sendings {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestGuardLetsPass(t *testing.T) {
 	}
 }
 
-// writeAnswer answers a question with yes, and all else with an object.
+// writeAnswer allows access reviews, and answers other requests with an object.
 func writeAnswer(w http.ResponseWriter, req *http.Request) {
 	if !strings.HasSuffix(req.URL.Path, "/selfsubjectaccessreviews") {
 		writeObject(w, req)

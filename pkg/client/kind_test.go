@@ -27,8 +27,8 @@ import (
 
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// discovered answers for a server with ConfigMaps, Deployments, and a group
-// whose own server is down (edge case 21).
+// discovered answers for a server with ConfigMaps, Deployments, and an API whose server is down
+// (edge case 21).
 func discovered(req *http.Request) *http.Response {
 	core := group("", serving("v1", "ConfigMap", "configmaps"))
 	apps := group("apps", serving("v1", "Deployment", "deployments"))
@@ -125,7 +125,7 @@ func TestKind(t *testing.T) {
 	}
 }
 
-func TestKindIsAskedForOnce(t *testing.T) {
+func TestKindIsRequestedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
 			time.Sleep(time.Second)
@@ -224,8 +224,8 @@ func TestCacheOutOfDate(t *testing.T) {
 	}
 }
 
-// TestKindOfOthers: a cached definition may have been removed since (edge case 18). For
-// Kubernetes' own kinds, the cache is trusted.
+// A cached CRD may have been removed since (edge case 18). For Kubernetes' own kinds, the cache is
+// trusted.
 func TestKindOfOthers(t *testing.T) {
 	widget := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
 	var mu sync.Mutex
@@ -277,7 +277,7 @@ func TestKindOfOthers(t *testing.T) {
 	}
 }
 
-// A kind can be served by one API server and not yet by the next (edge case 18).
+// One API server may serve a kind that another does not serve yet (edge case 18).
 func TestServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -317,7 +317,7 @@ func TestServed(t *testing.T) {
 	})
 }
 
-// Kinds that come to be served are known at once, by one question about each group.
+// Newly served kinds are found at once, with one request for each group version.
 func TestServedAsksForOneGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const trip, kinds = 100 * time.Millisecond, 6
@@ -372,7 +372,7 @@ func TestNeverServed(t *testing.T) {
 	})
 }
 
-// A kind that the cache knows and the server no longer serves.
+// The cache contains a kind that the server no longer serves.
 func TestKindThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
@@ -388,9 +388,9 @@ func TestKindThatIsGone(t *testing.T) {
 	})
 }
 
-// A kind that was first served during this run and is not found now is not gone: the
-// server lags behind. The result is unknown.
-func TestYoungKindThatIsGone(t *testing.T) {
+// A kind that was first served during this run and is not found now may exist, because the server
+// may lag.
+func TestNewKindNotFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
 			if strings.Contains(req.URL.Path, "/namespaces/") {

@@ -35,10 +35,9 @@ func manyRefs(n int) []object.Ref {
 // store serves lists, in pages, and single objects.
 type store struct {
 	names []string // sorted
-	// refuse answers lists, if it is set.
+	// refuse, if set, answers lists.
 	refuse func() *http.Response
-	// expired is how often the list cannot be gone on with; token is where it can
-	// be, as the server says.
+	// expired is how often a list expires; token is the server's token to continue it.
 	expired int
 	token   string
 	sizes   []int // of the pages that were read
@@ -94,7 +93,7 @@ func TestLive(t *testing.T) {
 		ask   int
 		store store
 		verbs []string
-		// lists are the sizes of the pages, gets how many objects were read alone.
+		// lists are the sizes of the pages, gets the number of objects that were read one by one.
 		lists []int
 		gets  int
 	}{
@@ -153,17 +152,17 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// A cluster has many definitions, and large ones, that a set does not need: each that it
-// needs is read by a list of its own, and by a get where that is not allowed.
+// A cluster has many large CRDs that a set does not need. Each needed CRD is read by a list of one
+// name, or by a get if we may not list.
 func TestLiveDefinitions(t *testing.T) {
 	const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 	tests := map[string]struct {
 		there, ask int
 		forbidden  bool
-		// heedless: something on the way takes field selectors out.
+		// heedless: a proxy removes field selectors.
 		heedless bool
 		verbs    []string
-		// concurrency bounds the requests at once, if it is set.
+		// concurrency, if set, bounds concurrent requests.
 		concurrency int
 		lists, gets int
 	}{
@@ -244,7 +243,7 @@ func TestLiveDefinitions(t *testing.T) {
 	}
 }
 
-// A list that breaks in the middle is read again, and nothing is visited twice.
+// A list whose connection breaks is read again, and no object is visited twice.
 func TestLiveWithABrokenList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := store{names: names("w", 100)}
@@ -311,8 +310,8 @@ func TestLiveErrors(t *testing.T) {
 	}
 }
 
-// An aggregated API may say of an object that is not there nothing but 404: that
-// is no kind that is not served, and is found out once.
+// An aggregated API may answer 404 without details for a missing object. That does not mean that
+// the kind is not served, and is checked once.
 func TestTerseNotFound(t *testing.T) {
 	for name, served := range map[string]bool{"the kind is served": true, "the kind is gone": false} {
 		t.Run(name, func(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Edge case 94: a list that is too old at each continuation costs a handful of requests,
-// for every caller, and ends.
-func TestListThatIsAlwaysTooOld(t *testing.T) {
+// Edge case 94: a list that expires at each continuation ends after a few requests, for every
+// caller.
+func TestListAlwaysExpires(t *testing.T) {
 	const handful = 6
 	expired := func(token string) *http.Response {
 		return reply(410, metav1.Status{

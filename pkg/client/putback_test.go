@@ -16,14 +16,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Where the server kept none of the managed fields that were sent, the former ones are sent again
-// for the version that it answered with, and once more if another client came between. It is a
-// refusal only if they are there again.
+// If the server dropped all managed fields, the previous ones are sent again at the answer's
+// version, and again after a conflict. The error is a refusal only if they were restored.
 func TestPutBack(t *testing.T) {
 	entry := func(manager string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:a":{}}}`)}
 	}
-	// at is an object at a version, owned by some.
+	// at returns an object at a version with some owners.
 	at := func(version string, owners ...string) *http.Response {
 		u := newObject(configMaps, "a")
 		u.SetUID("u")

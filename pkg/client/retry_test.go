@@ -119,9 +119,8 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	})
 }
 
-// A webhook that has to be asked and does not answer is a refusal by a server that is
-// well, however long that lasts.
-func TestWebhookThatIsAlwaysAway(t *testing.T) {
+// A webhook that does not answer, for however long, is a refusal by a healthy server.
+func TestWebhookNeverAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
 			if req.URL.Path == "/readyz" {
@@ -139,9 +138,9 @@ func TestWebhookThatIsAlwaysAway(t *testing.T) {
 	})
 }
 
-// Edge case 90: a server that was overloaded for as long as we tried has refused nothing,
-// and the delay that it asks for is reported.
-func TestServerThatIsAlwaysBusy(t *testing.T) {
+// Edge case 90: a server that was overloaded the whole time has refused nothing. The delay that it
+// asks for is reported.
+func TestServerAlwaysBusy(t *testing.T) {
 	answers := map[string]func() *http.Response{
 		"too many requests": func() *http.Response { return failure(429, metav1.StatusReasonTooManyRequests, nil) },
 		"an hour": func() *http.Response {
@@ -190,8 +189,8 @@ func TestServerThatIsAlwaysBusy(t *testing.T) {
 	}
 }
 
-// An error that the server does not explain may be the manifest's, an unknown
-// field most of all: whether it is worth waiting depends on the server's health.
+// An internal error may be caused by the manifest, such as an unknown field, so whether it is
+// retried depends on the server's health.
 func TestUnexplainedError(t *testing.T) {
 	tests := map[string]struct {
 		ready    int
@@ -222,8 +221,7 @@ func TestUnexplainedError(t *testing.T) {
 	}
 }
 
-// A thousand objects behind one dead webhook cost the time of one.
-func TestTroubleIsPaidForOnce(t *testing.T) {
+func TestRetryTimeIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
 			return failure(500, metav1.StatusReasonInternalError, nil), nil
@@ -255,7 +253,7 @@ func TestTroubleIsPaidForOnce(t *testing.T) {
 	})
 }
 
-func TestNothingIsTriedAgainWithoutServerTimeout(t *testing.T) {
+func TestNoRetryWithoutServerTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, f, says := newFakeFor(t, 0, func(int, *http.Request) (*http.Response, error) {
 			return failure(503, metav1.StatusReasonServiceUnavailable, nil), nil
@@ -283,9 +281,9 @@ func TestInterruptionEndsAPause(t *testing.T) {
 	})
 }
 
-// An internal error without a reason is retried once, and for as long as the server is
-// not well; how long that takes is unknown.
-func TestUnexplainedErrorPromisesNoTime(t *testing.T) {
+// An internal error without a reason is retried once, and then as long as the server is unhealthy.
+// The remaining time is unknown.
+func TestUnexplainedErrorHasNoDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
@@ -303,8 +301,8 @@ func TestUnexplainedErrorPromisesNoTime(t *testing.T) {
 	})
 }
 
-// A write that was sent and then stopped may have arrived. One that was refused, was
-// read-only, or never had its turn did not.
+// A write that was sent and then interrupted may have arrived. A write that was refused, a read,
+// and a write that was not sent have not.
 func TestInterruptedWrite(t *testing.T) {
 	tests := map[string]struct {
 		send func(ctx context.Context, c *Client) error
@@ -350,9 +348,9 @@ func TestInterruptedWrite(t *testing.T) {
 	}
 }
 
-// If the time runs out during a write, the run reports the result of the write, provided
-// it comes soon; no write is cut off halfway. A write that was not sent yet is not sent.
-func TestFinishesWhatIsUnderWay(t *testing.T) {
+// If the time runs out during a write, the run reports its result if that comes soon. Writes that
+// were not sent are not sent any more.
+func TestFinishesWritesInProgress(t *testing.T) {
 	for name, tt := range map[string]struct {
 		takes time.Duration
 		how   object.Write
@@ -398,7 +396,7 @@ func apply(how object.Write) func(context.Context, *Client) error {
 	}
 }
 
-// A server that accepts a request and never answers does not hold us for ever.
+// A request to a server that never answers ends.
 func TestHeldBackAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, f, says := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
@@ -421,8 +419,8 @@ func TestHeldBackAnswer(t *testing.T) {
 	})
 }
 
-// The server is there, but this one request breaks every time.
-func TestRequestThatIsNeverAnswered(t *testing.T) {
+// The server is reachable, but this request breaks every time.
+func TestRequestNeverAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
 			if req.URL.Path == "/readyz" {

@@ -14,9 +14,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Any fault of a prefetch is ignored: until its result is needed, it is sent once, without a
-// message. Once it is asked about, it is tried again like all else.
-func TestSchemasAheadFailInSilence(t *testing.T) {
+// A prefetch that fails is neither reported nor repeated before its result is needed. After that,
+// it is retried like other requests.
+func TestPrefetchFailsSilently(t *testing.T) {
 	sick := map[string]func(req *http.Request) (*http.Response, error){
 		"busy": func(*http.Request) (*http.Response, error) {
 			return failure(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, nil, "Retry-After", "5"), nil
@@ -75,9 +75,8 @@ func TestSchemasAheadFailInSilence(t *testing.T) {
 	}
 }
 
-// A user who allows few requests at once gets no prefetch: one that hangs would keep the others
-// from being sent.
-func TestSchemasAheadLeaveRoom(t *testing.T) {
+// With low concurrency there is no prefetch: if it hung, others could not be sent.
+func TestNoPrefetchAtLowConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{answer: func(_ int, req *http.Request) (*http.Response, error) {
 			<-req.Context().Done()

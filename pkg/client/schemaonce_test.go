@@ -17,9 +17,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// However many kinds are asked about, side by side and again and again, the schemas of a
-// run cost one request for where they are, and one for each group version.
-func TestSchemasCostARequestAGroupVersion(t *testing.T) {
+// For any number of kinds, concurrently and repeatedly, the schemas of a run cost one request for
+// the index, and one for each group version.
+func TestSchemasCostOneRequestPerGroupVersion(t *testing.T) {
 	for name, read := range map[string]func(*Client, context.Context) (discovery.Lookup, func()){
 		"asked when needed": func(c *Client, ctx context.Context) (discovery.Lookup, func()) {
 			return c.SchemaOnce(ctx), func() {}
@@ -83,10 +83,9 @@ func schemasCostARequestAGroupVersion(t *testing.T, read func(*Client, context.C
 	}
 }
 
-// A prefetch is on its way before any kind is needed, so that it costs no round trip of its own,
-// and a document that is likely to be needed costs none at all. It knows what came later, too, and
-// asks once for what is not there.
-func TestSchemasAreAskedAhead(t *testing.T) {
+// A prefetch is sent before any kind is needed, so it costs no extra round trip, and an expected
+// document costs none. Kinds that are created later are found, and missing ones are requested once.
+func TestSchemaPrefetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const trip = 100 * time.Millisecond
 		published := []string{"apps", "large.com"}
@@ -152,7 +151,7 @@ func TestSchemasAreAskedAhead(t *testing.T) {
 	})
 }
 
-// A caller that stops does not wait for an answer that never comes.
+// stop does not wait for an answer that never comes.
 func TestSchemasAheadStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {

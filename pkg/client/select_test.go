@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// items is a page of a list.
+// items returns a page of a list.
 func items(next string, names ...string) map[string]any {
 	list := []any{}
 	for _, name := range names {
@@ -104,7 +104,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// TestExists: no value of a Secret is requested.
+// The values of a Secret are not requested.
 func TestExists(t *testing.T) {
 	tests := map[string]struct {
 		answer *http.Response

@@ -12,9 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A server that does not say what it serves, for as long as one asks, is given up about
-// once, whatever part of that is sick, and however many kinds are asked for, one after the
-// other: by virtual time. It claims of no kind that it is not served.
+// A server that never says what it serves is given up once, whichever requests fail, and however
+// many kinds are requested. No kind is reported as not served.
 func TestSickDiscovery(t *testing.T) {
 	const groups, limit, most = 20, 30 * time.Second, 3 * 30 * time.Second
 	list := func(path string) bool { return path == "/api/v1" || strings.Count(path, "/") == 3 }
@@ -85,8 +84,8 @@ func TestSickDiscovery(t *testing.T) {
 	}
 }
 
-// An answer about another group ends the patience that was spent: a group that is sick for
-// good does not take it from one that is sick for a moment.
+// An answer about one group resets the shared patience, so that a group that fails forever does not
+// shorten the retries of another.
 func TestSickForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked time.Time
@@ -121,11 +120,11 @@ func TestSickForAMoment(t *testing.T) {
 	})
 }
 
-// sickGroup is one of Kubernetes' own groups, for which the cache is trusted, or another.
+// sickGroup returns one of Kubernetes' own groups, for which the cache is trusted, or another.
 func sickGroup(i int) string { return fmt.Sprintf("g%d.%s", i, []string{"example.com", "k8s.io"}[i%2]) }
 
-// A server that is not ready says itself which of its checks fail.
-func TestNotReadyInItsOwnWords(t *testing.T) {
+// A server that is not ready names its failing checks.
+func TestNotReadyNamesChecks(t *testing.T) {
 	for said, want := range map[string]string{
 		"[+]ping ok\n[-]etcd failed: reason withheld\n[+]log ok\nreadyz check failed\n": "the API server is running but not ready: etcd failed",
 		"[-]etcd failed: reason withheld\n[-]poststarthook/rbac/bootstrap-roles failed: reason withheld\n": "the API server is running but not ready: " +

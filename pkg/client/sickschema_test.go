@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 )
 
-// A server that answers a question about schemas with an error answers, in its own words; one
-// in whose place a gateway answers does not.
+// The error of an API server to a request for schemas is reported with its message; that of a
+// gateway is a lost answer.
 func TestSickSchema(t *testing.T) {
 	const index, document = "/openapi/v3", "/openapi/v3/apis/example.com/v1"
 	status := func(code int, reason metav1.StatusReason) func(*http.Request) (*http.Response, error) {
@@ -23,7 +23,7 @@ func TestSickSchema(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		fault func(*http.Request) (*http.Response, error)
-		// code is what the server answers; 0 if nothing does.
+		// code is the status of the answer; 0 if there is none.
 		code int32
 		says string
 	}{
@@ -69,7 +69,7 @@ func TestSickSchema(t *testing.T) {
 	}
 }
 
-// That a server has no schema, or does not let us read it, is no error.
+// A server that has no schema, or does not let us read it, is not an error.
 func TestNoSchema(t *testing.T) {
 	for _, reason := range []metav1.StatusReason{metav1.StatusReasonNotFound, metav1.StatusReasonForbidden, metav1.StatusReasonNotAcceptable} {
 		t.Run(string(reason), func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 )
 
-// A server that is well and does not answer one question about what it serves, or of what
-// schema that is, is given up about as soon as one that is silent altogether: edge case 28.
+// A healthy server that does not answer one request about kinds or schemas is given up about as
+// soon as an unreachable one (edge case 28).
 func TestSilentCatalogue(t *testing.T) {
 	asked := map[string]func(*testing.T, *Client) error{
 		"Kind":   func(t *testing.T, c *Client) error { _, err := c.Kind(t.Context(), things.GVK); return err },
@@ -66,8 +66,7 @@ func TestSilentCatalogue(t *testing.T) {
 	}
 }
 
-// A server that has answered with an error, and then no longer answers until the time is
-// over, is reported with that error.
+// If a server answered with an error before it fell silent, that error is reported.
 func TestCutOffAfterAnswers(t *testing.T) {
 	for _, path := range []string{"/apis", "/apis/example.com/v1", "/openapi/v3"} {
 		for answers := 2; answers < 6; answers++ { // One of them may be to a question that is asked once.
@@ -95,7 +94,7 @@ func TestCutOffAfterAnswers(t *testing.T) {
 	}
 }
 
-// An answer that is slow, and is there before the time is over, counts.
+// A slow answer that comes in time is used.
 func TestSlowSchema(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
@@ -112,7 +111,7 @@ func TestSlowSchema(t *testing.T) {
 	})
 }
 
-// published is answer of a server that has the schema of Things as well.
+// published is answer with the schema of Things.
 func (s *thingServer) published(req *http.Request) (*http.Response, error) {
 	if s.sick(req.URL.Path) {
 		return s.answer(req)

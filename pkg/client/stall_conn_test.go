@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// relay passes connections on to a server. Its first one is cut off silently, as by a NAT
-// or a firewall that forgot it: neither side notices.
+// relay forwards connections to a server. Its first one dies silently, as if a NAT or a firewall
+// forgot it.
 type relay struct {
 	net.Listener
 	deaf  atomic.Bool // the first connection is cut off
@@ -66,7 +66,7 @@ func (r *relay) pass(to io.Writer, from io.Reader, first bool) {
 	}
 }
 
-// A connection that is dead is replaced within the time that we wait for a server.
+// A dead connection is replaced within the server timeout.
 func TestDeadConnection(t *testing.T) {
 	t.Parallel()
 	l := newLoopback(t, true, func(_ int64, w http.ResponseWriter, req *http.Request) { writeObject(w, req) })

@@ -12,14 +12,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// hang is a server that takes a request and never answers it.
+// hang accepts a request and never answers it.
 func hang(req *http.Request) (*http.Response, error) {
 	<-req.Context().Done()
 	return nil, req.Context().Err()
 }
 
-// Edge case 28: --server-timeout holds for a server that takes requests and does
-// not answer them as well, whatever is asked first.
+// Edge case 28: --server-timeout applies to a server that accepts requests and never answers,
+// whichever request is first.
 func TestSilentServer(t *testing.T) {
 	for name, send := range map[string]func(*testing.T, *Client) error{
 		"GET":       func(t *testing.T, c *Client) error { return getMany(t.Context(), c, 1)[0] },
@@ -58,7 +58,7 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
-// A server that is silent for a while and then answers is no failure of anybody's.
+// A server that is silent for a while and then answers causes no error.
 func TestSilenceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		back := time.Now().Add(17 * time.Second)
@@ -85,7 +85,7 @@ func TestSilenceEnds(t *testing.T) {
 	})
 }
 
-// A server that says it is there may work on a request for as long as it likes.
+// A server that is ready may take any time for a request.
 func TestSlowAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, f, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
@@ -104,7 +104,7 @@ func TestSlowAnswer(t *testing.T) {
 		if n := f.count("GET /readyz"); n == 0 || n > 8 {
 			t.Errorf("asked %d times whether the server is there, want it now and then", n)
 		}
-		// Edge case 91: it is reported, with how long it may take, soon and then again.
+		// Edge case 91: the wait is reported soon and repeatedly, with how long it may take.
 		heard := map[object.Ref]time.Duration{}
 		for _, s := range says.silences {
 			if s.since-heard[s.ref] > 10*time.Second || s.within != attemptLimit {
@@ -123,7 +123,7 @@ func TestSlowAnswer(t *testing.T) {
 	})
 }
 
-// trickle is a body of which a little comes each second.
+// trickle is a body that delivers a byte per second.
 type trickle struct {
 	io.Reader
 }
@@ -133,7 +133,7 @@ func (b trickle) Read(p []byte) (int, error) {
 	return b.Reader.Read(p[:1])
 }
 
-// An answer that comes slowly is not silence.
+// A slow answer is not silence.
 func TestSlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, f, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
@@ -153,7 +153,7 @@ func TestSlowBody(t *testing.T) {
 	})
 }
 
-// Silence that ended with an answer does not count against a later outage.
+// Silence that ended with an answer does not count towards a later outage.
 func TestSilenceThatPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -19,11 +19,10 @@ const (
 	emptyList   = `{"kind":"APIResourceList","groupVersion":"%s","resources":[]}`
 )
 
-// All of the server's answers about what it serves have to agree before the objects of a kind count
-// as gone, because a caller may be waiting for just that. Each answer may be wrong by itself if
-// something stands in between, and the others then speak for the objects.
+// All answers about what the server serves must agree before the objects of a kind are gone,
+// because a caller may be waiting for that. Each single answer may come from a proxy.
 func TestKindIsGone(t *testing.T) {
-	// The suggestions by place; everything else has none.
+	// The hints for each answer; other answers have none.
 	const (
 		group, groups  = `{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[%s]},{"name":"apps"}]}`, "/apis"
 		v1, v2         = `{"groupVersion":"example.com/v1","version":"v1"}`, `{"groupVersion":"example.com/v2","version":"v2"}`
@@ -74,8 +73,7 @@ func TestKindIsGone(t *testing.T) {
 	}
 }
 
-// The server says in several places what it serves, and they lag behind each other when a
-// definition goes.
+// The server lists its kinds in several places, which lag behind each other when a CRD is deleted.
 func TestListsLag(t *testing.T) {
 	for name, lagging := range map[string]string{
 		"the kinds":  "/apis/example.com/v1",
@@ -106,8 +104,8 @@ func TestListsLag(t *testing.T) {
 	}
 }
 
-// They also lag when a definition has come: its group is listed, and its version is not found
-// yet. The version in which the kind is served is named all the same.
+// They also lag when a CRD is created: its group is listed, but its version is not found yet. The
+// served version is reported nevertheless.
 func TestUnservedListsLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -129,7 +127,7 @@ func TestUnservedListsLag(t *testing.T) {
 	})
 }
 
-// The core group is in no list of groups, and every server has it.
+// The core group is not in the list of groups, and every server has it.
 func TestCoreKindIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {

@@ -29,7 +29,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// loopback is a server with TLS and HTTP/2, as the API server's, on a real connection.
+// loopback is a server with TLS and HTTP/2 on a real connection.
 type loopback struct {
 	*httptest.Server
 	requests atomic.Int64
@@ -94,7 +94,7 @@ func writeObject(w http.ResponseWriter, req *http.Request) {
 
 func hangUp(w http.ResponseWriter) { panic(http.ErrAbortHandler) }
 
-// Edge case 28: a broken connection is retried by us, visibly, and not by client-go.
+// Edge case 28: the client retries a broken connection and reports it; client-go does neither.
 func TestBrokenConnections(t *testing.T) {
 	tests := map[string]struct {
 		h2     bool
@@ -208,7 +208,7 @@ func TestDeclinedConnections(t *testing.T) {
 			config.ServerName = "elsewhere.example.org"
 			return config
 		}, "--tls-server-name"},
-		// A clock that is an hour off meets a cluster that was made just now.
+		// A clock that is an hour slow meets a new cluster.
 		"not valid yet": {dated(now.Add(time.Hour), now.Add(24*time.Hour)), "clock"},
 		"expired":       {dated(now.Add(-24*time.Hour), now.Add(-time.Hour)), "clock"},
 		"plain HTTP": {func() *rest.Config {
@@ -229,8 +229,8 @@ func TestDeclinedConnections(t *testing.T) {
 	}
 }
 
-// newDated returns a server whose certificate is valid from then to then, and what
-// trusts it otherwise.
+// newDated returns a server whose certificate is valid in a period, and a configuration that trusts
+// it.
 func newDated(t *testing.T, from, to time.Time) (server *httptest.Server, ca []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -253,7 +253,7 @@ func newDated(t *testing.T, from, to time.Time) (server *httptest.Server, ca []b
 	return server, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
 }
 
-// Times in objects are the cluster's, whatever this machine's clock says.
+// Now is the cluster's time, whatever this machine's clock shows.
 func TestNowIsTheServers(t *testing.T) {
 	for _, ahead := range []time.Duration{0, time.Hour, -time.Hour} {
 		l := newLoopback(t, true, func(_ int64, w http.ResponseWriter, _ *http.Request) {
@@ -270,8 +270,7 @@ func TestNowIsTheServers(t *testing.T) {
 	}
 }
 
-// A login page with status 200 is no answer of an API server: that is reported at once, whatever
-// the request, with a hint.
+// A login page with status 200 is reported at once, for any request, with a hint.
 func TestWebPage(t *testing.T) {
 	for name, send := range map[string]func(c *Client) error{
 		"object":    func(c *Client) error { return getMany(t.Context(), c, 1)[0] },
@@ -295,8 +294,7 @@ func TestWebPage(t *testing.T) {
 	}
 }
 
-// Every request has a number of its own under the run's id, those of discovery
-// and those that are tried again too.
+// Every request, including discovery and retries, has its own number after the run's id.
 func TestAuditIDs(t *testing.T) {
 	l := newLoopback(t, true, func(n int64, w http.ResponseWriter, req *http.Request) {
 		switch {
@@ -337,8 +335,7 @@ func TestAuditIDs(t *testing.T) {
 	}
 }
 
-// The limit that the user sets on a request holds, and a server that misses it is
-// asked whether it is there.
+// --request-timeout holds, and a server that exceeds it is asked whether it is ready.
 func TestRequestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 200 * time.Millisecond

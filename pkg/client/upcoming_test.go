@@ -15,21 +15,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// crds is a server that has definitions, and serves what they define only later.
+// crds is a server with CRDs whose kinds it serves later.
 type crds struct {
-	// plural of the definition in example.com/v1; empty where there is none.
+	// plural is that of the CRD in example.com/v1; empty if there is none.
 	plural string
-	// established and served say when, from the beginning; never if 0.
+	// established and served are when, from the start; 0 means never.
 	established, served time.Duration
-	// conditions that are not established say why.
+	// refused: the CRD's names are not accepted.
 	refused bool
-	// unreadable: definitions are not for us.
+	// unreadable: we may not read CRDs.
 	unreadable bool
-	// terminating: the definition is being deleted.
+	// terminating: the CRD is being deleted.
 	terminating bool
-	// other kinds that the group version has already.
+	// other are kinds that the group version already has.
 	other []metav1.APIResource
-	// versions of the definition.
+	// versions are those of the CRD.
 	versions []any
 }
 
@@ -90,8 +90,8 @@ func (s crds) definition(since func(time.Duration) bool) map[string]any {
 	}
 }
 
-// A kind whose definition another run has just applied will be served in a while (edge
-// case 18); we wait for it if there is reason to, and only then.
+// A kind whose CRD another run has just applied will be served soon (edge case 18). The client
+// waits for it only if there is reason to.
 func TestUpcoming(t *testing.T) {
 	const second = time.Second
 	for name, tt := range map[string]struct {
@@ -149,7 +149,7 @@ func TestUpcoming(t *testing.T) {
 	}
 }
 
-// A run that does not wait for a server does not wait for a definition.
+// A run with --server-timeout=0 does not wait for a CRD.
 func TestUpcomingWithoutWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -162,8 +162,8 @@ func TestUpcomingWithoutWaiting(t *testing.T) {
 	})
 }
 
-// An aggregated API of the set answers 503 until its Pods are ready. For as long as it may
-// take, that is no reason to give up (edge case 20).
+// An aggregated API of the set answers 503 before its Pods are ready, so the client keeps waiting
+// (edge case 20).
 func TestServedOnceItsServerIsReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -186,8 +186,8 @@ func TestServedOnceItsServerIsReady(t *testing.T) {
 	})
 }
 
-// If a kind is unknown, that does not mean that it has no objects.
-func TestExistsWhereItCannotBeTold(t *testing.T) {
+// If a kind is unknown, its objects may exist.
+func TestExistsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) { return discovered(req), nil })
 		dead := object.Ref{GVK: schema.GroupVersionKind{Group: "metrics.k8s.io", Version: "v1beta1", Kind: "NodeMetrics"}, Name: "a"}

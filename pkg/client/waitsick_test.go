@@ -27,8 +27,8 @@ var things = object.Kind{
 	Resource: "things", Namespaced: true, Verbs: []string{"get", "list", "watch"},
 }
 
-// thingServer serves Things from a moment on, and has one of them from another moment on.
-// Its catalogue or its objects are sick for a while.
+// thingServer serves Things from one moment on, and has one from another moment on. Its discovery
+// or its objects fail for a while.
 type thingServer struct {
 	served, there time.Time
 	sick          func(path string) bool
@@ -67,8 +67,8 @@ func (s *thingServer) answer(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// catalogueOf is what a server that is well says at a path of its catalogue: each group has
-// the kind Thing, at v1. It is nil at other paths.
+// catalogueOf returns a healthy server's answer at a path of discovery; nil at other paths. Each
+// group has the kind Thing, at v1.
 func catalogueOf(path string, groups ...string) *http.Response {
 	gv := strings.TrimPrefix(strings.TrimPrefix(path, "/apis/"), "/api/")
 	switch {
@@ -98,7 +98,7 @@ func thing() map[string]any {
 	return u.Object
 }
 
-// watch is open until its objects are sick, and reports the object when that is there.
+// watch stays open until requests for objects fail, and reports the object once it exists.
 func (s *thingServer) watch(req *http.Request) *http.Response {
 	r, w := io.Pipe()
 	context.AfterFunc(req.Context(), func() { _ = w.CloseWithError(context.Cause(req.Context())) })
@@ -124,7 +124,7 @@ func inCatalogue(path string) bool {
 func inObjects(path string) bool { return strings.Contains(path, "/namespaces/") }
 func everywhere(string) bool     { return true }
 
-// thingWait waits for the Thing, and returns what became of it.
+// thingWait waits for the Thing, and returns the result.
 func thingWait(t *testing.T, s *thingServer, kind object.Kind, timeout time.Duration) (result event.Waited, waiting []string, took time.Duration, err error) {
 	t.Helper()
 	c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) { return s.answer(req) })
@@ -176,14 +176,14 @@ var passing = map[string]func(*http.Request) (*http.Response, error){
 	"silence": hang,
 }
 
-// Whatever a wait asks for, the kind or its objects: what may pass does not end it, within
-// the time that the server has to come back, and what does not pass ends it at once.
-func TestWaitOutlivesTheSameWhateverItAsks(t *testing.T) {
+// Whatever a wait requests, a failure that may pass does not end it within the server timeout, and
+// a final failure ends it at once.
+func TestWaitRetriesAllRequests(t *testing.T) {
 	for name, fault := range passing {
 		for stage, test := range map[string]struct {
 			kind object.Kind
 			sick func(string) bool
-			// served and there are when, in seconds; the fault is from 4 to 14.
+			// served and there are when, in seconds; the fault lasts from 4 to 14.
 			served, there int
 		}{
 			"the kind comes meanwhile":                {later, inCatalogue, 10, 10},
@@ -228,8 +228,8 @@ func TestWaitOutlivesTheSameWhateverItAsks(t *testing.T) {
 	}
 }
 
-// A wait whose time is over while the server is sick cannot tell, whatever it asked for: it
-// does not claim that the object does not exist.
+// A wait that times out while the server fails has an unknown result: it does not report that the
+// object does not exist.
 func TestWaitEndsWhileTheServerIsSick(t *testing.T) {
 	for name, fault := range passing {
 		for stage, test := range map[string]struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Edge case 34: each warning carries its object, whatever other requests run at the moment.
+// Edge case 34: each warning is reported for its object, whatever other requests are in progress.
 func TestWarningsCarryTheirObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 100
@@ -53,8 +53,7 @@ func TestWarningsCarryTheirObject(t *testing.T) {
 	})
 }
 
-// A warning of a list is reported for each object that was looked for, as if each had been read by
-// itself.
+// A warning about a list is reported for each object for which the list was read.
 func TestWarningsOfAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
@@ -86,8 +85,8 @@ func TestWarningWithoutObject(t *testing.T) {
 	})
 }
 
-// The webhook names the object, and so do we. We report takeovers ourselves, with both values; in a
-// dry run nothing was taken.
+// Reports do not repeat the object's name from the webhook's warning. We report takeovers
+// ourselves, with both values; a dry run takes nothing.
 func TestWarningsOfTheWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
@@ -119,10 +118,9 @@ func TestWarningsOfTheWebhook(t *testing.T) {
 	})
 }
 
-// The API server and the webhook both warn about deprecations, each in its own words: it
-// is one fact, and is reported once for each object, whichever comes first, in a dry run
-// and in the write after it.
-func TestDeprecationsAreToldOnce(t *testing.T) {
+// The API server and the webhook warn about the same deprecation in different words. It is reported
+// once for each object, whichever comes first, in a dry run and in the write after it.
+func TestDeprecationsAreReportedOnce(t *testing.T) {
 	deployments := object.Kind{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"}, Resource: "deployments", Namespaced: true}
 	for name, tt := range map[string]struct {
 		kind  object.Kind

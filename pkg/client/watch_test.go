@@ -28,7 +28,7 @@ var watched = object.Kind{
 	GVK: configMaps.GVK, Resource: "configmaps", Namespaced: true, Verbs: []string{"get", "list", "watch"},
 }
 
-// diary is what a watch reported, one word a change.
+// diary contains the reports of a watch, one word each.
 type diary struct {
 	mu      sync.Mutex
 	entries []string
@@ -87,7 +87,7 @@ func bookmark(at string) string {
 	return frameOf("BOOKMARK", u.Object)
 }
 
-// streamOf is a watch that says this and then ends with err.
+// streamOf returns a watch that sends frames and then ends with err.
 func streamOf(err error, frames ...string) *http.Response {
 	r, w := io.Pipe()
 	go func() {
@@ -101,7 +101,7 @@ func streamOf(err error, frames ...string) *http.Response {
 	return resp
 }
 
-// silence is a watch that says this and then nothing, until it is left.
+// silence returns a watch that sends frames and then nothing.
 func silence(req *http.Request, frames ...string) *http.Response {
 	r, w := io.Pipe()
 	go func() {
@@ -116,13 +116,13 @@ func silence(req *http.Request, frames ...string) *http.Response {
 	return resp
 }
 
-// script is a server's answers.
+// script contains a server's answers.
 type script struct {
 	lists   []func() *http.Response
 	watches []func(*http.Request) *http.Response
 }
 
-// server answers lists and watches one after the other; the last of each again and again.
+// server answers lists and watches in order, and repeats the last answer of each.
 type server struct {
 	script
 
@@ -173,7 +173,7 @@ func TestWatch(t *testing.T) {
 	expired := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired}
 	for name, tc := range map[string]struct {
 		server script
-		// within is how long it takes until want has been reported.
+		// within is how long it may take until want has been reported.
 		within time.Duration
 		want   []string
 		asked  []string
@@ -385,8 +385,8 @@ func TestWatchSelects(t *testing.T) {
 	})
 }
 
-// Changes are followed by metadata alone: objects that do not change are counted, a watch that ends is
-// taken up where it was, and one that cannot be begins anew, which says that changes were missed.
+// Follow reads only metadata: it counts unchanged objects, resumes a watch that ends, and begins
+// again if it cannot, which shows that changes were missed.
 func TestFollow(t *testing.T) {
 	expired := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired}
 	synctest.Test(t, func(t *testing.T) {

@@ -24,14 +24,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// wrong is an answer with a 200 that comes for ever, in place of the right one.
+// wrong is an answer with status 200 that always comes instead of the right one.
 type wrong struct {
-	// to says which requests for objects get it.
+	// to selects the requests that get it.
 	to   func(*http.Request) bool
 	text string
-	// as is its content type, if that is not JSON.
+	// as is its content type; empty for JSON.
 	as string
-	// says is the message for the user; empty where objects can be seen nevertheless.
+	// says is the message for the user; empty if objects can be read nevertheless.
 	says string
 }
 
@@ -60,7 +60,7 @@ var wrongForever = map[string]wrong{
 	"a watch of half events":  {to: watches, text: `{"type":"ADDED","object":{"kind":"Thing"`},
 }
 
-// stubborn is a server with the Things a and b. It deletes a at once, b never, and answers
+// stubborn is a server with the Things a and b. It deletes a at once and b never, and answers
 // wrongly from the beginning or from its first deletion on.
 type stubborn struct {
 	wrong
@@ -113,7 +113,7 @@ func (s *stubborn) answer(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// silentWatch is open until its request ends, and tells of nothing.
+// silentWatch stays open until its request ends, and sends nothing.
 func silentWatch(req *http.Request) *http.Response {
 	r, w := io.Pipe()
 	context.AfterFunc(req.Context(), func() { _ = w.CloseWithError(context.Cause(req.Context())) })
@@ -122,7 +122,7 @@ func silentWatch(req *http.Request) *http.Response {
 	return resp
 }
 
-// object returns an object as it is now; nil if it is gone.
+// object returns an object; nil if it is gone.
 func (s *stubborn) object(name string) map[string]any {
 	if name == "a" && s.deleted[name] {
 		return nil
@@ -142,7 +142,7 @@ type (
 	verbRun    func(context.Context, connecting, *ended)
 )
 
-// ended is how a verb ended: which results it had, and all that it said.
+// ended contains the results and the output of a verb.
 type ended struct {
 	results []event.Action
 	said    strings.Builder
@@ -159,9 +159,8 @@ func (r *ended) hear(e event.Event) {
 	fmt.Fprintf(&r.said, "%+v\n", e)
 }
 
-// Whatever a server answers for ever in place of what it is asked for: each verb that waits
-// ends, with its --timeout or with that of the server, says what is answered, and draws no
-// conclusion from it.
+// Whatever wrong answer a server repeats, each verb that waits ends after its --timeout or
+// --server-timeout, reports the answer, and draws no conclusion from it.
 func TestWrongForever(t *testing.T) {
 	const timeout, serverTimeout, outage, little = 10 * time.Second, 30 * time.Second, 5 * time.Minute, 5 * time.Second
 	kept := things

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the chart's condition anew")
 
 const chartsCondition = "../../charts/k8sconnect/files/deprecated-fields.cel"
 
-// tree is rules by their paths, as an expression looks for them.
+// tree contains rules by path, to generate an expression.
 type tree struct {
 	below map[string]*tree // by the step of a path, which ends in [] for a list
 	finds []string         // conditions on the value here; %[1]s is where it is
@@ -39,14 +39,16 @@ func (t *tree) at(path string) *tree {
 	return t
 }
 
-// expression is true if any of the rules may apply to the optional value that root is.
-// It does not ask for releases, nor for what takes the place of an annotation: the webhook
-// does, and is asked once too often then. The API server's time for a list grows with the square
-// of its length, so that 10,000 volumes would hold up a write for seconds: no list is looked
-// through that has more items than most of its depth, but counts as one that may have it.
+// expression returns a CEL expression that is true if one of the rules may apply to the optional
+// value root. It ignores releases and the replacements of annotations, so it is true a little too
+// often; the webhook checks those.
+//
+// The API server's time for a list grows with the square of its length, and 10,000 volumes would
+// delay a write for seconds. So a list that is too long is not searched, and the expression is
+// true.
 func (t *tree) expression(root string, depth int) []string { return t.bounded(root, depth, "> %d ||") }
 
-// certain is true only if a list that is not too long has it.
+// certain is an expression that is false for a list that is too long.
 func (t *tree) certain(root string) string {
 	return strings.Join(t.bounded(root, 0, "<= %d &&"), " || ")
 }
@@ -79,7 +81,7 @@ func quoted(texts []string) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// treeOf makes a tree of rules. Keys of one map are asked for at once.
+// treeOf returns the tree of rules. It combines keys of the same map.
 func treeOf(rules []rule) *tree {
 	t := &tree{}
 	var labels []string
@@ -122,7 +124,7 @@ func treeOf(rules []rule) *tree {
 	return t
 }
 
-// condition is the chart's: whether what is created may have a deprecated field.
+// condition returns the chart's condition: whether a created object may have a deprecated field.
 func condition() string {
 	var b strings.Builder
 	pod := treeOf(podRules()).expression("base", 0)
@@ -167,7 +169,7 @@ func chartsList(file string) []string {
 	return kinds
 }
 
-func TestTheChartsConditionIsThatOfTheRules(t *testing.T) {
+func TestChartConditionIsGenerated(t *testing.T) {
 	want := condition()
 	if *update {
 		if err := os.WriteFile(chartsCondition, []byte(want), 0o644); err != nil {
@@ -180,8 +182,8 @@ func TestTheChartsConditionIsThatOfTheRules(t *testing.T) {
 	}
 }
 
-// asked evaluates the chart's condition as an API server does, on an object without a type, and
-// says what that costs.
+// asked returns a function that evaluates the chart's condition as an API server does, on an object
+// without a type, with its cost.
 func asked(t testing.TB) func(kind schema.GroupKind, object map[string]any) (asked bool, cost uint64) {
 	t.Helper()
 	text, err := os.ReadFile(chartsCondition)
@@ -212,8 +214,7 @@ func asked(t testing.TB) func(kind schema.GroupKind, object map[string]any) (ask
 	}
 }
 
-// with returns an object that has a value at a path, in the second of three items of each
-// list on the way.
+// with returns an object with a value at a path, in the second of three items of each list.
 func with(path string, value any) any {
 	if path == "" {
 		return value
@@ -227,7 +228,7 @@ func with(path string, value any) any {
 	return map[string]any{name: []any{other, with(rest, value), other}}
 }
 
-// values are what a rule calls deprecated, and what it does not.
+// values returns a value that a rule calls deprecated, and another one.
 func values(r rule) (deprecated, fine any) {
 	switch {
 	case r.labels && strings.HasSuffix(r.path, "odeSelector"):
@@ -242,9 +243,9 @@ func values(r rule) (deprecated, fine any) {
 	return "set", nil
 }
 
-// The API server asks about a create exactly where the rules find something. So a create
-// without a deprecated field costs no call, and no such field goes by unseen.
-func TestWhatIsAskedAtCreate(t *testing.T) {
+// The API server calls the webhook for a create exactly if a rule finds something, so that a create
+// without a deprecated field costs no call, and no such field is missed.
+func TestConditionMatchesRules(t *testing.T) {
 	costs, rules := asked(t), 0
 	ask := func(kind schema.GroupKind, object map[string]any) bool {
 		yes, _ := costs(kind, object)
@@ -287,9 +288,9 @@ func TestWhatIsAskedAtCreate(t *testing.T) {
 	}
 }
 
-// A write waits for the condition, whose time grows with the square of a list: a list or a map
-// that is too long to be looked through is asked about.
-func TestTheConditionIsBounded(t *testing.T) {
+// A write waits for the condition, whose time grows with the square of a list, so a list or map
+// that is too long leads to a call.
+func TestConditionIsBounded(t *testing.T) {
 	ask := asked(t)
 	items, keys := make([]any, 10_000), map[string]any{}
 	for i := range items {

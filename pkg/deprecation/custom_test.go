@@ -96,7 +96,7 @@ func TestCustom(t *testing.T) {
 		}
 	}
 
-	// Another definition wants the same kind, and does not get it.
+	// Another CRD claims the same kind, and is not accepted.
 	rival := crd.DeepCopy()
 	rival.SetName("helmrepos.source.toolkit.fluxcd.io")
 	delete(rival.Object, "status")
@@ -112,8 +112,8 @@ func TestCustom(t *testing.T) {
 	want("deleted", "")
 }
 
-// Whatever is in a definition, it is read without a panic.
-func TestParseDefinitionOfAnything(t *testing.T) {
+// Parsing an arbitrary CRD does not panic.
+func TestParseArbitraryDefinition(t *testing.T) {
 	for _, text := range []string{
 		`{}`, `{spec: 1, status: []}`, `{spec: {versions: {}}}`, `{spec: {versions: [1, null, {name: 2, served: "yes"}]}}`,
 	} {

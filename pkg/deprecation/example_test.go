@@ -9,7 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 )
 
-// The same version of a kind is fine on one server, deprecated on the next, gone on a third.
+// The same version of a kind is supported on one server, deprecated on the next, removed on a
+// third.
 func ExampleCheck() {
 	flows := schema.GroupVersionKind{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta3", Kind: "FlowSchema"}
 	for _, server := range []deprecation.Release{{Major: 1, Minor: 28}, {Major: 1, Minor: 30}, {Major: 1, Minor: 32}} {
@@ -26,7 +27,7 @@ func ExampleCheck() {
 	// 1.32 flowcontrol.apiserver.k8s.io/v1beta3 is deprecated since 1.29, removed in 1.32; use v1
 }
 
-// Single fields are deprecated too, at versions that are not.
+// Fields can be deprecated at versions that are not.
 func ExampleFields() {
 	service := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Service",
@@ -40,7 +41,7 @@ func ExampleFields() {
 	// .spec.loadBalancerIP is deprecated since 1.24; use the annotations of the load balancer's provider
 }
 
-// A webhook that sees an update reports what the update added, and not what was there before.
+// A webhook reports only the fields that an update adds.
 func ExampleNewFields() {
 	service := func(spec map[string]any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "spec": spec}}
@@ -53,7 +54,7 @@ func ExampleNewFields() {
 	// Output: .spec.trafficDistribution: PreferClose is deprecated since 1.34; use PreferSameZone
 }
 
-// Custom resources are deprecated by their definitions.
+// CRDs deprecate versions of custom resources.
 func ExampleDefinition_Notices() {
 	crd := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"name": "helmrepositories.source.toolkit.fluxcd.io"},

@@ -143,7 +143,7 @@ func TestNewFields(t *testing.T) {
 	}
 }
 
-// The API server warns of a field in each kind that has it, but not in every update.
+// The API server warns about a field in each kind that has it, but not in every update.
 func TestServerWarnsOfUpdates(t *testing.T) {
 	for object, want := range map[string]bool{
 		`{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {nodeSelector: {beta.kubernetes.io/os: linux}}}}}`:       true,
@@ -162,7 +162,7 @@ func TestServerWarnsOfUpdates(t *testing.T) {
 }
 
 // No notice contains a value of the object.
-func TestFieldsTellNoValue(t *testing.T) {
+func TestFieldsContainNoValues(t *testing.T) {
 	const secret = "hunter2hunter2"
 	u := parse(t, strings.ReplaceAll(`{apiVersion: v1, kind: Pod,
 	  metadata: {annotations: {seccomp.security.alpha.kubernetes.io/pod: SECRET, security.alpha.kubernetes.io/sysctls: SECRET}},

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 )
 
-// checkText fails unless a text can stand in a warning (edge case 74).
+// checkText checks that a text is suitable for a warning (edge case 74).
 func checkText(t *testing.T, text string) {
 	t.Helper()
 	if text == "" || !utf8.ValidString(text) || len(text) > deprecation.MaxText || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
@@ -21,7 +21,7 @@ func checkText(t *testing.T, text string) {
 	}
 }
 
-// Whatever the author of a custom resource wrote, the text is one clean line.
+// Whatever the author of a CRD wrote, the text is one printable line.
 func FuzzNotice(f *testing.F) {
 	f.Add("example.com", "Widget", "v1", "v1beta1", "use Gadgets")
 	f.Add("example.com", "Widget", "v1", "v1", "a\nb\r\n\x1b[31m\u202e\x00\xff")
@@ -39,8 +39,8 @@ func FuzzNotice(f *testing.F) {
 	})
 }
 
-// Whatever an object looks like, it is read without a panic, the texts are clean, and
-// an update that changes nothing brings nothing new.
+// Whatever an object contains, nothing panics, the texts are printable, and an update that changes
+// nothing adds no notice.
 func FuzzFields(f *testing.F) {
 	for _, seed := range []string{
 		`{"apiVersion":"v1","kind":"Pod","spec":{"volumes":[{"name":"a\u0000\u202e","gitRepo":{}},{"rbd":1}],"nodeSelector":{"beta.kubernetes.io/os":1}}}`,

@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 )
 
-// gvk reads "apps/v1 Deployment".
+// gvk parses "apps/v1 Deployment".
 func gvk(s string) schema.GroupVersionKind {
 	apiVersion, kind, _ := strings.Cut(s, " ")
 	return schema.FromAPIVersionAndKind(apiVersion, kind)
@@ -65,9 +65,9 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Kubernetes' deprecation guide about each version that it names:
+// The table agrees with Kubernetes' deprecation guide:
 // https://kubernetes.io/docs/reference/using-api/deprecation-guide/
-func TestTheGuide(t *testing.T) {
+func TestDeprecationGuide(t *testing.T) {
 	for removed, kinds := range map[string][]string{
 		"1.32": {
 			"flowcontrol.apiserver.k8s.io/v1beta3 FlowSchema > v1 1.29", "flowcontrol.apiserver.k8s.io/v1beta3 PriorityLevelConfiguration > v1 1.29",

@@ -2,9 +2,9 @@ package deprecation
 
 import "testing"
 
-// Dates of pluto (versions.yaml of FairwindsOps/pluto) and kubent (pkg/rules/rego of
-// doitintl/kube-no-trouble) beside those of the table: deprecated and removed, "-" where they have
-// none. Where they differ, why says what Kubernetes' own type states.
+// The table compared with pluto (versions.yaml of FairwindsOps/pluto) and kubent (pkg/rules/rego of
+// doitintl/kube-no-trouble): deprecated and removed, "-" if unknown. why says what Kubernetes' own
+// type contains if they differ.
 func TestPeers(t *testing.T) {
 	for _, row := range []struct{ kind, of, theirs, ours, why string }{
 		{"networking.k8s.io/v1beta1/Ingress", "pluto", "1.19 1.22", "1.19 1.22", ""},

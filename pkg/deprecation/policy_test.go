@@ -13,27 +13,26 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The chart's policy of mode "policy" has no program to ask: the texts of all that is deprecated
-// are part of the chart, one for each release of the server from which it differs, and the chart
-// takes that of the server for which it is rendered.
+// The chart's policy of mode "policy" cannot call a program, so the chart contains the texts of all
+// deprecations, one for each release from which they change, and renders those of the cluster's
+// release.
 const chartsPolicy = "../../charts/k8sconnect/files/deprecation-policy.yaml"
 
 type policyFile struct {
-	// Versions are by group/version/Kind.
+	// Versions is keyed by group/version/Kind.
 	Versions map[string][]releaseText `json:"versions"`
-	// Labels are texts about labels of nodes, to follow the place and the name.
+	// Labels are texts about labels of nodes, which follow the path and the name.
 	Labels map[string]string `json:"labels"`
 	Fields []policyFields    `json:"fields"`
 }
 
-// releaseText is what a server of the release 1.from or newer gets; empty for nothing.
+// releaseText is the text for servers of release 1.from or newer; empty for none.
 type releaseText struct {
 	From int    `json:"from"`
 	Text string `json:"text,omitempty"`
 }
 
-// policyFields are rules for kinds, as group/Kind: for the Pods that they describe, or for
-// themselves.
+// policyFields are rules for kinds, as group/Kind: for their Pod templates, or for themselves.
 type policyFields struct {
 	Kinds  []string      `json:"kinds"`
 	Pods   bool          `json:"pods,omitempty"`
@@ -46,7 +45,7 @@ type policyRule struct {
 	Texts []releaseText `json:"texts"`
 }
 
-// policyLabel is a place that may have the label l, and what its text has before and after that.
+// policyLabel is a path that may contain the label l, with the text before and after it.
 type policyLabel struct {
 	When   string `json:"when"`
 	Before string `json:"before"`
@@ -66,8 +65,8 @@ func textsOf(text func(server Release) string) []releaseText {
 	return texts
 }
 
-// found is a rule as an expression, and what the webhook would say of it; the items of lists are
-// not told apart.
+// found returns a rule as an expression, and the webhook's text about it, without the numbers of
+// list items.
 func found(root string, r rule) policyRule {
 	rules := treeOf([]rule{r})
 	if prefix, wild := strings.CutSuffix(r.key, "*"); wild {
@@ -153,7 +152,7 @@ func policy() policyFile {
 	return file
 }
 
-func TestTheChartsPolicyIsThatOfTheRules(t *testing.T) {
+func TestChartPolicyIsGenerated(t *testing.T) {
 	content, err := yaml.Marshal(policy())
 	if err != nil {
 		t.Fatal(err)
@@ -170,8 +169,8 @@ func TestTheChartsPolicyIsThatOfTheRules(t *testing.T) {
 	}
 }
 
-// The policy says of each rule's field what the webhook does, and nothing of any other.
-func TestThePolicyFindsWhatTheRulesDo(t *testing.T) {
+// The policy warns about the same fields as the webhook, in the same words.
+func TestPolicyMatchesRules(t *testing.T) {
 	env, err := cel.NewEnv(cel.OptionalTypes(), cel.Variable("object", cel.DynType), cel.Variable("variables", cel.DynType), cel.Variable("l", cel.StringType))
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +232,7 @@ func TestThePolicyFindsWhatTheRulesDo(t *testing.T) {
 				u.SetGroupVersionKind(gk.WithVersion("v1"))
 				notice := Fields(u, newest)[0]
 				path, notice.Path = notice.Path, "."
-				// Without what makes a long path shorter.
+				// Without the parts that shorten a long path.
 				want := strings.NewReplacer("[1]", "[*]", strings.Replace(r.key, "*", "app", 1)+`"]`, r.key+`"]`).Replace(path) + notice.String()[1:]
 				if got := says(name, base, u.Object); len(got) != 1 || got[0] != want {
 					t.Errorf("%s, %s: %q, want %q", name, path, got, want)

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// everyRow returns the table's rows, read as the package reads them.
+// everyRow returns the table's rows, parsed as the package parses them.
 func everyRow(t testing.TB) map[schema.GroupVersionKind]Lifecycle {
 	t.Helper()
 	all := map[schema.GroupVersionKind]Lifecycle{}
@@ -61,7 +61,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Whatever the server, its advice is something that it serves.
+// On every server, the recommended version is served.
 func TestAdviceIsServed(t *testing.T) {
 	all := everyRow(t)
 	for kind := range all {
@@ -81,8 +81,8 @@ func TestAdviceIsServed(t *testing.T) {
 	}
 }
 
-// The chart requests updates of exactly the kinds that any server may report about.
-func TestTheChartsKinds(t *testing.T) {
+// The chart's rules for updates contain exactly the kinds that some server may report.
+func TestChartKinds(t *testing.T) {
 	text, err := os.ReadFile("../../charts/k8sconnect/files/deprecated.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -101,8 +101,7 @@ func TestTheChartsKinds(t *testing.T) {
 			_, told := Check(kind, v1(minor))
 			want = want || told && !v1(minor).reached(lc.Removed)
 		}
-		// A version that is removed as soon as it is deprecated is never reported, and
-		// does no harm.
+		// A version that is removed as soon as it is deprecated is never reported.
 		if listed[kind] != want && lc.Deprecated != lc.Removed {
 			t.Errorf("%s: listed %v, want %v", kind, listed[kind], want)
 		}
@@ -112,9 +111,9 @@ func TestTheChartsKinds(t *testing.T) {
 	}
 }
 
-// everyRule returns all rules for fields. The API server asks about a create of these
-// kinds only: a missing one would never be reported, and one too many would cost calls.
-func TestTheChartsKindsWithFields(t *testing.T) {
+// The API server calls the webhook for a create of only these kinds: a missing kind would never be
+// reported, and a superfluous one would cost calls.
+func TestChartKindsWithFields(t *testing.T) {
 	text, err := os.ReadFile("../../charts/k8sconnect/files/deprecated-fields.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -179,8 +178,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Every field that the newest types call deprecated has a rule, or a reason to have none.
-// With a newer release of Kubernetes this fails until the new fields have been reviewed.
+// Every field that the newest types call deprecated has a rule, or a reason to have none. With a
+// newer release of Kubernetes, this fails until the new fields are reviewed.
 func TestEveryDocumentedField(t *testing.T) {
 	without := map[string]string{
 		"discovery.k8s.io/v1 Endpoint.deprecatedTopology":   "can not be set",

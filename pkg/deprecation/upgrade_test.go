@@ -36,7 +36,8 @@ func TestCheckUpgrade(t *testing.T) {
 	}
 }
 
-// The advised version is one that both releases serve: another cannot be written before the upgrade.
+// The recommended version is one that both releases serve, because another one cannot be written
+// before the upgrade.
 func TestAdviceBeforeAnUpgrade(t *testing.T) {
 	oldest, last := Known()
 	all := everyRow(t)

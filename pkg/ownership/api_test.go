@@ -18,13 +18,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// definition is the part of a definition that says what objects look like.
+// definition is the schema in the CRD of records.
 type definition struct {
 	Metadata struct{ Name string }
 	Spec     struct {
-		Group string
-		Names struct{ Kind, ListKind, Plural string }
-		// Versions of the kind.
+		Group    string
+		Names    struct{ Kind, ListKind, Plural string }
 		Versions []struct {
 			Name   string
 			Schema struct{ OpenAPIV3Schema schemaNode }
@@ -53,8 +52,7 @@ func readDefinition(t *testing.T) definition {
 	return d
 }
 
-// The definition that the cluster is given and the Go type are two texts of one
-// thing: the same fields of the same types, and the same ones required.
+// The CRD and the Go type have the same fields of the same types, and the same required ones.
 func TestDefinition(t *testing.T) {
 	d := readDefinition(t)
 	names := []string{d.Metadata.Name, d.Spec.Group, d.Spec.Names.Kind, d.Spec.Names.ListKind, d.Spec.Names.Plural, d.Spec.Versions[0].Name}
@@ -135,7 +133,7 @@ func compareFields(t *testing.T, path string, typ reflect.Type, node schemaNode)
 	}
 }
 
-// full returns a record in which nothing is zero.
+// full returns a record without zero values.
 func full(t *testing.T) *ownership.Record {
 	t.Helper()
 	var r ownership.Record
@@ -172,7 +170,7 @@ func fill(v reflect.Value) {
 	}
 }
 
-// A copy says the same, and shares no memory: whatever is written to one is not seen in the other.
+// A copy is equal, and shares no memory with the original.
 func TestDeepCopy(t *testing.T) {
 	var list ownership.RecordList
 	fill(reflect.ValueOf(&list).Elem())
@@ -196,7 +194,7 @@ func TestDeepCopy(t *testing.T) {
 	}
 }
 
-// shared returns what both values point to, by its path.
+// shared returns the pointers that both values contain, by path.
 func shared(a, b reflect.Value, path string) map[string]uintptr {
 	out := map[string]uintptr{}
 	add := func(more map[string]uintptr) { maps.Copy(out, more) }
@@ -236,8 +234,7 @@ func TestScheme(t *testing.T) {
 	}
 }
 
-// The record of an object goes with it, and lies beside it; where the object is in
-// no namespace, in the given one.
+// A record is deleted with its object. It is in the object's namespace, or in the given one.
 func TestNewRecord(t *testing.T) {
 	for namespace, want := range map[string]string{"prod": "prod", "": "k8sconnect"} {
 		r := ownership.NewRecord(ownership.Object{APIVersion: "apps/v1", Kind: "Deployment", Namespace: namespace, Name: "web", UID: "1-2"}, "k8sconnect")

@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 
-// A gift counts as given only where no value changed, and where the sender kept nothing itself.
+// A path is given only if no value changed, and if the sender kept nothing.
 func TestHand(t *testing.T) {
 	object := func(value, entries string) string {
 		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, managedFields: [" + entries + "]}, data: {a: '" + value + "', b: '1'}}"

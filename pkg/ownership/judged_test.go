@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// A transition recorded by a replica that saw no values is completed by one that did, in
-// whatever order they report it, and counts once.
+// A transition from a replica that saw no values is completed by one that did, in either order, and
+// counted once.
 func TestRecordJudgedLater(t *testing.T) {
 	as := func(kind ownership.Kind, minutes int) (ownership.Transition, ownership.Occasion) {
 		tr := taken("a", "flux", "argo")

@@ -12,10 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 
-// moves are stories of entries that go to another owner, but for a part of them.
+// moves are stories of entries that move to another owner, except for a part.
 var moves = map[string]story{
-	// A default that storage does not keep is new in each write, and the server credits
-	// it to the writer.
+	// A default that is not stored is set anew by each write, and the server credits the writer.
 	"an entry moved by a write that is credited with a part of it (edge case 97)": {
 		before: []string{updated("helm", `{f:m: {.: {}, f:a: {}}, f:default: {}}`)}, spec: `{m: {a: 1}}`,
 		after: []string{applied("helm", `{f:m: {.: {}, f:a: {}}}`), updated("helm", `{f:default: {}}`)}, then: `{m: {a: 1}, default: 1}`,
@@ -88,15 +87,15 @@ var moves = map[string]story{
 	},
 }
 
-// field is one of a random spec: a value, or a map of others.
+// field is a field of a random spec: a value, or a map.
 type field struct {
 	name   string
 	fields []field
-	// apart is set for a value that does not go where the rest goes.
+	// apart is set for a value that does not move with the rest.
 	apart bool
 }
 
-// randomFields are a few, of which the first is a map with a value that goes with the rest.
+// randomFields returns some fields. The first is a map with a value that moves with the rest.
 func randomFields(random *rand.Rand) []field {
 	var some func(depth int) []field
 	some = func(depth int) []field {
@@ -115,8 +114,8 @@ func randomFields(random *rand.Rand) []field {
 	return append([]field{{name: "m", fields: []field{{name: "a"}, {name: "b", apart: random.IntN(2) == 0}}}}, some(3)...)
 }
 
-// written writes the fields as a tree, with a prefix before each name: the values that are
-// not nil, and, if maps is set, the mark of each map that holds others.
+// written returns the fields as a tree, with a prefix before each name: the values that are not nil
+// and, if maps is set, a mark in each map.
 func written(fields []field, prefix string, maps bool, value func(field) any) map[string]any {
 	out := map[string]any{}
 	for _, f := range fields {
@@ -146,7 +145,8 @@ func text(t *testing.T, v any) string {
 	return string(content)
 }
 
-// held is the field set of the manager that holds the wanted values, and the maps if maps is set.
+// held returns the field set of the manager that owns the wanted values, and the maps if maps is
+// set.
 func held(t *testing.T, fields []field, maps bool, wanted func(field) bool) string {
 	return text(t, written(fields, "f:", maps, func(f field) any {
 		if wanted(f) {
@@ -160,7 +160,7 @@ func specOf(t *testing.T, fields []field, value func(field) any) string {
 	return text(t, written(fields, "", false, value))
 }
 
-// seeds is how many random cases are looked at; a quarter if -short.
+// seeds returns the number of random cases; a quarter if -short.
 func seeds(all uint64) uint64 {
 	if testing.Short() {
 		return all / 4
@@ -168,7 +168,7 @@ func seeds(all uint64) uint64 {
 	return all
 }
 
-// bothWays returns the conclusions from objects, and from their entries alone.
+// bothWays returns the transitions from objects, and from their managed fields only.
 func bothWays(t *testing.T, old, now *unstructured.Unstructured) (seen, blind []ownership.Transition) {
 	t.Helper()
 	seen, err := ownershiptest.Transitions(old, now)
@@ -182,9 +182,9 @@ func bothWays(t *testing.T, old, now *unstructured.Unstructured) (seen, blind []
 }
 
 // Edge case 97: a manager that moves an entry sends an update, and the API server credits it with
-// what the write changes: a value, or a default that storage does not keep. Whatever part of the
-// entry that is, the rest moved. Only values show which of the two it is.
-func TestMovedButForWhatTheWriteChanged(t *testing.T) {
+// what the write changes: a value, or a default that is not stored. The rest of the entry moved.
+// Only values show the difference.
+func TestMovedExceptChanges(t *testing.T) {
 	for _, tt := range []struct {
 		from, to, writer string
 		within           bool
@@ -230,9 +230,9 @@ func TestMovedButForWhatTheWriteChanged(t *testing.T) {
 	}
 }
 
-// A forced apply takes any values, and leaves behind the maps that hold them. That is no
-// move, even of a tool's own values.
-func TestForcedIsNoMove(t *testing.T) {
+// A forced apply takes values, and leaves the maps that contain them. That is not a move, even of
+// the same tool's values.
+func TestForcedApplyIsNotAMove(t *testing.T) {
 	for _, by := range []string{"helm", "flux"} {
 		for seed := range seeds(200) {
 			fields := randomFields(rand.New(rand.NewPCG(seed, 1)))

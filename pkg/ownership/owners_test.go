@@ -21,7 +21,8 @@ func compactOf(u *unstructured.Unstructured) ownership.Owners {
 	return ownership.Compact(u.GetManagedFields())
 }
 
-// Entries alone lead to the same conclusions as objects, except for the stories that say otherwise.
+// Managed fields without values lead to the same transitions, except in the stories that say
+// otherwise.
 func TestBetween(t *testing.T) {
 	for name, tt := range stories {
 		t.Run(name, func(t *testing.T) {
@@ -41,10 +42,10 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// Without values, no takeover is missed, except across versions, where only values show
-// whether a name means the same, and except for an entry that moved as a whole to an
-// applier that has since changed no value but its own.
-func TestBetweenLeavesOutNothingTaken(t *testing.T) {
+// Without values, every takeover is found, except across versions, where only values show whether a
+// path means the same, and except for an entry that moved to an applier that has since changed only
+// its own values.
+func TestBetweenFindsAllTakeovers(t *testing.T) {
 	for name, tt := range stories {
 		t.Run(name, func(t *testing.T) {
 			old, now := thing(t, orV1(tt.version), tt.before, tt.spec), thing(t, orV1(tt.thenVersion), tt.after, tt.then)
@@ -66,7 +67,7 @@ func TestBetweenLeavesOutNothingTaken(t *testing.T) {
 	}
 }
 
-// Compact owners say what the entries say.
+// Compact owners decode to the same entries.
 func TestCompactEntries(t *testing.T) {
 	for name, tt := range stories {
 		t.Run(name, func(t *testing.T) {
@@ -117,8 +118,8 @@ func TestOwnersEqual(t *testing.T) {
 	}
 }
 
-// Ten thousand pods of a hundred Deployments: common parts are kept once, so that a
-// hundred thousand objects fit well within the tracker's 300 MB.
+// Ten thousand Pods of a hundred Deployments share field sets, so that a hundred thousand objects
+// fit into the tracker's 300 MB.
 func TestCompactMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("allocates much")
@@ -141,7 +142,7 @@ func TestCompactMemory(t *testing.T) {
 	runtime.KeepAlive(held)
 }
 
-// podFields is a field set of three kilobytes.
+// podFields returns a field set of three kilobytes.
 func podFields(container, manager string) string {
 	return `{"f:` + manager + `":{"k:{\"name\":\"` + container + `\"}":{` + containerFields() + `".":{}}}}`
 }

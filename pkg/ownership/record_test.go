@@ -19,7 +19,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// taken is a path going from one applier to another.
+// taken returns a path that goes from one applier to another.
 func taken(path, from, to string) ownership.Transition {
 	owner := func(name string) []managedfields.Owner {
 		return []managedfields.Owner{{Manager: name, Operation: "Apply", APIVersion: "v1"}}
@@ -29,12 +29,12 @@ func taken(path, from, to string) ownership.Transition {
 	}
 }
 
-// minute is an occasion some minutes after noon, at a resource version of its own.
+// minute returns an occasion some minutes after noon, with its own resource version.
 func minute(n int) ownership.Occasion {
 	return ownership.Occasion{ResourceVersion: fmt.Sprint(1000 + n), Time: noon.Add(time.Duration(n) * time.Minute)}
 }
 
-// lines shows entries as "path from>to ×count first-last", in minutes after noon.
+// lines formats entries as "path from>to ×count first-last", in minutes after noon.
 func lines(r ownership.Record) []string {
 	var out []string
 	for _, e := range r.Entries {
@@ -95,8 +95,7 @@ func TestRecordFolds(t *testing.T) {
 	}
 }
 
-// Edge case 81: a record is bounded, whatever happens to its object, and dropped entries
-// are counted.
+// Edge case 81: a record is bounded, and dropped entries are counted.
 func TestRecordBounded(t *testing.T) {
 	r := ownership.Record{}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -133,8 +132,8 @@ func TestRecordBounded(t *testing.T) {
 	}
 }
 
-// Edge case 81: whatever owners are called, and however many there are, a record is small enough
-// for etcd to store it often. The newest entries remain, and dropped ones are not recorded again.
+// Edge case 81: however long the owners' names are, and however many there are, a record is small
+// enough for etcd. The newest entries stay, and dropped ones are not recorded again.
 func TestRecordBoundedBytes(t *testing.T) {
 	for name, letter := range map[string]string{"plain": "x", "quoted": "\x01", "wide": "ü"} {
 		long := func(n int) []managedfields.Owner {
@@ -170,7 +169,7 @@ func TestRecordBoundedBytes(t *testing.T) {
 	}
 }
 
-// A list of records shows all owners of the latest change, not only one of them.
+// A table of records shows all owners of the latest change.
 func TestRecordSummary(t *testing.T) {
 	var r ownership.Record
 	tr := taken("a", "flux", "argo")
@@ -182,8 +181,7 @@ func TestRecordSummary(t *testing.T) {
 	}
 }
 
-// Two writers that report the same transitions, in whatever order, write the
-// record that one of them would have written.
+// Two writers that report the same transitions, in any order, write the same record as one of them.
 func TestRecordTwoWriters(t *testing.T) {
 	var one, two ownership.Record
 	owners := []string{"flux", "argo"}
@@ -200,8 +198,8 @@ func TestRecordTwoWriters(t *testing.T) {
 	}
 }
 
-// Values come with admission's hints alone.
-func TestRecordOfTheWatchHoldsNoValues(t *testing.T) {
+// Only admission's hints contain values.
+func TestWatchRecordsNoValues(t *testing.T) {
 	old := thing(t, "v1", []string{applied("flux", `{f:password: {}}`)}, `{password: old-secret}`)
 	now := thing(t, "v1", []string{updated("edit", `{f:password: {}}`)}, `{password: new-secret}`)
 	transitions, err := ownershiptest.Transitions(old, now)
@@ -221,14 +219,14 @@ func TestRecordOfTheWatchHoldsNoValues(t *testing.T) {
 	}
 }
 
-// by is the same occasion, with the user known.
+// by returns the same occasion with a user.
 func by(user string, at ownership.Occasion) ownership.Occasion {
 	at.User = user
 	return at
 }
 
-// A replica that saw only the watch reports without the user, one that admitted the
-// request with: the record knows the user in whatever order they report.
+// A replica that saw only the watch reports no user, and one that admitted the request does. The
+// record has the user in either order.
 func TestRecordUserLater(t *testing.T) {
 	tests := map[string]struct {
 		reports []ownership.Occasion
@@ -256,8 +254,8 @@ func TestRecordUserLater(t *testing.T) {
 	}
 }
 
-// Two writers of a long fight, one of which reports all of it much later, count it once:
-// whatever is older than an entry's memory was counted.
+// If one of two writers of a long fight reports all of it much later, it is counted once:
+// everything older than an entry's memory was counted.
 func TestRecordLateWriter(t *testing.T) {
 	var r ownership.Record
 	owners := []string{"flux", "argo"}
@@ -271,7 +269,6 @@ func TestRecordLateWriter(t *testing.T) {
 	}
 }
 
-// Dropped entries are not recorded again when a writer reports them again.
 func TestRecordDroppedOnce(t *testing.T) {
 	var r ownership.Record
 	for range 2 {
@@ -284,7 +281,8 @@ func TestRecordDroppedOnce(t *testing.T) {
 	}
 }
 
-// The resource version distinguishes writers whose clocks differ, or that write within a second.
+// Resource versions order the reports of writers whose clocks differ, or that write within a
+// second.
 func TestRecordOrder(t *testing.T) {
 	at := func(version string, second int) ownership.Occasion {
 		return ownership.Occasion{ResourceVersion: version, Time: noon.Add(time.Duration(second) * time.Second)}
@@ -299,7 +297,6 @@ func TestRecordOrder(t *testing.T) {
 	}
 }
 
-// Edge case 81: owners and users of any number and length have bounds.
 func TestRecordBoundedOwners(t *testing.T) {
 	tr := taken("a", "flux", "argo")
 	for n := range 1000 {
@@ -315,9 +312,8 @@ func TestRecordBoundedOwners(t *testing.T) {
 	}
 }
 
-// The API server takes subresources of 256 bytes in managed fields, and names of any
-// length where RBAC is concerned. A record of them is refused where it says more than
-// its definition allows, and with it all else that it says.
+// The API server accepts subresources of 256 bytes in managed fields, and RBAC objects with names
+// of any length. A record that exceeded its CRD's limits would be refused as a whole.
 func TestRecordBoundedNames(t *testing.T) {
 	tr := taken("a", "flux", "argo")
 	tr.After[0].Subresource = strings.Repeat("s", 256)
@@ -335,7 +331,6 @@ func TestRecordBoundedNames(t *testing.T) {
 	}
 }
 
-// The net change of a record's paths during unwatched time.
 func TestNet(t *testing.T) {
 	held := func(manager, fields string) string { return applied(manager, fields) }
 	tests := map[string]struct {
@@ -362,7 +357,7 @@ func TestNet(t *testing.T) {
 			if diff := cmp.Diff(tt.want, texts(got)); diff != "" {
 				t.Errorf("net (-want +got):\n%s", diff)
 			}
-			// Once noted, it is not new.
+			// Recording it again changes nothing.
 			for _, tr := range got {
 				r.Add(tr, ownership.Occasion{ResourceVersion: "9999", Time: noon.Add(time.Hour), Gap: true})
 			}
@@ -379,8 +374,8 @@ func TestNet(t *testing.T) {
 	}
 }
 
-// A tool that switched to server-side apply since the record was written, whether that was watched
-// or not, took nothing: moves are in no record, so the record still names the updater.
+// A tool that switched to server-side apply since the record was written took nothing. Records do
+// not contain moves, so the record still has the updater.
 func TestNetAfterMigration(t *testing.T) {
 	updater := func(manager string) managedfields.Owner {
 		return managedfields.Owner{Manager: manager, Operation: "Update", APIVersion: "v1"}
@@ -416,7 +411,7 @@ func TestNetAfterMigration(t *testing.T) {
 	}
 }
 
-// The count in an entry with a gap is incomplete forever.
+// The count of an entry with a gap stays incomplete.
 func TestGapStays(t *testing.T) {
 	var r ownership.Record
 	gap := minute(1)
@@ -428,7 +423,7 @@ func TestGapStays(t *testing.T) {
 	}
 }
 
-// An entry has the words of its transition.
+// An entry is formatted like its transition.
 func TestEntryString(t *testing.T) {
 	for _, tr := range []ownership.Transition{
 		taken("a", "flux", "argo"),

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// state has the owners of each path of an object, by the path's text.
+// state contains the owners of each path of an object.
 type state map[string][]string
 
 func ownedBy(entries []managedfields.Entry) state {
@@ -30,7 +30,7 @@ func ownedBy(entries []managedfields.Entry) state {
 	return s
 }
 
-// replay applies transitions, each of which has to start from the current state.
+// replay applies transitions, each of which must start from the current state.
 func (s state) replay(t *testing.T, transitions []ownership.Transition) {
 	t.Helper()
 	for _, tr := range transitions {

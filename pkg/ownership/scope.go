@@ -19,7 +19,7 @@ const (
 // Scope says for which objects the history is known. If nothing is recorded, readers need it to
 // distinguish "nothing was taken" from "not watched". Kinds are written as Kind or Kind.group.
 type Scope struct {
-	// Kinds are the tracked kinds, with the time since when.
+	// Kinds are the tracked kinds, and since when they are tracked.
 	Kinds map[string]time.Time `json:"kinds"`
 	// Refused are kinds that we may not list or watch at present.
 	Refused []string `json:"refused,omitempty"`

@@ -9,8 +9,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// Coverage of an object's history depends on its kind and its namespace, on the scope's word about
-// them, and since when.
 func TestScope(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 	kinds := func(names ...string) map[string]time.Time {

@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 
-// read returns the object that a YAML text describes, as a client would get it: integers are int64.
+// read decodes YAML as a client would: integers are int64.
 func read(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
 	content, err := yaml.YAMLToJSON([]byte(text))
@@ -29,7 +29,7 @@ func read(t testing.TB, text string) *unstructured.Unstructured {
 	return &u
 }
 
-// thing is an object with some entries and a spec, both in YAML.
+// thing returns an object with some entries and a spec, both in YAML.
 func thing(t testing.TB, version string, entries []string, spec string) *unstructured.Unstructured {
 	t.Helper()
 	text := "apiVersion: " + version + "\nkind: Thing\nmetadata:\n  name: a\n"
@@ -42,7 +42,7 @@ func thing(t testing.TB, version string, entries []string, spec string) *unstruc
 	return read(t, text+"spec: "+spec)
 }
 
-// at is an entry at a version; operations may be followed by a subresource.
+// at returns an entry at a version; operations may be followed by a subresource.
 func at(version, manager, operation, fields string) string {
 	subresource := ""
 	if operation == "scale" || operation == "status" {
@@ -55,18 +55,18 @@ func at(version, manager, operation, fields string) string {
 func applied(manager, fields string) string { return at("v1", manager, "Apply", fields) }
 func updated(manager, fields string) string { return at("v1", manager, "Update", fields) }
 
-// story is what one write leaves in the object, and the conclusions from it.
+// story is the effect of one write on an object, and the expected transitions.
 type story struct {
 	before, after        []string // entries
 	spec, then           string
 	version, thenVersion string // v1 where empty
 	want                 []string
 	forced               bool // all takeovers
-	// blind are the conclusions from the entries alone, if they differ.
+	// blind are the transitions from managed fields without values, if they differ.
 	blind []string
 }
 
-// stories are all of them, by what happens.
+// stories are all of them, by name.
 var stories = func() map[string]story {
 	all := maps.Clone(writes)
 	maps.Copy(all, moves)
@@ -127,7 +127,7 @@ var writes = map[string]story{
 		want:  []string{".spec.a from flux (Apply), flux (Update) to flux (Apply), unclear: migration"},
 		blind: []string{".spec.a lost by flux (Update) to flux (Apply)"},
 	},
-	// Sets panic where a walk over them is left before its end.
+	// A set panics if an iteration over it ends early.
 	"an entry of many paths moved to another tool": {
 		before: []string{updated("helm", `{f:m: {.: {}, f:a: {}, f:b: {}, f:c: {}}}`)}, spec: `{m: {a: 1, b: 1, c: 1}}`,
 		after: []string{applied("flux", `{f:m: {.: {}, f:a: {}, f:b: {}, f:c: {}}}`)}, then: `{m: {a: 1, b: 1, c: 1}}`,
@@ -136,7 +136,7 @@ var writes = map[string]story{
 			".spec.m.b from helm (Update) to flux (Apply), unclear: migration", ".spec.m.c from helm (Update) to flux (Apply), unclear: migration",
 		},
 	},
-	// An updater loses a shared path with its value, or because a user edits the entries.
+	// An updater loses a shared path and its value, or a user edits the managed fields.
 	"an updater's part merged into the entry of who shares it": {
 		before: []string{updated("helm", `{f:a: {}}`), applied("flux", `{f:a: {}, f:b: {}}`)}, spec: `{a: 1, b: 1}`,
 		after: []string{applied("flux", `{f:a: {}, f:b: {}}`)}, then: `{a: 1, b: 1}`,
@@ -319,7 +319,7 @@ var writes = map[string]story{
 			".spec.m.x removed by argo (Apply)",
 		},
 	},
-	// The API server stores no empty map of a ConfigMap's data: a manager that applies
+	// The API server does not store an empty map in a ConfigMap's data, so a manager that applies
 	// one owns a path that does not exist.
 	"an empty map that is not stored is filled": {
 		before: []string{applied("argo", `{f:m: {}}`)}, spec: `{}`,
@@ -339,8 +339,8 @@ var writes = map[string]story{
 		want:  []string{".spec.m from argo (Apply) to flux (Apply), unclear: same value"},
 		blind: []string{".spec.m lost by argo (Apply) to flux (Apply)"},
 	},
-	// Each write through a version with a default that the stored one does not have sets it
-	// anew, and the API server credits the writer with it.
+	// Each write through a version with a default that the stored version lacks sets it anew, and
+	// the API server credits the writer.
 	"a default that is not stored, and another manager writes": {
 		before: []string{applied("argo", `{f:a: {}, f:default: {}}`)}, spec: `{a: 1}`,
 		after: []string{applied("argo", `{f:a: {}}`), updated("edit", `{f:b: {}, f:default: {}}`)}, then: `{a: 1, b: 1, default: 1}`,

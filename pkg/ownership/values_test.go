@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// valuesOf returns the values that a record may keep of a path, of objects with a spec.
+// valuesOf returns the values at a path that a record may keep, of objects with a spec.
 func valuesOf(t *testing.T, kind schema.GroupKind, path, old, now string) ownership.ValueChange {
 	t.Helper()
 	p, err := fieldpath.ParsePath(path)
@@ -87,7 +87,7 @@ func TestValuesOf(t *testing.T) {
 	}
 }
 
-// Only nine of the built-in kinds have a value that is kept, and a Secret is none of them.
+// Records keep values only of nine built-in kinds, which do not include Secret.
 func TestKindsWithValues(t *testing.T) {
 	kept := map[string]bool{}
 	for gvk := range scheme.Scheme.AllKnownTypes() {
@@ -103,7 +103,7 @@ func TestKindsWithValues(t *testing.T) {
 	}
 }
 
-// A zero of a Scale is left out.
+// A Scale omits a zero.
 func TestScaleValues(t *testing.T) {
 	scale := func(spec map[string]any) map[string]any { return map[string]any{"spec": spec} }
 	three, none := scale(map[string]any{"replicas": int64(3)}), scale(map[string]any{})
@@ -115,7 +115,7 @@ func TestScaleValues(t *testing.T) {
 	}
 }
 
-// The values are those of the last occurrence, and are left out if those are unknown.
+// The values are those of the last occurrence, and are empty if those are unknown.
 func TestRecordValues(t *testing.T) {
 	valued := func(from, to, was, is string) ownership.Transition {
 		tr := taken("a", from, to)

@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
-// Edge case 102: one call that is lost is no reason, and one that comes back is none to
-// let every write wait again.
+// Edge case 102: one failed call does not suspend calls, and one that succeeds does not resume
+// them.
 func TestCircuit(t *testing.T) {
 	for tries, want := range map[string]string{ // + came back, - did not; s suspended
 		"+++++":       ".....",
@@ -30,7 +30,7 @@ func TestCircuit(t *testing.T) {
 		for _, try := range tries {
 			before := c.suspended
 			c.tried(try == '+')
-			// A result that may change the decision is tried again at once.
+			// A result that may lead to a change is tested again soon.
 			if soon := c.pause() == tryAgain; soon != (c.suspended == (try == '+')) || before != c.suspended && soon {
 				t.Errorf("%s: suspended %t, the next try after %s", tries, c.suspended, c.pause())
 			}
@@ -42,8 +42,8 @@ func TestCircuit(t *testing.T) {
 	}
 }
 
-// Calls are suspended by a selector; what others have put into it stays, and the entry by
-// which calls are tested is left alone.
+// Calls are suspended by a selector. Its other terms stay, and the entry for test calls is not
+// changed.
 func TestSuspension(t *testing.T) {
 	theirs := &metav1.LabelSelector{
 		MatchLabels:      map[string]string{"a": "b"},
@@ -100,8 +100,7 @@ func TestSuspension(t *testing.T) {
 	}
 }
 
-// For custom resources, the API server has to ask about deprecated versions only, and
-// only definitions say which ones those are.
+// For custom resources, the API server calls only for deprecated versions, which only CRDs name.
 func TestCustomRules(t *testing.T) {
 	var c admission.Catalogue
 	define := func(name, group, kind string, versions ...any) {

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// A client without a certificate by the authority, or with another name, cannot even send
-// a request; a replaced authority takes effect at once (edge case 101).
+// A client without a certificate by the CA, or with a name that is not allowed, cannot send a
+// request; a replaced CA takes effect at once (edge case 101).
 func TestClients(t *testing.T) {
 	first, second := newAuthority(t), newAuthority(t)
 	file := filepath.Join(t.TempDir(), "ca.crt")

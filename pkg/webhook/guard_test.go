@@ -12,9 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A client that does not know the secret of the path gets 404, and not a byte of its
-// request is read (edge case 101).
-func TestStrangers(t *testing.T) {
+// A client without the token gets 404, and its request body is not read (edge case 101).
+func TestWrongToken(t *testing.T) {
 	var known tokens
 	known.use("0123456789abcdef")
 	read := false
@@ -51,7 +50,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// API servers hear of a new path a little after it is published.
+// API servers notice a new path a little after it is published.
 func TestTokensOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var known tokens
@@ -70,8 +69,8 @@ func TestTokensOverlap(t *testing.T) {
 	})
 }
 
-// The guard writes paths and nothing else: a time-out or a failure policy that an
-// administrator chose stays. A configuration with the right paths is not written.
+// The guard writes only paths, so an administrator's time-out or failure policy stays. It does not
+// write a configuration whose paths are right.
 func TestPaths(t *testing.T) {
 	entry := func(name, path string) admissionv1.ValidatingWebhook {
 		return admissionv1.ValidatingWebhook{Name: name, ClientConfig: admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Path: &path}}}
@@ -96,7 +95,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// Nothing is owned for having been put back, and nothing is written where that is so.
+// disown removes the webhook's managed fields, and writes nothing if there are none.
 func TestDisown(t *testing.T) {
 	is := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "helm"}, {Manager: guardManager}, {Manager: "kubectl"}, {Manager: certificateManager}, {Manager: callsManager}}}}
 	patch, err := disown(is)

@@ -12,7 +12,7 @@ import (
 
 var things = schema.GroupVersion{Group: "x.y", Version: "v1"}
 
-// saying is an answer of a server that serves kinds in one group.
+// saying returns the answer of a server with some kinds in one group.
 func saying(kinds ...string) *served {
 	return &served{
 		groups: &metav1.APIGroupList{Groups: []metav1.APIGroup{{
@@ -44,8 +44,8 @@ func holds(t *testing.T, c *Cache, kinds ...string) {
 	}
 }
 
-// Of lists in which kinds came to be served, the one that has more counts: definitions are
-// served one after the other, and answers overtake one another.
+// Of two lists with new kinds, the one with more is kept: CRDs are served one after the other, and
+// answers may arrive out of order.
 func TestSeenLists(t *testing.T) {
 	c := &Cache{disk: store{t.TempDir()}}
 	c.answer(saying())
@@ -59,8 +59,8 @@ func TestSeenLists(t *testing.T) {
 	holds(t, &Cache{disk: c.disk}, "a", "b", "c")
 }
 
-// A file that is too old, or is not what kubectl writes, is no answer.
-func TestFilesThatDoNotCount(t *testing.T) {
+// A file that is too old, or not in kubectl's format, is ignored.
+func TestInvalidCacheFiles(t *testing.T) {
 	c := &Cache{disk: store{t.TempDir()}}
 	c.answer(saying("a"))
 	file := filepath.Join(c.disk.dir, "x.y", "v1", "serverresources.json")

@@ -21,8 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 )
 
-// nested has what documents of servers have, and what they might have: something beside
-// references, wrapped or not, references to references, and circles.
+// nested contains references with and without keywords next to them, wrapped or not, references to
+// references, and cycles.
 const nested = `{"openapi": "3.0.0", "info": {"title": "x"}, "paths": {"/x": {"get": {}}}, "components": {"schemas": {
   "y.x.v1.Form": {
     "type": "object",
@@ -78,12 +78,12 @@ func realDocuments(t testing.TB) map[string][]byte {
 	return texts
 }
 
-// lookUp returns what looks up kinds in one document.
+// lookUp returns a function that looks up kinds in one document.
 func lookUp(text []byte) func(object.Kind) openapi.Type {
 	return published.ByKind(lookUpIn(func(schema.GroupVersion) []byte { return text }))
 }
 
-// inBothWays returns the type of a kind of a document, path by path and resolved at once.
+// inBothWays returns the type of a kind, looked up path by path and resolved at once.
 func inBothWays(t *testing.T, doc *document, gvk schema.GroupVersionKind) (lazy, whole openapi.Type) {
 	t.Helper()
 	s, err := doc.of(gvk)
@@ -98,10 +98,9 @@ func inBothWays(t *testing.T, doc *document, gvk schema.GroupVersionKind) (lazy,
 	return types(object.Kind{}), published.Of(resolved)
 }
 
-// Whatever is asked of any path of any kind, side by side, the answer is what the document
-// says: of the schemas that are looked up path by path, and of those that are resolved at
-// once. Only these end where a type contains itself.
-func TestSchemasSayWhatTheDocumentSays(t *testing.T) {
+// Schemas agree with the document at every path of every kind, concurrently, whether looked up path
+// by path or resolved at once. Only resolved ones end at a cycle.
+func TestSchemasAgreeWithDocument(t *testing.T) {
 	documents := realDocuments(t)
 	documents["nested"] = []byte(nested)
 	for path, text := range documents {
@@ -122,9 +121,9 @@ func TestSchemasSayWhatTheDocumentSays(t *testing.T) {
 	}
 }
 
-// A schema is decoded once, however many refer to it, and only if something looks into it:
-// what cannot be read is missed where a path leads there, and nowhere else.
-func TestSchemasAreDecodedOnceAndWhenNeeded(t *testing.T) {
+// A schema is decoded once, and only if it is needed; one that cannot be decoded affects only the
+// paths that lead to it.
+func TestSchemasAreDecodedLazily(t *testing.T) {
 	doc := parsed(t, []byte(`{"components": {"schemas": {
   "A": {"properties": {"b": {"$ref": "#/components/schemas/B"}, "c": {"$ref": "#/components/schemas/C"}, "d": {"$ref": "#/components/schemas/D"}},
     "x-kubernetes-group-version-kind": [{"group": "x.y", "version": "v1", "kind": "A"}]},
@@ -158,7 +157,7 @@ func at(s *spec.Schema, name string) *spec.Schema {
 }
 
 // A type that contains itself has a type at any depth, with its own defaults.
-func TestSchemasThatContainThemselves(t *testing.T) {
+func TestRecursiveSchemas(t *testing.T) {
 	of := lookUp([]byte(nested))
 	at := openapi.Field(of(object.Kind{GVK: things.WithKind("Form")}), "tree")
 	for range 100 {
@@ -174,9 +173,8 @@ func TestSchemasThatContainThemselves(t *testing.T) {
 	}
 }
 
-// A document is cut into the texts that are in it, wherever in the document they are; one
-// that ends early is none.
-func TestDocumentsAreCut(t *testing.T) {
+// A document is split into its schemas, wherever they are; a truncated one is an error.
+func TestSplitDocument(t *testing.T) {
 	documents := realDocuments(t)
 	documents["nested"] = []byte(nested)
 	documents["without schemas"] = []byte(`{"openapi": "3.0.0", "components": {"securitySchemes": {"x": {}}}, "paths": {}}`)
@@ -208,7 +206,7 @@ func TestDocumentsAreCut(t *testing.T) {
 	}
 }
 
-// The questions of a prediction about the ports of a few workloads cost little of their document.
+// A prediction about the ports of a few workloads decodes little of their document.
 func BenchmarkSchemaOfPorts(b *testing.B) {
 	text := realDocuments(b)["apis/apps/v1"]
 	path, err := fieldpath.ParsePath(".spec.template.spec.containers[0].ports")
@@ -229,7 +227,7 @@ func BenchmarkSchemaOfPorts(b *testing.B) {
 	}
 }
 
-// raw is a document as encoding/json reads it, the oracle of these tests.
+// raw is a document as encoding/json decodes it, the oracle of these tests.
 type raw map[string]map[string]any
 
 func rawOf(t testing.TB, text []byte) raw {
@@ -264,8 +262,7 @@ func (r raw) kinds() map[schema.GroupVersionKind]string {
 	return out
 }
 
-// said is what a document says of a value: first what stands beside the references to its
-// type, then the type.
+// said is a value in a document: the keywords next to its references, then its type.
 type said struct {
 	name string
 	by   []map[string]any
@@ -303,11 +300,11 @@ func (s *said) first(key string) any {
 	return nil
 }
 
-// itself is the type, whatever stands beside references to it.
+// itself returns the type without keywords next to references.
 func (s *said) itself() map[string]any { return s.by[len(s.by)-1] }
 
-// compare compares the types of a path and of everything below it: lazy ends only where the type
-// contains itself, and whole ends there. above are the types that it is part of.
+// compare compares the types of a path and of everything below it: lazy has no end in a cycle, and
+// whole ends there. above are the enclosing types.
 func (r raw) compare(t *testing.T, path string, want *said, lazy, whole openapi.Type, above []string) {
 	within := want.name != "" && slices.Contains(above, want.name)
 	circle := want.name == "" && len(want.by) > 1

@@ -27,8 +27,8 @@ func TestSameGroup(t *testing.T) {
 	}
 }
 
-// Groups share domains, so that most of their letters are the same although they are two:
-// a kind of one is waited for while the other is served.
+// Groups of one domain are similar but different: the kind of one is waited for while the other is
+// served.
 func TestGroupsOfOneDomain(t *testing.T) {
 	groups := []string{
 		"", "apps", "batch", "autoscaling", "policy", "events.k8s.io", "networking.k8s.io", "storage.k8s.io", "node.k8s.io",

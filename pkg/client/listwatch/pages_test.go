@@ -10,21 +10,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// page is one request of a list: where it continues, and its limit.
+// page is one request of a list: its token and its limit.
 type page struct {
 	token string
 	size  int
 }
 
-// expired is the error that a list is too old, with the token to continue with a current one.
+// expired returns the error of an expired list, with the token to continue it.
 func expired(next string) error {
 	err := apierrors.NewResourceExpired("too old")
 	err.ErrStatus.Continue = next
 	return err
 }
 
-// A list that does not come to its end page by page is begun anew once, and then read
-// at once: edge case 94.
+// A list that cannot be finished page by page is restarted once, and then read at once (edge case
+// 94).
 func TestPages(t *testing.T) {
 	first, second, all := page{"", 10}, page{"x", 10}, page{}
 	errAny := errors.New("no")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Small differences are none: a Date has whole seconds, and an answer takes its time.
+// Small differences are ignored: a Date has whole seconds, and an answer takes a moment.
 func TestClock(t *testing.T) {
 	sent := time.Date(2026, 1, 2, 3, 4, 5, 600e6, time.UTC)
 	for name, test := range map[string]struct {
@@ -40,8 +40,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// The clock advances evenly, though each Date is up to a second old; and a corrected
-// clock is trusted.
+// The clock advances evenly, although each Date is up to a second old, and follows a corrected
+// clock.
 func TestClockIsEven(t *testing.T) {
 	var c Clock
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -34,7 +34,7 @@ func TestList(t *testing.T) {
 		text string
 		want []string
 		next string
-		// bad is what the error says; none if empty.
+		// bad is the error; empty if there is none.
 		bad string
 	}{
 		"empty":            {kind: pods, text: `{` + podList + `"metadata":{"resourceVersion":"1"},"items":[]}`},
@@ -70,8 +70,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Wherever an answer ends too early, or breaks off, that is an error of the connection, and
-// no item of it was seen.
+// Wherever an answer is truncated, the error is that of a broken connection, and no item was seen.
 func TestListCutShort(t *testing.T) {
 	const whole = `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1","remainingItemCount":3},"items":[{"a":"ü"},null,{"b":[1,true]}],"x":{}}`
 	reset := errors.New("connection reset")

@@ -9,9 +9,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// The webhook's line that names the object of the API server's warnings is not repeated; where
-// the server said nothing, it is all there is.
-func TestWebhookNamesTheObjectOfTheServersWarnings(t *testing.T) {
+// The webhook's line that names the object of the API server's warnings is dropped, unless the API
+// server sent none.
+func TestWebhookRepeatsServerWarning(t *testing.T) {
 	const ours = "Service/shop/web: deprecated, as the API server warns: .spec.externalIPs"
 	for name, texts := range map[string][]string{
 		"the server's first":  {`annotation "kubernetes.io/ingress.class" is deprecated, please use 'spec.ingressClassName' instead`, ours},
@@ -31,7 +31,7 @@ func TestWebhookNamesTheObjectOfTheServersWarnings(t *testing.T) {
 	}
 }
 
-func TestWebhookNamesWhatIsInNoNamespace(t *testing.T) {
+func TestWebhookWarningOfClusterScopedObject(t *testing.T) {
 	ref := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: "prod"}
 	if rest, ours := withoutName(ref, "Namespace/-/prod: .metadata.labels.a taken from x by m"); !ours || !isTakeover(rest) {
 		t.Errorf("%q, %t", rest, ours)

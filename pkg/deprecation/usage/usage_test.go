@@ -19,7 +19,7 @@ import (
 
 const lastApplied = `{"f:metadata":{"f:annotations":{".":{},"f:kubectl.kubernetes.io/last-applied-configuration":{}}}}`
 
-// entry reads "MANAGER Apply|Update[/SUBRESOURCE] VERSION SECOND [annotated]".
+// entry parses "MANAGER Apply|Update[/SUBRESOURCE] VERSION SECOND [annotated]".
 func entry(t *testing.T, group, text string) metav1.ManagedFieldsEntry {
 	t.Helper()
 	part := strings.Fields(text)
@@ -55,8 +55,8 @@ func release(text string) deprecation.Release {
 	return r
 }
 
-// A manager counts if it writes a version that goes now, and not if it once did. In 1.38,
-// v1beta1 of a ResourceClaim goes, and v1beta2 stays.
+// A manager is reported if it still writes a version that the release removes. In 1.38, v1beta1 of
+// ResourceClaim is removed, and v1beta2 stays.
 func TestLive(t *testing.T) {
 	const claims, gears = "resource.k8s.io", "example.com"
 	for name, test := range map[string]struct {
@@ -131,7 +131,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// The uses of one object meet, whatever they were found in; those of what goes come first.
+// The uses of one object are combined, wherever they were found; removed versions come first.
 func TestManifest(t *testing.T) {
 	tally := usage.New(question())
 	at := object.Source{File: "shop/web.yaml", Line: 9}

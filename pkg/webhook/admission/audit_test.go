@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// The audit log shows what a request takes, permanently; it has nothing for a dry run,
-// which takes nothing, or for a change without a loss.
+// The audit log contains what a request takes. It contains nothing for a dry run, or for a change
+// without a loss.
 func TestAudit(t *testing.T) {
 	dryRun, dry := update(thing("argo", "1"), thing("flux", "2")), true
 	dryRun.DryRun = &dry
@@ -39,8 +39,8 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// However much a request takes from however many, its audit event stays small, is JSON,
-// and says how much is missing.
+// However much a request takes, its audit annotation is short, valid JSON, and counts what it
+// omits.
 func TestAuditBounded(t *testing.T) {
 	var before []managedfields.Owner
 	for n := range 50 {

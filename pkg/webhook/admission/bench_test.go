@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 )
 
-// deployment is as large as they get in practice, with fields of five managers. It came
-// from an API server; version is that of its containers' image.
+// deployment returns a large Deployment from an API server, with fields of five managers; version
+// is that of its image.
 func deployment(tb testing.TB, version, taker string) []byte {
 	tb.Helper()
 	content, err := os.ReadFile("testdata/deployment.json")
@@ -54,8 +54,7 @@ func reviewOf(tb testing.TB, request admissionv1.AdmissionRequest) []byte {
 	return body
 }
 
-// One review, from its bytes to those of the answer, without the network. The 99th
-// percentile of a takeover is to be below a millisecond.
+// One review, without the network. The 99th percentile of a takeover should be below a millisecond.
 func BenchmarkOwnership(b *testing.B) {
 	update := func(old, now []byte) admissionv1.AdmissionRequest {
 		return admissionv1.AdmissionRequest{

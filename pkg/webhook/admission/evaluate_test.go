@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// thing is an object whose field a is held by a manager.
+// thing returns an object whose field a has one owner.
 func thing(manager, a string) string {
 	return fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"x","namespace":"n","uid":"id","resourceVersion":"7",
 		"managedFields":[{"manager":%q,"operation":"Apply","apiVersion":"example.com/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:a":{}}}}]},
@@ -31,7 +31,7 @@ func update(old, now string) admissionv1.AdmissionRequest {
 	return r
 }
 
-// sink takes hints while it has room.
+// sink accepts hints while it has room.
 type sink struct {
 	room int
 	got  []ownership.Hint
@@ -103,8 +103,8 @@ func TestTakings(t *testing.T) {
 	}
 }
 
-// A hint has everything that is needed to recognize the write again, and its user (edge
-// case 73: the manager is any text that the client has chosen).
+// A hint contains everything that identifies the write, and its user (edge case 73: any client can
+// choose any manager).
 func TestHint(t *testing.T) {
 	hints := &sink{room: 1}
 	a := newHandler(t, nil)
@@ -126,8 +126,8 @@ func TestHint(t *testing.T) {
 	}
 }
 
-// A hint has the values of paths that a record may keep, unless the chart's value forbids it; never
-// those of a Secret, whatever its fields are called.
+// A hint contains the values that a record may keep, if values are recorded; never those of a
+// Secret.
 func TestHintOfValues(t *testing.T) {
 	deployment := func(manager, replicas string) string {
 		return fmt.Sprintf(`{"metadata":{"name":"x","uid":"id","resourceVersion":"7","managedFields":[{"manager":%q,"operation":"Apply","apiVersion":"apps/v1","fieldsType":"FieldsV1",
@@ -169,8 +169,8 @@ func TestHintOfValues(t *testing.T) {
 	}
 }
 
-// A write of the verb give is hinted at as given, with its user, and without a warning; under the
-// same name, a value that changes is taken all the same.
+// A hint of a write by the verb give says given, with its user, and without a warning. A value that
+// changes is taken nevertheless.
 func TestHintOfGive(t *testing.T) {
 	for value, want := range map[string]ownership.Transition{"1": {Kind: ownership.Given}, "2": {Kind: ownership.Taken, Forced: true}} {
 		hints := &sink{room: 1}
@@ -188,7 +188,7 @@ func TestHintOfGive(t *testing.T) {
 	}
 }
 
-// old has notices of Things at v1, and of the field old.
+// old has notices for Things at v1, and for the field old.
 type old struct{}
 
 func (old) Notice(gvk schema.GroupVersionKind) (string, bool) {
@@ -241,7 +241,7 @@ func TestNotices(t *testing.T) {
 			write(admissionv1.Create, "v1", `{"metadata":{"name":"x"}}`),
 			[]string{"Thing/-/x: example.com/v1 is deprecated; use v2"},
 		},
-		// Where owners are looked at, new fields are warned of.
+		// The evaluator of owners warns about fields that an update adds.
 		"updated":   {write(admissionv1.Update, "v1", named), []string{"Thing/n/x: example.com/v1 is deprecated; use v2"}},
 		"deleted":   {write(admissionv1.Delete, "v1", "null"), nil},
 		"connected": {write(admissionv1.Connect, "v1", named), nil},
@@ -257,7 +257,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// An update warns of deprecated fields that it adds, and of no others.
+// An update warns only about deprecated fields that it adds.
 func TestFieldsOfUpdates(t *testing.T) {
 	with := func(fields, spec string) string {
 		return `{"apiVersion":"v1","metadata":{"name":"x","managedFields":[{"manager":"a","operation":"Apply","fieldsType":"FieldsV1","fieldsV1":{"f:spec":` +

@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// chatty has something to say of everything.
+// chatty returns a notice for everything.
 type chatty struct{ text string }
 
 func (c chatty) Notice(schema.GroupVersionKind) (string, bool) { return c.text, true }
@@ -25,7 +25,7 @@ func (c chatty) Fields(_, now *unstructured.Unstructured) []deprecation.FieldNot
 
 func (chatty) Hint(ownership.Hint) bool { return false }
 
-// handlers are both handlers, each with an evaluator that has something to say.
+// handlers returns both handlers, with evaluators that always warn.
 func handlers(tb testing.TB, text string) []*handler {
 	owners, versions := newHandler(tb, nil), newHandler(tb, nil)
 	owners.evaluate = takings{hints: chatty{}, deprecations: chatty{text}, count: owners.count}.evaluate
@@ -33,8 +33,8 @@ func handlers(tb testing.TB, text string) []*handler {
 	return []*handler{owners, versions}
 }
 
-// Arbitrary bytes have an HTTP error for an answer, or are allowed with warnings
-// that a header takes; nothing panics (edge cases 74 and 75).
+// Arbitrary bytes get an HTTP error, or are allowed with warnings that fit into a header; nothing
+// panics (edge cases 74 and 75).
 func FuzzReview(f *testing.F) {
 	f.Add([]byte(small), "old")
 	for _, operation := range []admissionv1.Operation{admissionv1.Create, admissionv1.Update, admissionv1.Delete, admissionv1.Connect} {

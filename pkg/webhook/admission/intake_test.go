@@ -15,8 +15,8 @@ import (
 	"github.com/go-logr/logr/funcr"
 )
 
-// Edge case 101: a very deeply nested object is not examined. Each of its levels may be
-// an owned path, so its paths grow with the square of its depth.
+// Edge case 101: a very deeply nested object is not evaluated. Each of its levels may be an owned
+// path, so the size of its paths grows with the square of its depth.
 func TestDeepReviews(t *testing.T) {
 	nested := func(n int) string {
 		object := `{"metadata":{"uid":"1","managedFields":[{"manager":"a","operation":"Update","fieldsV1":` +
@@ -65,7 +65,7 @@ func TestTooDeep(t *testing.T) {
 	}
 }
 
-// held is a body of which everything but the end has come.
+// held is a body that never ends.
 type held struct {
 	rest io.Reader
 	come func()
@@ -81,8 +81,8 @@ func (h *held) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Edge case 101: stalled bodies take no more than the available room, and a later client
-// is answered as soon as there is room again.
+// Edge case 101: stalled bodies use at most the available memory, and other clients are answered as
+// soon as there is some again.
 func TestHeldBodies(t *testing.T) {
 	a := newHandler(t, func(*request) (findings, error) { return findings{}, nil })
 	const size, senders = 5 << 20, 40
@@ -123,7 +123,7 @@ func TestHeldBodies(t *testing.T) {
 	}
 }
 
-// Edge case 101: garbage does not flood the log.
+// Edge case 101: garbage does not fill the log.
 func TestComplaintsHaveARate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said []string

@@ -19,7 +19,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 )
 
-// ask posts a body, and returns the status and, of a review, the answer.
+// ask posts a body, and returns the status and, for a review, the answer.
 func ask(tb testing.TB, handler http.Handler, body []byte) (int, *admissionv1.AdmissionReview) {
 	tb.Helper()
 	w := httptest.NewRecorder()
@@ -36,8 +36,8 @@ func ask(tb testing.TB, handler http.Handler, body []byte) (int, *admissionv1.Ad
 
 const small = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"UPDATE"}}`
 
-// Edge case 75: whatever goes wrong while a review is judged, the request is
-// allowed, and the fault is counted.
+// Edge case 75: whatever fails in evaluating a review, the request is allowed, and the fault is
+// counted.
 func TestFaultsAllow(t *testing.T) {
 	tests := map[string]struct {
 		evaluate evaluator
@@ -76,9 +76,9 @@ func TestFaultsAllow(t *testing.T) {
 	}
 }
 
-// A client that announces a large review and sends none of it occupies neither a
-// connection nor memory.
-func TestReviewThatDoesNotCome(t *testing.T) {
+// A client that announces a large review and sends nothing occupies neither a connection nor
+// memory.
+func TestReviewNeverArrives(t *testing.T) {
 	a := newHandler(t, func(*request) (findings, error) { return findings{}, nil })
 	a.readTimeout = 50 * time.Millisecond
 	server := httptest.NewServer(a)
@@ -108,7 +108,7 @@ func TestReviewThatDoesNotCome(t *testing.T) {
 	}
 }
 
-// The text of a panic may be a part of an object, so that it is logged only where it cannot be.
+// The value of a panic may be part of an object, so it is logged only if it cannot be.
 func TestPanicError(t *testing.T) {
 	if got := (panicError{"hunter2"}).Error(); strings.Contains(got, "hunter2") {
 		t.Errorf("it says %q", got)
@@ -121,7 +121,7 @@ func TestPanicError(t *testing.T) {
 	_ = []int{}[len(t.Name())]
 }
 
-// Edge case 75: the answer to anything that is not a review is an HTTP error, never a denial.
+// Edge case 75: anything that is not a review gets an HTTP error, never a denial.
 func TestBadReviews(t *testing.T) {
 	huge := strings.Replace(small, `"u"`, `"`+strings.Repeat("u", maxReview)+`"`, 1)
 	tests := map[string]struct {
@@ -163,7 +163,7 @@ func TestBadReviews(t *testing.T) {
 	}
 }
 
-// A body that is longer than it says, shorter, or without a length.
+// A body that is longer or shorter than its Content-Length, or has none.
 func TestBodyLengths(t *testing.T) {
 	for name, length := range map[string]int64{"unknown": -1, "too long": maxReview + 1, "shorter": int64(len(small)) + 5, "exact": int64(len(small))} {
 		t.Run(name, func(t *testing.T) {
@@ -177,8 +177,8 @@ func TestBodyLengths(t *testing.T) {
 	}
 }
 
-// Edge case 79: while it shuts down, the webhook asks with each answer to connect
-// anew; before, it does not.
+// Edge case 79: during the shutdown, and not before, the webhook tells clients with each answer to
+// reconnect.
 func TestDrainingCloses(t *testing.T) {
 	a := newHandler(t, func(*request) (findings, error) { return findings{}, nil })
 	for _, draining := range []bool{false, true} {
@@ -191,7 +191,7 @@ func TestDrainingCloses(t *testing.T) {
 	}
 }
 
-// faults returns how many of a sort were counted.
+// faults returns how many faults of a kind were counted.
 func faults(tb testing.TB, a *handler, f fault) float64 {
 	tb.Helper()
 	return testutil.ToFloat64(a.count.faults.WithLabelValues(a.name, string(f)))

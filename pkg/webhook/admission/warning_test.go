@@ -15,7 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// took is a path going from one owner to another, each written as manager/operation/subresource.
+// took returns a path that goes from one owner to another, each written as
+// manager/operation/subresource.
 func took(path, from, to string) ownership.Transition {
 	p, err := fieldpath.ParsePath(path)
 	if err != nil {
@@ -117,8 +118,7 @@ func TestOwnersWarnings(t *testing.T) {
 	}
 }
 
-// Edge case 74: names are foreign text. One newline in them, and the API server
-// would drop the warning.
+// Edge case 74: names are untrusted. With a newline in one, the API server would drop the warning.
 func TestForeignText(t *testing.T) {
 	evil := "flux\nWarning: all is well\x1b[2J\u202e\xff"
 	got := textsOf(bounded(ownersWarnings("Thing/a/"+evil, takeovers([]ownership.Transition{took(".spec.a", evil, "z/Apply/"+evil)}))))
@@ -131,7 +131,7 @@ func TestForeignText(t *testing.T) {
 	}
 }
 
-// Fields of which the API server warns as well share one line with the object's name.
+// Fields that the API server also warns about share one line with the object's name.
 func TestFieldWarnings(t *testing.T) {
 	notice := func(path string, serverWarns bool) deprecation.FieldNotice {
 		return deprecation.FieldNotice{Path: path, ServerWarns: serverWarns}
@@ -162,7 +162,7 @@ func TestFieldWarnings(t *testing.T) {
 	}
 }
 
-// Edge case 74: whatever the names and however many the warnings, the lines fit.
+// Edge case 74: warnings fit, whatever the names are, and however many there are.
 func TestBounded(t *testing.T) {
 	long := strings.Repeat("ä", 253)
 	var transitions []ownership.Transition
@@ -181,7 +181,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// checkLines checks what the API server asks of warnings.
+// checkLines checks the API server's requirements for warnings.
 func checkLines(tb testing.TB, lines []string) {
 	tb.Helper()
 	total := 0

@@ -7,8 +7,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// The API server checks only the length of an owner's subresource, and Events are read at
-// a terminal.
+// Events are read in a terminal, and the API server checks only the length of an owner's
+// subresource.
 func TestEventTextPrints(t *testing.T) {
 	e := ownership.Entry{
 		Path: ".data.a", Kind: ownership.Taken, From: []ownership.Holder{{Manager: "argo", Operation: "Apply"}},

@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// memory is a store with optimistic concurrency, as the API server has it.
+// memory is a store with optimistic concurrency like the API server's.
 type memory struct {
 	mu      sync.Mutex
 	records map[string]*ownership.Record // by namespace and name, as they come back from JSON
@@ -29,15 +29,15 @@ func newMemory() *memory {
 	return &memory{records: map[string]*ownership.Record{}, more: make(chan struct{})}
 }
 
-// handle is how one recorder sees the store. It may misbehave.
+// handle is one recorder's access to the store. It may misbehave.
 type handle struct {
 	*memory
-	// before is called before an operation, after once it is done. Their error is what
-	// the caller gets.
+	// before is called before an operation, after once it is done. Their error is returned to the
+	// caller.
 	before, after func(operation string) error
 }
 
-// misbehave lets the store do something before each operation, from now on.
+// misbehave sets a function that is called before each operation.
 func (h *handle) misbehave(before func(operation string) error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

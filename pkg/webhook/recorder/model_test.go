@@ -22,23 +22,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
-// model is a cluster in which objects change hands, and two replicas that record
-// it. It knows the truth.
+// model is a cluster in which paths change owners, and two replicas that record that. It knows the
+// truth.
 type model struct {
 	random *rand.Rand
 	store  *memory
-	// happened, in the order of resource versions, and which replica had the hint
-	// for each; -1 is none.
+	// happened contains all occurrences in order, and which replica had the hint for each; -1 means
+	// none.
 	happened []ownership.Occurrence
 	hinted   []int
 	owner    map[string]int // by object and path
 	replicas [2]*replica
 	leader   int
-	// checkpoint is how much of happened is settled for all time.
+	// checkpoint is how many of them are settled.
 	checkpoint int
 }
 
-// replica is a recorder, with what a tracker remembers of its reports to it.
+// replica is a recorder, with the reports of its tracker.
 type replica struct {
 	*recorder.Recorder
 	handle  *handle
@@ -51,8 +51,7 @@ type replica struct {
 
 var errDown = errors.New("no answer")
 
-// start starts a replica, which sees again what happened after the checkpoint:
-// but the hints for it are gone.
+// start starts a replica, which sees everything after the checkpoint again, without hints.
 func (m *model) start(i int) {
 	r := &replica{ended: make(chan struct{}), seen: m.checkpoint}
 	r.handle = &handle{memory: m.store}
@@ -91,14 +90,14 @@ func (r *replica) see(m *model, i int, withHint bool) {
 	n := r.seen
 	o := m.happened[n]
 	if !withHint || m.hinted[n] != i {
-		// A replica without a hint saw no values either.
+		// A replica without a hint has not seen the values either.
 		o.User, o.Kind, o.Forced = "", ownership.Lost, false
 	}
 	r.seen++
 	r.Record(o, func(ownership.Outcome) { r.settled.Store(n, true) })
 }
 
-// happens lets a path of an object change hands.
+// happens changes the owner of a path.
 func (m *model) happens() {
 	object, path := m.random.IntN(5), m.random.IntN(4)
 	key := fmt.Sprint(object, path)
@@ -124,7 +123,7 @@ func taken(path string, from, to int) ownership.Transition {
 	return ownership.Transition{Path: fieldpath.Field("spec", path), Kind: ownership.Taken, Before: owner(from), After: owner(to), Forced: true}
 }
 
-// save lets the leader store how far all is settled.
+// save makes the leader store how far everything is settled.
 func (m *model) save() {
 	leader := m.replicas[m.leader]
 	for m.checkpoint < leader.seen {
@@ -135,7 +134,7 @@ func (m *model) save() {
 	}
 }
 
-// restart ends a replica, in good order or not; the other one leads then.
+// restart ends a replica, gracefully or not; the other one leads then.
 func (m *model) restart(i int, killed bool) {
 	r := m.replicas[i]
 	r.dead.Store(killed)
@@ -149,15 +148,15 @@ func (m *model) restart(i int, killed bool) {
 	m.start(i)
 }
 
-// tally is what a record should say of one path between two owners.
+// tally is the expected record of one path between two owners.
 type tally struct {
 	Count       int
 	First, Last string
 	To          string
 }
 
-// Edge case 82: two replicas that write, fail, are killed, restart and take the lead from each
-// other leave records that say exactly what happened, each thing once.
+// Edge case 82: two replicas that write, fail, are killed, restart and take turns leading leave
+// records that contain exactly what happened, once.
 func TestModel(t *testing.T) {
 	seeds := uint64(40)
 	if testing.Short() {
@@ -230,7 +229,7 @@ func (m *model) truth() map[string]tally {
 	return out
 }
 
-// told is what the records say. If they name a user, it is the right one.
+// told returns the content of the records. A user in them must be right.
 func told(t *testing.T, m *model) map[string]tally {
 	out := map[string]tally{}
 	for _, r := range m.store.all() {

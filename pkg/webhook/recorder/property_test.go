@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// fate is the true outcome of one transition, as the world around the queue knows it.
+// fate is the true outcome of one transition.
 type fate struct {
 	came time.Time
 	// stored is set once it is in a record, or its object is gone.
@@ -25,15 +25,15 @@ type fate struct {
 	ending ownership.Outcome
 }
 
-// trial feeds a queue anything that may happen, and knows the fate of each transition.
+// trial feeds a queue random events, and knows the fate of each transition.
 type trial struct {
 	*testing.T
 	*queue
 	random *rand.Rand
 	now    time.Time
 	fates  []*fate
-	// down is until when everything is refused, and refusedSince the first refusal of
-	// each object that was not written since.
+	// down is until when everything is refused, and refusedSince the first refusal of each object
+	// that was not written since.
 	down         time.Time
 	refusedSince map[types.UID]time.Time
 	full         bool // a bound was reached since the last look
@@ -133,7 +133,7 @@ func (tr *trial) write() {
 	}
 }
 
-// peer makes another replica write what is pending of an object, or a part of it.
+// peer makes another replica write all or some of the pending transitions of an object.
 func (tr *trial) peer() {
 	for _, p := range tr.objects {
 		if len(p.transitions) == 0 {
@@ -145,7 +145,7 @@ func (tr *trial) peer() {
 			n.User = "alice"
 			r.Add(n.Transition, n.Occasion)
 		}
-		// A transition older than what a record remembers counts as known.
+		// A transition that is older than the record's memory is already recorded.
 		for _, n := range p.transitions {
 			if !r.DeepCopy().Add(n.Transition, n.Occasion) {
 				tr.stored([]pendingTransition{n})
@@ -188,9 +188,9 @@ func (tr *trial) look() {
 	tr.full, tr.tired = false, false
 }
 
-// Edge cases 81 and 99: whatever comes, however little room there is and whatever is
-// refused, each transition ends once: recorded, which it then is; or lost, by the leader
-// and for want of room or after an hour of refusals; or left to the leader.
+// Edge cases 81 and 99: whatever happens, each transition ends once: recorded, and then it is in
+// the record; lost, by the leader, for lack of room or after an hour of refusals; or left to the
+// leader.
 func TestEachTransitionEnds(t *testing.T) {
 	endings := map[ownership.Outcome]int{}
 	seeds, enough := uint64(300), 100
@@ -241,8 +241,8 @@ func TestEachTransitionEnds(t *testing.T) {
 	}
 }
 
-// Edge case 100: behind a flood in one namespace, and at the pace of a cluster, what
-// happens in another is recorded at once; and floods share the pace.
+// Edge case 100: a flood in one namespace does not delay what happens in another, and two floods
+// share the rate.
 func TestNamespacesInTurn(t *testing.T) {
 	for _, user := range []string{"alice", ""} {
 		d := &diary{queue: newQueue(Limits{}, newPace(10, 500))}
@@ -278,8 +278,8 @@ func TestNamespacesInTurn(t *testing.T) {
 	}
 }
 
-// Edge case 100: nor does a flood that finds no more room push out transitions of other namespaces.
-func TestFloodKeepsToItself(t *testing.T) {
+// Edge case 100: a flood without room does not displace transitions of other namespaces.
+func TestFloodDisplacesOnlyItself(t *testing.T) {
 	d := &diary{queue: newQueue(Limits{Objects: 100, Transitions: 150}, newPace(10, 1))}
 	d.lead(true)
 	lost := map[string]int{}

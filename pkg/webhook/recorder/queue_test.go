@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// diary describes a queue as text: what is written when, and what is settled.
+// diary describes a queue as text: when it writes and settles what.
 type diary struct {
 	*queue
 	text    []string
@@ -24,7 +24,7 @@ type diary struct {
 	now     time.Time
 }
 
-// quick is a pace that nothing waits for.
+// quick returns a pace that never delays.
 func quick() pace { return newPace(1e6, 1e6) }
 
 func (d *diary) come(object, user string, at time.Duration) {
@@ -32,7 +32,7 @@ func (d *diary) come(object, user string, at time.Duration) {
 	d.add(ownership.Object{UID: types.UID(object)}, n, noon.Add(at))
 }
 
-// run takes whatever is due until a time, every write ending as given.
+// run writes what is due until a time, with the given outcome.
 func (d *diary) run(until time.Duration, ends outcome) {
 	d.now = latest(d.now, noon)
 	for {
@@ -152,8 +152,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// A refused write is retried at growing intervals, and given up after an hour. The next
-// write mentions what was lost.
+// A refused write is retried at growing intervals, and given up after an hour. The next write
+// mentions the loss.
 func TestQueueRefused(t *testing.T) {
 	d := &diary{queue: newQueue(Limits{}, quick())}
 	d.lead(true)
@@ -177,7 +177,7 @@ func TestQueueRefused(t *testing.T) {
 	}
 }
 
-// A replica that does not lead gives up the leader's transitions before any of its own.
+// A replica that does not lead drops the leader's transitions before its own.
 func TestQueueKeepsOurs(t *testing.T) {
 	d := &diary{queue: newQueue(Limits{Objects: 10, Transitions: 50, PerObject: 20}, quick())}
 	for n := range 1000 {
@@ -190,8 +190,8 @@ func TestQueueKeepsOurs(t *testing.T) {
 	}
 }
 
-// Edge case 82: at the end, pending transitions are returned, due or not, except those
-// that the leader writes.
+// Edge case 82: at the end, pending transitions are returned, due or not, except those that the
+// leader writes.
 func TestQueueDrain(t *testing.T) {
 	d := &diary{queue: newQueue(Limits{}, quick())}
 	d.come("a", "alice", 0)
@@ -214,8 +214,8 @@ func TestQueueDrain(t *testing.T) {
 	}
 }
 
-// Another process's note joins the pending ones: its user and verdict are added, it is settled with
-// it, and a note that is not pending takes its place before later versions.
+// Another process's note is joined to the pending transition: its user and verdict are added, and
+// both are settled together. A note without a pending transition is inserted before later versions.
 func TestNoted(t *testing.T) {
 	q := newQueue(Limits{}, newPace(10, 10))
 	o := ownership.Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: "n", Name: "x", UID: "1"}

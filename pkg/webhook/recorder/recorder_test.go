@@ -25,7 +25,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
-// desk is a recorder in a bubble of time, with all that it writes to.
+// desk is a recorder in virtual time, with everything to which it writes.
 type desk struct {
 	*recorder.Recorder
 	*handle
@@ -38,19 +38,17 @@ type desk struct {
 	end     func()
 }
 
-// Eventf takes an Event.
 func (d *desk) Eventf(object runtime.Object, eventtype, reason, text string, args ...any) {
 	o := object.(*corev1.ObjectReference)
 	fmt.Fprintf(&d.events, "%s %s on %s/%s: %s\n", eventtype, reason, o.Kind, o.Name, fmt.Sprintf(text, args...))
 }
 
-// notebook records writes from any goroutine.
+// notebook collects writes from any goroutine.
 type notebook struct {
 	mu      sync.Mutex
 	content bytes.Buffer
 }
 
-// Write implements io.Writer.
 func (n *notebook) Write(text []byte) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -69,7 +67,7 @@ func (n *notebook) clear() {
 	n.content.Reset()
 }
 
-// inBubble runs a test whose clock jumps.
+// inBubble runs a test in virtual time.
 func inBubble(t *testing.T, opts recorder.Options, test func(t *testing.T, d *desk)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,7 +102,7 @@ func (d *desk) record(object string, tr ownership.Transition, at ownership.Occas
 	}, func(ownership.Outcome) { d.settled.Add(1) })
 }
 
-// entries are those of all records, one a line.
+// entries returns the entries of all records, one per line.
 func (d *desk) entries() []string {
 	var out []string
 	for _, r := range d.all() {
@@ -139,7 +137,7 @@ func TestUncontested(t *testing.T) {
 	})
 }
 
-// The first takeover gets an Event; repetitions are counted in the record.
+// The first takeover gets an Event; repetitions are only counted in the record.
 func TestEvents(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		for n := range 7 {
@@ -170,7 +168,7 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// The text of an Event fits into one, whatever is in it.
+// The message of an Event fits, whatever the names are.
 func TestEventText(t *testing.T) {
 	for name, length := range map[string]int{"long": 300, "too long": 5000} {
 		t.Run(name, func(t *testing.T) {
@@ -192,7 +190,7 @@ func TestEventText(t *testing.T) {
 	}
 }
 
-// Edge case 81: many objects at once are written at the pace that was set, after a first burst.
+// Edge case 81: many objects at once are written at the configured rate, after a first burst.
 func TestPace(t *testing.T) {
 	inBubble(t, recorder.Options{WritesPerSecond: 5, Burst: 100}, func(t *testing.T, d *desk) {
 		for n := range 1000 {
@@ -216,8 +214,8 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// The first user of each entry is written at once, however lately its object was: until
-// then, a kill loses it for good. Later ones wait for their turn.
+// The first user of each entry is written at once, however recently its object was: before that, a
+// kill would lose it. Later users wait.
 func TestFirstUser(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.tell("web", "alice", taken("a", 0, 1))
@@ -242,9 +240,8 @@ func TestFirstUser(t *testing.T) {
 	})
 }
 
-// Edge case 82: a replica that ends in a rolling update first writes everything that it
-// knows: transitions that wait for the next write of a fight, for their turn, or for
-// another replica, with the users that only it knows.
+// Edge case 82: a replica that ends in a rolling update first writes everything that it knows,
+// including transitions that wait for a pause, for the rate, or for another replica.
 func TestEnd(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.Lead(true)
@@ -268,7 +265,7 @@ func TestEnd(t *testing.T) {
 	})
 }
 
-// The end does not wait for long for a server that does not answer.
+// The end does not wait long for a server that does not answer.
 func TestEndWithoutServer(t *testing.T) {
 	inBubble(t, recorder.Options{FlushTimeout: 3 * time.Second}, func(t *testing.T, d *desk) {
 		d.misbehave(func(string) error { time.Sleep(time.Second); return errDown })
@@ -286,7 +283,7 @@ func TestEndWithoutServer(t *testing.T) {
 	})
 }
 
-// Telling the recorder never waits, not for a store that hangs.
+// Record never waits, even for a store that hangs.
 func TestNeverBlocks(t *testing.T) {
 	inBubble(t, recorder.Options{Limits: recorder.Limits{Objects: 1000, Transitions: 2000}}, func(t *testing.T, d *desk) {
 		free := make(chan struct{})
@@ -302,7 +299,7 @@ func TestNeverBlocks(t *testing.T) {
 	})
 }
 
-// metric reads one of the metrics, with the values of its labels; zero if it is not there.
+// metric returns a metric with these labels; zero if it does not exist.
 func (d *desk) metric(t *testing.T, name string, labels ...string) float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -327,8 +324,7 @@ func (d *desk) metric(t *testing.T, name string, labels ...string) float64 {
 	return 0
 }
 
-// Every transition is in the log, in the order in which it came, whether it is
-// worth a record or not.
+// Every transition is logged, in order, whether it is recorded or not.
 func TestTransitionLog(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		for n := range 1000 {
@@ -359,8 +355,8 @@ func TestTransitionLog(t *testing.T) {
 	})
 }
 
-// A transition for the leader is released in the end, although nothing else happens.
-func TestLeftInSilence(t *testing.T) {
+// A transition for the leader is dropped eventually, even if nothing else happens.
+func TestLeftEventually(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.tell("db", "", taken("a", 0, 1))
 		after(10 * time.Minute)

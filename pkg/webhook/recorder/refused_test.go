@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
-// Refused records are kept and logged once; records that can never be written are dropped silently.
+// Refused writes are kept and logged once; records that can never be written are dropped silently.
 func TestRefusals(t *testing.T) {
 	group := resource()
 	terminating := apierrors.NewForbidden(group, "x", errors.New("the namespace is going"))
@@ -91,8 +91,8 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// Two replicas see the same transitions, and one has no room. The other has written what
-// it lost, so the record does not mention a loss.
+// Of two replicas, one drops transitions that the other has written, so the record does not mention
+// a loss.
 func TestLostByOneOfTwo(t *testing.T) {
 	inBubble(t, recorder.Options{Limits: recorder.Limits{PerObject: 10}}, func(t *testing.T, d *desk) {
 		d.Lead(true)
@@ -121,8 +121,7 @@ func TestLostByOneOfTwo(t *testing.T) {
 	})
 }
 
-// A record that was edited to name another object, of a kind that makes no name, does not
-// prevent the gap from being handled.
+// An edited record that names another object does not keep the gap from being handled.
 func TestGapEditedRecord(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.tell("web", "alice", taken("a", 0, 1))
@@ -152,8 +151,7 @@ func TestGapEditedRecord(t *testing.T) {
 	})
 }
 
-// After a gap, existing records get the total change, following what is known of the time
-// before it.
+// After a gap, existing records get the net change.
 func TestGap(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.tell("web", "alice", taken("a", 0, 1))

@@ -15,18 +15,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
-// storm is how two replicas, one of which leads, handle many takeovers at once.
+// storm is the result of many takeovers at once for two replicas, one of which leads.
 type storm struct {
 	store *memory
 	mu    sync.Mutex
-	// endings are those that the leader gave, by object.
+	// endings are the leader's outcomes, by object.
 	endings map[string]ownership.Outcome
 	twice   int
 }
 
-// blow takes over that many objects, one after the other, in a minute of virtual time,
-// and lets two replicas with the chart's pace record it for two hours. hinted says which of
-// them has the hint: 0 leads.
+// blow takes over that many objects in a minute of virtual time, and lets two replicas record it
+// for two hours at the chart's rate. hinted returns which of them has the hint; 0 leads.
 func blow(t *testing.T, objects int, room recorder.Limits, hinted func(n int) int) *storm {
 	t.Helper()
 	s := &storm{store: newMemory(), endings: map[string]ownership.Outcome{}}
@@ -112,7 +111,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// Edge case 99: transitions beyond the available room are not recorded, and each loss is reported.
+// Edge case 99: transitions without room are not recorded, and each loss is reported.
 func TestTooMuch(t *testing.T) {
 	objects, room := 25_000, recorder.Limits{}
 	if testing.Short() {

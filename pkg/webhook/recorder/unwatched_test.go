@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
-// One replica put together a change over unwatched time, from argo to helm; it ends with a step
-// that another one saw, from flux to helm. In either order, the Event is about that step.
+// One replica saw a change over unwatched time, from argo to helm; another saw its last step, from
+// flux to helm. In either order, the Event is about that step.
 func TestEventOfAStepInUnwatchedTime(t *testing.T) {
 	for name, stepFirst := range map[string]bool{"the step comes last": false, "the step comes first": true} {
 		t.Run(name, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// However many gaps are declared, in whatever order: a gap that was declared stays
-// declared, and nothing is declared that does not lie between two of them.
+// However many gaps are declared, in any order, a declared gap stays declared, and merging declares
+// only the time between two gaps.
 func TestGapsStay(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
@@ -47,8 +47,8 @@ func TestGapsStay(t *testing.T) {
 	}
 }
 
-// A clock that is set back by an hour, or forward and back again, leaves no gap that ends
-// before it begins: a declared gap covers the time by either clock.
+// A clock that is set back by an hour, or forward and back again, causes no gap that ends before it
+// begins: the gap covers the time by either clock.
 func TestGapsOfAClockThatIsSetBack(t *testing.T) {
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 	for name, tt := range map[string]struct {
@@ -81,9 +81,8 @@ func TestGapsOfAClockThatIsSetBack(t *testing.T) {
 	}
 }
 
-// In a cluster in which nothing happens, a gap would begin long ago, and that the webhook
-// hears of it is noted down all the same.
-func TestQuietIsNotDeaf(t *testing.T) {
+// In a quiet cluster, the checkpoint still shows that the webhook hears from the API server.
+func TestHeardInQuietCluster(t *testing.T) {
 	s := begin(position{})
 	s.list(9, fields("a", 5, "argo"))
 	s.lead(true, s.now)
@@ -103,8 +102,8 @@ func TestQuietIsNotDeaf(t *testing.T) {
 	}
 }
 
-// A backlog is reported once it has waited for longer than usual, and no longer once it
-// is recorded or given up.
+// A backlog is reported once it has waited longer than usual, and not after it is recorded or given
+// up.
 func TestBacklog(t *testing.T) {
 	s := begin(position{})
 	s.list(9, fields("a", 5, "argo"), fields("b", 6, "argo"))

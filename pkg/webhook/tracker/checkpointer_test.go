@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// broken is a sink that cannot compare anything, as where the definition of records is missing.
+// broken is a sink whose comparisons fail, as without the CRD of records.
 type broken struct {
 	nowhere
 	asked int
@@ -28,16 +28,15 @@ func (s *broken) Gap(context.Context, func(types.UID) (ownership.Owners, string,
 	return errors.New("not found")
 }
 
-// unreadable are config maps that cannot be read.
+// unreadable are ConfigMaps that cannot be read.
 type unreadable struct{ ConfigMaps }
 
 func (unreadable) Get(context.Context, string, metav1.GetOptions) (*corev1.ConfigMap, error) {
 	return nil, errors.New("forbidden")
 }
 
-// Comparing everything that was recorded is expensive: if it fails, it is not repeated
-// every second for as long as the failure lasts.
-func TestGapsAreRetriedSeldom(t *testing.T) {
+// Comparing all records is expensive, so a failed comparison is not repeated every second.
+func TestComparisonsBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &broken{}
 		tracker := &Tracker{
@@ -68,8 +67,8 @@ func (p *published) Apply(_ context.Context, c *applycorev1.ConfigMapApplyConfig
 	return &corev1.ConfigMap{}, nil
 }
 
-// The copy for readers is written when the scope, the gaps, or whether recording is behind have
-// changed, and else once a minute. It has nothing of the checkpoint but when anything was heard last.
+// The published copy is written when the scope, the gaps or the backlog change, otherwise once a
+// minute. It contains only one field of the checkpoint, heard.
 func TestPublish(t *testing.T) {
 	public := &published{}
 	tracker := &Tracker{opts: Options{Public: public, Namespace: "k8sconnect", Log: logr.Discard()}}

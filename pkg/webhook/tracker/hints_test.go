@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// large is a hint of an object whose field set has a megabyte.
+// large returns a hint for an object with a megabyte of managed fields.
 func large(n int) ownership.Hint {
 	set := &metav1.FieldsV1{}
 	set.SetRawString(fmt.Sprintf(`{"f:%d%s":{}}`, n, strings.Repeat("x", 1<<20)))
@@ -23,8 +23,7 @@ func large(n int) ownership.Hint {
 	})}
 }
 
-// Hints of large objects, whose writes may all have failed, take no more memory than
-// is set aside for them.
+// The memory for hints is bounded, even if objects are large and all their writes failed.
 func TestHintsBounded(t *testing.T) {
 	var h hints
 	now := time.Now()
@@ -42,7 +41,7 @@ func TestHintsBounded(t *testing.T) {
 	}
 }
 
-// The same holds for hints that were not handled yet.
+// The queue of unhandled hints is bounded too.
 func TestQueueBounded(t *testing.T) {
 	tracker := &Tracker{queue: make(chan ownership.Hint, queuedHints)}
 	taken := 0
@@ -56,8 +55,8 @@ func TestQueueBounded(t *testing.T) {
 	}
 }
 
-// The hint of a write through scale is joined to a change by that subresource alone, from
-// the very version, by its manager if that is known.
+// A hint of a write through scale matches a change through that subresource, from the same version,
+// by the same manager if that is known.
 func TestScaledHint(t *testing.T) {
 	by := func(manager, subresource string) []ownership.Transition {
 		return []ownership.Transition{{After: []managedfields.Owner{{Manager: manager, Operation: "Update", Subresource: subresource}}}}
@@ -83,7 +82,8 @@ func TestScaledHint(t *testing.T) {
 	}
 }
 
-// Two hints of one change say which values it had only if they agree: one of both writes was refused.
+// Two hints for one change give it values only if they agree, because one of the writes was
+// refused.
 func TestValuesOfTwoHints(t *testing.T) {
 	for second, want := range map[string]string{"5": "5", "6": ""} {
 		s := begin(position{})

@@ -83,7 +83,7 @@ func TestSelectKinds(t *testing.T) {
 	}
 }
 
-// Edge case 81: the declared gaps are bounded, whatever happens.
+// Edge case 81: the number of declared gaps is bounded.
 func TestCoverage(t *testing.T) {
 	at := func(minute int) time.Time { return noon.Add(time.Duration(minute) * time.Minute) }
 	tests := map[string]struct {
@@ -114,7 +114,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// Edge case 81: hints do not grow without limit; those beyond it are counted.
+// Edge case 81: hints are bounded, and dropped ones are counted.
 func TestBounds(t *testing.T) {
 	s := begin(position{})
 	s.list(1, fields("a", 1, "argo"))
@@ -130,8 +130,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// An answer may lack kinds because it is wrong: a kind is gone when all answers say so for
-// a while, and none is believed that lacks Kubernetes' own.
+// A kind is gone only if all answers lack it for a while; an answer without Kubernetes' own kinds
+// is not trusted.
 func TestAbsent(t *testing.T) {
 	all, _ := selectKinds([]*metav1.APIResourceList{resources("v1", "pods", "secrets"), resources("apps/v1", "deployments")}, nil, nil, nil)
 	less := func() kinds {
@@ -144,7 +144,7 @@ func TestAbsent(t *testing.T) {
 		found   kinds
 		seconds int
 		want    int
-		// served: the API server answers for the kind, though it does not name it.
+		// served: the API server serves the kind, although discovery lacks it.
 		served bool
 	}{
 		{less(), 0, 3, false}, {less(), 4, 3, false}, {all, 5, 3, false}, // It is there again.

@@ -20,12 +20,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// forgetful is a server with one object that does not know everything any more. It does not stream.
+// forgetful is a server with one object that has lost parts of its history. It does not stream.
 type forgetful struct {
 	metadata.Interface
 	metadata.ResourceInterface
 	version string // at which it is
-	// exact and watched are its answers to requests for a former state, and for the changes since.
+	// exact and watched answer requests for a former state, and for the changes since.
 	exact, watched *apierrors.StatusError
 	// away is until when it does not answer.
 	away time.Time
@@ -81,11 +81,10 @@ func (s *forgetful) Watch(ctx context.Context, opts metav1.ListOptions) (watch.I
 	return w, nil
 }
 
-// A user who finds a declared gap asks why: the log says what could not be resumed,
-// where, and what the server answered; and once the gap is declared, for which period
-// changes may be missing. If no history was promised for that time, nothing is declared,
-// counted or logged: a counter above zero in a fresh cluster would be a false alarm.
-func TestTheLogSaysWhyThereIsAGap(t *testing.T) {
+// The log says what could not be resumed, where, and what the server answered; and when a gap is
+// declared, its period. For a time before any history, nothing is declared, counted or logged: that
+// would be a false alarm in a new cluster.
+func TestGapIsExplainedInLog(t *testing.T) {
 	expired := apierrors.NewResourceExpired("too old resource version: 7 (8)")
 	for name, tt := range map[string]struct {
 		server *forgetful
@@ -152,9 +151,9 @@ func TestTheLogSaysWhyThereIsAGap(t *testing.T) {
 	}
 }
 
-// However long an API server was away, and though it has forgotten what came since, all is
-// listed within seconds of its return: the declared gap ends with that list.
-func TestTheListFollowsTheReturn(t *testing.T) {
+// However long the API server was away, everything is listed within seconds of its return, which
+// ends the declared gap.
+func TestListAfterOutage(t *testing.T) {
 	for _, away := range []time.Duration{0, time.Second, 5 * time.Second, 30 * time.Second, 10 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			server := &forgetful{version: "9", watched: apierrors.NewResourceExpired("too old resource version: 7 (8)"), away: time.Now().Add(away)}
@@ -175,8 +174,8 @@ func TestTheListFollowsTheReturn(t *testing.T) {
 	}
 }
 
-// However many changes had no room, the log has one line a reason, of all of their time.
-func TestManyGapsAreToldOnce(t *testing.T) {
+// However many changes were dropped, the log has one line per reason, for all of their time.
+func TestManyGapsAreLoggedOnce(t *testing.T) {
 	s := begin(position{"9", noon})
 	s.resume(s.w)
 	for n := range 100 {

@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// truth is a history as etcd has it: every write of every object.
+// truth is the history in etcd: every write of every object.
 type truth struct {
 	version int
 	now     time.Time
@@ -54,7 +54,7 @@ func (h *truth) write(random *rand.Rand) {
 	h.log = append(h.log, w)
 }
 
-// at is the state of the history at a version.
+// at returns the state at a version.
 func (h *truth) at(version int) []*metav1.PartialObjectMetadata {
 	state := map[string]*metav1.PartialObjectMetadata{}
 	for _, w := range h.log {
@@ -73,25 +73,25 @@ func (h *truth) at(version int) []*metav1.PartialObjectMetadata {
 	return out
 }
 
-// model is a tracker that is killed and started, over one history.
+// model is a tracker that is killed and restarted, over one history.
 type model struct {
 	*tale
 	truth  *truth
 	random *rand.Rand
 	seen   int // the version up to which the watch has come
-	// recorded is what was written, over all lives, and accused what was reported with a
-	// user or a verdict.
+	// recorded is what was written, over all lives, and accused what was reported with a user or a
+	// verdict.
 	recorded, accused map[string]bool
-	// since is the version of the first list: no history was promised for the time before it.
+	// since is the version of the first list. The history before it is not promised.
 	since int
-	// vanished are the takeovers of objects that were gone before anybody could see them.
+	// vanished are the takeovers of objects that were deleted before they were seen.
 	vanished map[string]bool
-	// stored is the last checkpoint, and declared are the spans that were stored with it or before.
+	// stored is the last checkpoint, and declared are the gaps up to then.
 	stored   stored
 	declared Coverage
 }
 
-// keep stores a checkpoint, of which only a part of the notes may have room.
+// keep stores a checkpoint with at most some of the notes.
 func (m *model) keep() {
 	m.stored = m.store(m.random.IntN(12), m.now)
 	m.declared.Add(m.stored.news.Gaps...)
@@ -100,7 +100,7 @@ func (m *model) keep() {
 	}
 }
 
-// deliver delivers what happened, some of it twice, and some of it late.
+// deliver delivers changes, some of them twice or late.
 func (m *model) deliver() {
 	m.now = m.truth.now
 	if m.random.IntN(4) == 0 { // The watch began anew, and a little happened since.
@@ -132,7 +132,7 @@ func (m *model) tell(w written) {
 	m.take(m.see(m.w, w.object, false, m.now))
 }
 
-// write settles, and so writes, some of what was reported.
+// write writes and settles some of the reported changes.
 func (m *model) write() {
 	m.given = slices.DeleteFunc(m.given, func(x *pendingChange) bool {
 		if m.random.IntN(2) == 0 {
@@ -208,9 +208,9 @@ func (m *model) relist(from int) {
 	m.dealt(firstOf(m.lost()))
 }
 
-// However changes are written, delivered twice, hinted at in any order, lost for lack of
-// room (edge case 99), killed and listed again: what was recorded, together with the
-// declared gaps, is the truth.
+// However changes are written, delivered twice, hinted at in any order, dropped for lack of room
+// (edge case 99), and however the tracker is killed, the records and the declared gaps together are
+// the truth.
 func TestModel(t *testing.T) {
 	seeds := uint64(100)
 	if testing.Short() {
@@ -254,7 +254,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// admitSome hints at a write that was, that is to come, or that is never to be.
+// admitSome hints at a past, a future, or a refused write.
 func (m *model) admitSome() {
 	w := m.truth.log[m.random.IntN(len(m.truth.log))]
 	m.admit(w.uid, max(1, w.version-m.random.IntN(3)), "flux", "alice")

@@ -10,8 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// A kind in the scope was listed at least once; kinds that may not be listed, and kinds
-// that are left out, are recorded as such.
+// A kind in the scope was listed at least once; refused and excluded kinds are listed as such.
 func TestScope(t *testing.T) {
 	b := newState(grace)
 	add := func(group, plural, name string, refused bool, listed bool) {

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// A note is read back as it was, whatever a path is made of. A change that two replicas noted is
-// there once, with the user that one of them knows.
+// Notes are decoded as they were encoded, whatever the paths contain. A change that two replicas
+// noted is noted once, with its user if one of them knows it.
 func TestNotes(t *testing.T) {
 	path := func(text string) fieldpath.Path {
 		p, err := fieldpath.ParsePath(text)
@@ -53,7 +53,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// A replica tells the leader each user once.
+// A replica notes each user once.
 func TestTell(t *testing.T) {
 	s := begin(position{})
 	s.list(9, fields("a", 5, "argo"), fields("b", 6, "argo"))

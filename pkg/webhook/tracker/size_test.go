@@ -33,14 +33,13 @@ import (
 )
 
 const (
-	// The environment of the process that is measured.
+	// The environment variables of the measured process.
 	sizedServer = "TRACKER_SIZED_SERVER"
 	sizedCount  = "TRACKER_SIZED_COUNT"
 )
 
-// A hundred thousand objects, half of them pods, take less than 300 MB of resident memory
-// at the peak, measured for a whole process that lists them from a server. The server is
-// generated, and runs in another process; requests, decoding and all are the webhook's own.
+// A hundred thousand objects, half of them Pods, take less than 300 MB of resident memory at the
+// peak, measured for a whole process that lists them from a generated server in another process.
 func TestSize(t *testing.T) {
 	circle.Full(t)
 	for name, streams := range map[string]bool{"streamed": true, "paged": false} {
@@ -49,7 +48,7 @@ func TestSize(t *testing.T) {
 }
 
 // The memory of a million objects, and how long it takes until every watch has begun: the figures
-// of docs/design/webhook.md. How high the peak is, is the collector's choice, within GOMEMLIMIT.
+// of docs/design/webhook.md. The peak depends on the garbage collector, within GOMEMLIMIT.
 func TestSizeOfAMillion(t *testing.T) {
 	circle.Long(t)
 	for name, streams := range map[string]bool{"streamed": true, "paged": false} {
@@ -57,8 +56,8 @@ func TestSizeOfAMillion(t *testing.T) {
 	}
 }
 
-// measure fails if a process that tracks what the server has needs more memory at the
-// peak, unless that is 0, or keeps more than 1.3 kB of each object.
+// measure fails if a process that tracks the server's objects needs more memory at the peak, unless
+// that is 0, or keeps more than 1.3 kB for each object.
 func measure(t *testing.T, g generated, mostMB int) {
 	server := httptest.NewServer(g)
 	defer server.Close()
@@ -128,7 +127,7 @@ func TestSizedProcess(t *testing.T) {
 	goruntime.KeepAlive(tr)
 }
 
-// cpuTime is that of the process so far.
+// cpuTime returns the CPU time of the process so far.
 func cpuTime(t *testing.T) time.Duration {
 	t.Helper()
 	const user, system, tick = 11, 12, 10 * time.Millisecond // after the name, which may have spaces
@@ -173,8 +172,8 @@ func (podsAndMaps) ServerPreferredResourcesWithContext(context.Context) ([]*meta
 	}}, {GroupVersion: "apps/v1"}}, nil
 }
 
-// generated is a server with that many objects. It answers in protobuf, as API servers do
-// to clients that ask for metadata.
+// generated is a server with that many objects. It answers in protobuf, as API servers do to
+// metadata clients.
 type generated struct {
 	objects int
 	streams bool
@@ -244,7 +243,7 @@ func typeMeta(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: kind}
 }
 
-// generatedPod is one of the fifty of its ReplicaSet.
+// generatedPod returns one of the fifty Pods of its ReplicaSet.
 func generatedPod(i int) metav1.PartialObjectMetadata {
 	o := generatedObject("pod", i)
 	o.ManagedFields = []metav1.ManagedFieldsEntry{
@@ -262,7 +261,7 @@ var generatedContainer = sync.OnceValue(func() string {
 	return text.String()
 })
 
-// generatedMap has keys of its own.
+// generatedMap returns a ConfigMap with its own keys.
 func generatedMap(i int) metav1.PartialObjectMetadata {
 	o := generatedObject("map", i)
 	o.ManagedFields = []metav1.ManagedFieldsEntry{

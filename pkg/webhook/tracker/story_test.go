@@ -17,7 +17,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 const grace = 5 * time.Second
 
-// tale is a state that lives through a story, and what it wants to be recorded.
+// tale is a state in a story, and what it has to record.
 type tale struct {
 	*state
 	w     *watched
@@ -26,7 +26,7 @@ type tale struct {
 	lines []string
 	// others counts the reported transitions that are not recorded.
 	others int
-	// admitted are the versions of objects that hints were given for.
+	// admitted are the versions of objects with hints.
 	admitted map[string]bool
 }
 
@@ -36,7 +36,7 @@ func begin(promised position) *tale {
 	return &tale{state: b, w: b.add(k, promised), now: noon, admitted: map[string]bool{}}
 }
 
-// fields is an object whose key k one manager holds.
+// fields returns an object whose key k has one owner.
 func fields(uid string, version int, manager string) *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{}
 	o.UID, o.Name, o.Namespace, o.ResourceVersion = types.UID(uid), uid, "work", fmt.Sprint(version)
@@ -59,12 +59,12 @@ func (s *tale) change(uid string, version int, manager string) {
 	s.take(s.see(s.w, fields(uid, version, manager), false, s.now))
 }
 
-// admit admits a write that would have another owner, and take the key from the one that has it.
+// admit admits a write that takes the key from its owner.
 func (s *tale) admit(uid string, from int, manager, user string) {
 	s.judged(uid, from, manager, user, ownership.Taken, "")
 }
 
-// judged reports a write, and admission's verdict on it.
+// judged reports a write with admission's verdict.
 func (s *tale) judged(uid string, from int, manager, user string, kind ownership.Kind, why ownership.Why) {
 	s.admitted[fmt.Sprint(uid, "@", from)] = true
 	s.hint(ownership.Hint{
@@ -112,7 +112,7 @@ func (s *tale) settleAll() {
 	s.given = nil
 }
 
-// end settles all of a change.
+// end settles a whole change.
 func (s *tale) end(m *pendingChange, o ownership.Outcome) {
 	for i, open := range m.open {
 		if open {
@@ -121,7 +121,7 @@ func (s *tale) end(m *pendingChange, o ownership.Outcome) {
 	}
 }
 
-// at is the version of the checkpoint, and how many changes are noted beside it.
+// at returns the version of the checkpoint, and the number of its notes.
 func (s *tale) at() string {
 	out := s.store(maxNotes, s.now)
 	s.undeclared = out.news
@@ -136,7 +136,7 @@ func TestStories(t *testing.T) {
 	tests := map[string]struct {
 		tell func(*tale)
 		want []string
-		// at is the checkpoint at the end, and how many changes are noted beside it.
+		// at is the checkpoint at the end, and the number of its notes.
 		at string
 	}{
 		"an object that is new is nobody's loss": {
@@ -361,8 +361,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// Changes that were left to a leader are known once its checkpoint has passed them. If it
-// does not come, they are a gap, from the first of them on.
+// Changes that were left to a leader are recorded once its checkpoint has passed them. If it does
+// not come, they are a gap, from the first of them on.
 func TestLeft(t *testing.T) {
 	tests := map[string]struct {
 		passed int // by a leader's checkpoint
