@@ -18,7 +18,7 @@ func deployment() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
 }
 
-// schemaOf reads a schema of testdata.
+// schemaOf reads a schema in testdata.
 func schemaOf(t testing.TB, name string) *spec.Schema {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name + ".yaml")
@@ -32,7 +32,7 @@ func schemaOf(t testing.TB, name string) *spec.Schema {
 	return &s
 }
 
-// objectOf reads an object as an API server answers: with integers as int64.
+// objectOf parses an object as a client decodes it: with integers as int64.
 func objectOf(t testing.TB, text string) map[string]any {
 	t.Helper()
 	var obj map[string]any
@@ -112,7 +112,7 @@ func TestCEL(t *testing.T) {
 			{Expr: "self.status.readyReplicas", Value: int64(2)}, {Expr: "self.spec.replicas", Value: int64(3)},
 		}},
 		"self.status.readyReplicas >= 2": {met: true, reason: "True", values: []readiness.Value{{Expr: "self.status.readyReplicas", Value: int64(2)}}},
-		// An absent field makes it not met, and is named.
+		// An absent field makes the condition not met, and is named.
 		"self.status.availableReplicas > 0":                       {reason: "Absent", values: []readiness.Value{{Expr: "self.status.availableReplicas", Absent: true}}},
 		"has(self.status.availableReplicas)":                      {reason: "False", values: []readiness.Value{{Expr: "self.status.availableReplicas", Absent: true}}},
 		"!has(self.status.availableReplicas)":                     {met: true, reason: "True", values: []readiness.Value{{Expr: "self.status.availableReplicas", Absent: true}}},
@@ -121,8 +121,8 @@ func TestCEL(t *testing.T) {
 		"self.metadata.labels['app.kubernetes.io/name'] == 'web'": {met: true, reason: "True", values: []readiness.Value{{Expr: `self.metadata.labels["app.kubernetes.io/name"]`, Value: "web"}}},
 		// Only the part that is false is shown.
 		"self.metadata.generation == 2 && self.status.readyReplicas == 3": {reason: "False", values: []readiness.Value{{Expr: "self.status.readyReplicas", Value: int64(2)}}},
-		// The result of a list is shown, not the list; for a comprehension, the values that it
-		// read.
+		// For a list, the derived value is shown, and not the list; for a comprehension, the values
+		// that it read.
 		"size(self.status.conditions) == 3": {reason: "False", values: []readiness.Value{
 			{Expr: "size(self.status.conditions)", Value: int64(2)},
 		}},
@@ -138,7 +138,7 @@ func TestCEL(t *testing.T) {
 		"quantity(self.spec.template.spec.containers[0].resources.limits['memory']).isGreaterThan(quantity('512Mi'))": {met: true, reason: "True", values: []readiness.Value{
 			{Expr: `self.spec.template.spec.containers[0].resources.limits["memory"]`, Value: "1Gi"},
 		}},
-		// Times are times, and an integer or string is what it is.
+		// Times are compared as times, and an int-or-string by its actual type.
 		"self.metadata.creationTimestamp < timestamp('2026-02-01T00:00:00Z')": {met: true, reason: "True", values: []readiness.Value{{Expr: "self.metadata.creationTimestamp", Value: "2026-01-02T03:04:05Z"}}},
 		"self.spec.strategy.rollingUpdate.maxSurge == '25%'":                  {met: true, reason: "True", values: []readiness.Value{{Expr: "self.spec.strategy.rollingUpdate.maxSurge", Value: "25%"}}},
 		"self.metadata.namespace == 'prod'":                                   {met: true, reason: "True", values: []readiness.Value{{Expr: "self.metadata.namespace", Value: "prod"}}},
@@ -147,7 +147,7 @@ func TestCEL(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for text, want := range tests {
 				if schema == nil && (strings.Contains(text, "timestamp") || strings.Contains(text, "metadata.namespace") || strings.Contains(text, "c.reason")) {
-					continue // Without a schema a time is a text, "namespace" is a word of CEL, and what a loop reads is unknown.
+					continue // Without a schema, times are strings, "namespace" is a keyword, and the reads of a loop are unknown.
 				}
 				t.Run(text, func(t *testing.T) {
 					got := compiled(t, deployment(), schema, text).Evaluate(t.Context(), objectOf(t, web))
@@ -163,7 +163,7 @@ func TestCEL(t *testing.T) {
 	}
 }
 
-// The part that is false is called by its own words, a loop, too.
+// The false part is quoted as written, even if it is a loop.
 func TestCELMessage(t *testing.T) {
 	const loop = `self.status.conditions.exists(c, c.type == "Available" && c.status == "True")`
 	for text, want := range map[string]string{
@@ -176,7 +176,7 @@ func TestCELMessage(t *testing.T) {
 	}
 }
 
-// Trim has to keep only the fields that an expression reads, and judging needs no more.
+// Trim keeps only the fields that the conditions read, and evaluation needs no others.
 func TestTrim(t *testing.T) {
 	s := schemaOf(t, "deployment")
 	for text, want := range map[string][]string{
@@ -254,7 +254,7 @@ func TestCompileErrors(t *testing.T) {
 	}
 }
 
-// The values of a Secret are not shown, whatever reads them.
+// The values of a Secret are never shown.
 func TestSecret(t *testing.T) {
 	obj := objectOf(t, `
 apiVersion: v1
@@ -282,7 +282,7 @@ data: {password: aHVudGVyMg==}
 	}
 }
 
-// Edge case 55: what cannot be judged is unknown, neither met nor not.
+// Edge case 55: a condition that cannot be evaluated is unknown, neither met nor not.
 func TestUnknown(t *testing.T) {
 	for _, text := range []string{
 		"self.spec.replicas / 0 == 1",
@@ -291,7 +291,7 @@ func TestUnknown(t *testing.T) {
 	} {
 		c, err := Compile(deployment(), nil, []Spec{must(t, text)})
 		if err != nil {
-			continue // Better still.
+			continue // An error at compilation is even better.
 		}
 		if got := c[0].Evaluate(t.Context(), objectOf(t, web)); got.Err == nil || got.Met {
 			t.Errorf("%s: %+v", text, got)

@@ -10,8 +10,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// A wrong expression is an error before anything is waited for, with its place
-// and what was probably meant.
+// A wrong expression is an error before the wait begins, with its position and a suggestion.
 func TestExpressionErrors(t *testing.T) {
 	typed := publishedSchema(t, deployment())
 	for name, c := range map[string]struct {
@@ -19,7 +18,7 @@ func TestExpressionErrors(t *testing.T) {
 		kind             schema.GroupVersionKind
 		schema           *spec.Schema
 	}{
-		"misspelt field": {
+		"misspelled field": {
 			text: `self.status.readyReplica == 3`,
 			want: `"self.status.readyReplica == 3", column 13: self.status has no field readyReplica in Deployment`,
 			hint: "did you mean self.status.readyReplicas?",
@@ -52,14 +51,14 @@ func TestExpressionErrors(t *testing.T) {
 		"nothing near": {
 			text: `self.spec.strategy.zzz == 3`,
 			want: `"self.spec.strategy.zzz == 3", column 20: self.spec.strategy has no field zzz in Deployment`,
-			hint: "there are: rollingUpdate, type",
+			hint: "the fields are: rollingUpdate, type",
 		},
 		"second line": {
 			text: "self.status.replicas == 3 &&\nself.status.redyReplicas == 3",
 			want: `line 2, column 13: self.status has no field redyReplicas in Deployment`,
 			hint: "did you mean self.status.readyReplicas?",
 		},
-		"types that do not go together": {
+		"types that do not match": {
 			text: `self.status.readyReplicas == '3'`,
 			want: `column 27: found no matching overload for '_==_' applied to '(int, string)'`,
 		},
@@ -69,24 +68,24 @@ func TestExpressionErrors(t *testing.T) {
 			hint: "did you mean self.status?",
 		},
 		"number": {
-			text: `self.status.readyReplicas`, want: `it is an int, and a condition has to be true or false`, hint: "compare it, as in EXPRESSION == VALUE",
+			text: `self.status.readyReplicas`, want: `it is an int, but a condition must be true or false`, hint: "compare it, as in EXPRESSION == VALUE",
 		},
 		"optional": {
-			text: `self.status.?readyReplicas`, want: `a condition has to be true or false`, hint: "say what to assume if it is absent: .orValue(false)",
+			text: `self.status.?readyReplicas`, want: `a condition must be true or false`, hint: "give a default for when it is absent: .orValue(false)",
 		},
-		"one =": {
+		"a single =": {
 			text: `self.status.phase = 'Bound'`, want: `column 19: `, hint: "compare with ==, as in self.status.phase == 'Bound'",
 		},
 		"ends too soon": {
 			text: `self.status.readyReplicas ==`, want: `column 29: Syntax error: mismatched input '<EOF>'`,
 		},
-		"= in a text": {
+		"= in a string": {
 			text: `self.metadata.name == "a=b" &&`, want: `Syntax error: mismatched input '<EOF>'`,
 		},
 		"regular expression": {
 			text: `self.metadata.name.matches('[')`, want: `column 28: `,
 		},
-		"kind that leaves some open": {
+		"kind with open fields": {
 			text: `self.status.phas == 'x'`, kind: widgetKind(), schema: definedSchema(t, widget),
 			want: `self.status has no field phas in Widget`, hint: "did you mean self.status.phase?",
 		},
@@ -105,7 +104,7 @@ func TestExpressionErrors(t *testing.T) {
 			}
 			hinted, ok := errors.AsType[*CompileError](err)
 			if !ok {
-				t.Fatalf("%T is no CompileError", err)
+				t.Fatalf("%T is not a CompileError", err)
 			}
 			if diff := cmp.Diff(c.hint, hinted.Hint()); diff != "" {
 				t.Error(diff)
@@ -114,7 +113,7 @@ func TestExpressionErrors(t *testing.T) {
 	}
 }
 
-// Every faulty spec is reported, not only the first.
+// Every wrong spec is reported, not only the first.
 func TestCompileJoins(t *testing.T) {
 	_, err := Compile(deployment(), publishedSchema(t, deployment()),
 		[]Spec{must(t, "self.a == 1"), must(t, "ready"), must(t, "self.b == 1"), must(t, "jsonpath={.spec.c}")})

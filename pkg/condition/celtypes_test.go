@@ -43,7 +43,7 @@ func widgetKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
 }
 
-// widget is a custom resource that leaves some of itself open.
+// widget is a custom resource with open fields.
 const widget = `
 type: object
 properties:
@@ -103,50 +103,49 @@ status:
   nothing: null
 `
 
-// Expressions of Kubernetes' own CEL, on kinds with a schema and on the same objects without one.
+// Expressions in Kubernetes' CEL work with a schema and without one.
 func TestExpressions(t *testing.T) {
 	for name, c := range map[string]struct {
 		expr string
 		want bool
-		// typed leaves out the turn without a schema, where the types of texts are
-		// not known.
+		// typed: skip the evaluation without a schema, where the types of strings are unknown.
 		typed bool
 	}{
-		"compares numbers":         {expr: `self.status.readyReplicas == 2`, want: true},
-		"two fields":               {expr: `self.status.readyReplicas == self.spec.replicas`},
-		"int with double":          {expr: `self.status.readyReplicas > 1.5`, want: true},
-		"labels":                   {expr: `self.metadata.labels['app.kubernetes.io/name'] == 'shop'`, want: true},
-		"label by field":           {expr: `self.metadata.labels.app == 'web'`, want: true},
-		"finalizers":               {expr: `'example.com/keep' in self.metadata.finalizers`, want: true},
-		"generation":               {expr: `self.metadata.generation == self.status.observedGeneration`, want: true},
-		"owners":                   {expr: `self.metadata.ownerReferences.exists(o, o.kind == 'ConfigMap')`, want: true},
-		"not being deleted":        {expr: `!has(self.metadata.deletionTimestamp)`, want: true},
-		"a keyword as field":       {expr: `self.metadata.namespace == 'prod'`, want: true},
-		"timestamps":               {expr: `self.metadata.creationTimestamp < timestamp('2027-01-01T00:00:00Z')`, want: true, typed: true},
-		"ages":                     {expr: `timestamp('2026-01-02T04:04:05Z') - self.metadata.creationTimestamp == duration('1h')`, want: true, typed: true},
-		"timestamps in lists":      {expr: `self.status.conditions.exists(c, c.type == 'Available' && c.lastTransitionTime > self.metadata.creationTimestamp)`, want: true, typed: true},
-		"quantities":               {expr: `quantity(self.spec.template.spec.containers[0].resources.limits.memory).isGreaterThan(quantity('512Mi'))`, want: true},
-		"int or string":            {expr: `self.spec.strategy.rollingUpdate.maxSurge == '25%' && self.spec.strategy.rollingUpdate.maxUnavailable == 1`, want: true},
-		"exists":                   {expr: `self.status.conditions.exists(c, c.type == 'Available' && c.status == 'True')`, want: true},
-		"all":                      {expr: `self.status.conditions.all(c, c.status == 'True')`},
-		"filter and size":          {expr: `size(self.status.conditions.filter(c, c.status == 'True')) == 1`, want: true},
-		"map":                      {expr: `self.spec.template.spec.containers.map(c, c.image) == ['app:1.2']`, want: true},
-		"two variables":            {expr: `self.metadata.labels.exists(k, v, k == 'app' && v == 'web')`, want: true},
-		"optional that is absent":  {expr: `self.status.?unavailableReplicas.orValue(0) == 0`, want: true},
-		"optional index":           {expr: `self.metadata.labels[?'none'].orValue('x') == 'x'`, want: true},
-		"regex":                    {expr: `self.metadata.name.find('[a-z]+') == 'web'`, want: true},
-		"strings":                  {expr: `self.metadata.name.upperAscii() == 'WEB'`, want: true},
-		"sets":                     {expr: `sets.contains(self.metadata.finalizers, ['example.com/keep'])`, want: true},
-		"url, ip, cidr, semver":    {expr: `isURL('https://a') && isIP('10.0.0.1') && cidr('10.0.0.0/8').containsIP('10.1.1.1') && semver('1.2.3').isLessThan(semver('1.3.0'))`, want: true},
-		"format":                   {expr: `!format.dns1123Label().validate(self.metadata.name).hasValue()`, want: true},
-		"or past what is absent":   {expr: `self.status.unavailableReplicas == 3 || self.status.replicas == 3`, want: true},
-		"and of false and absent":  {expr: `self.status.unavailableReplicas == 3 && self.status.replicas == 4`},
-		"has of what is absent":    {expr: `has(self.status.unavailableReplicas)`},
-		"has below what is absent": {expr: `has(self.spec.template.spec.affinity) && has(self.spec.template.spec.affinity.nodeAffinity)`},
-		"condition":                {expr: `has(self.spec.paused) ? self.spec.paused : true`, want: true},
-		"the whole object":         {expr: `self == self`, want: true},
-		"kind":                     {expr: `self.kind == 'Deployment' && self.apiVersion == 'apps/v1'`, want: true},
-		"null is absent":           {expr: `!has(self.spec.template.metadata.creationTimestamp)`, want: true, typed: true},
+		"compares numbers":          {expr: `self.status.readyReplicas == 2`, want: true},
+		"two fields":                {expr: `self.status.readyReplicas == self.spec.replicas`},
+		"int with double":           {expr: `self.status.readyReplicas > 1.5`, want: true},
+		"labels":                    {expr: `self.metadata.labels['app.kubernetes.io/name'] == 'shop'`, want: true},
+		"label by field":            {expr: `self.metadata.labels.app == 'web'`, want: true},
+		"finalizers":                {expr: `'example.com/keep' in self.metadata.finalizers`, want: true},
+		"generation":                {expr: `self.metadata.generation == self.status.observedGeneration`, want: true},
+		"owners":                    {expr: `self.metadata.ownerReferences.exists(o, o.kind == 'ConfigMap')`, want: true},
+		"not being deleted":         {expr: `!has(self.metadata.deletionTimestamp)`, want: true},
+		"a keyword as field":        {expr: `self.metadata.namespace == 'prod'`, want: true},
+		"timestamps":                {expr: `self.metadata.creationTimestamp < timestamp('2027-01-01T00:00:00Z')`, want: true, typed: true},
+		"ages":                      {expr: `timestamp('2026-01-02T04:04:05Z') - self.metadata.creationTimestamp == duration('1h')`, want: true, typed: true},
+		"timestamps in lists":       {expr: `self.status.conditions.exists(c, c.type == 'Available' && c.lastTransitionTime > self.metadata.creationTimestamp)`, want: true, typed: true},
+		"quantities":                {expr: `quantity(self.spec.template.spec.containers[0].resources.limits.memory).isGreaterThan(quantity('512Mi'))`, want: true},
+		"int or string":             {expr: `self.spec.strategy.rollingUpdate.maxSurge == '25%' && self.spec.strategy.rollingUpdate.maxUnavailable == 1`, want: true},
+		"exists":                    {expr: `self.status.conditions.exists(c, c.type == 'Available' && c.status == 'True')`, want: true},
+		"all":                       {expr: `self.status.conditions.all(c, c.status == 'True')`},
+		"filter and size":           {expr: `size(self.status.conditions.filter(c, c.status == 'True')) == 1`, want: true},
+		"map":                       {expr: `self.spec.template.spec.containers.map(c, c.image) == ['app:1.2']`, want: true},
+		"two variables":             {expr: `self.metadata.labels.exists(k, v, k == 'app' && v == 'web')`, want: true},
+		"optional that is absent":   {expr: `self.status.?unavailableReplicas.orValue(0) == 0`, want: true},
+		"optional index":            {expr: `self.metadata.labels[?'none'].orValue('x') == 'x'`, want: true},
+		"regex":                     {expr: `self.metadata.name.find('[a-z]+') == 'web'`, want: true},
+		"strings":                   {expr: `self.metadata.name.upperAscii() == 'WEB'`, want: true},
+		"sets":                      {expr: `sets.contains(self.metadata.finalizers, ['example.com/keep'])`, want: true},
+		"url, ip, cidr, semver":     {expr: `isURL('https://a') && isIP('10.0.0.1') && cidr('10.0.0.0/8').containsIP('10.1.1.1') && semver('1.2.3').isLessThan(semver('1.3.0'))`, want: true},
+		"format":                    {expr: `!format.dns1123Label().validate(self.metadata.name).hasValue()`, want: true},
+		"or with an absent field":   {expr: `self.status.unavailableReplicas == 3 || self.status.replicas == 3`, want: true},
+		"and of false and absent":   {expr: `self.status.unavailableReplicas == 3 && self.status.replicas == 4`},
+		"has of an absent field":    {expr: `has(self.status.unavailableReplicas)`},
+		"has below an absent field": {expr: `has(self.spec.template.spec.affinity) && has(self.spec.template.spec.affinity.nodeAffinity)`},
+		"condition":                 {expr: `has(self.spec.paused) ? self.spec.paused : true`, want: true},
+		"the whole object":          {expr: `self == self`, want: true},
+		"kind":                      {expr: `self.kind == 'Deployment' && self.apiVersion == 'apps/v1'`, want: true},
+		"null is absent":            {expr: `!has(self.spec.template.metadata.creationTimestamp)`, want: true, typed: true},
 	} {
 		for turn, s := range map[string]*spec.Schema{"typed": publishedSchema(t, deployment()), "dynamic": nil} {
 			if s == nil && c.typed {
@@ -162,7 +161,7 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
-// Fields that a schema leaves open can be reached, unlike in rules of admission.
+// Unlike in admission rules, expressions can reach fields that a schema leaves open.
 func TestOpenSchemas(t *testing.T) {
 	for expr, want := range map[string]bool{
 		`self.spec.size == '50%'`:                                                       true,

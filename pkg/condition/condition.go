@@ -1,6 +1,6 @@
-// Package condition parses the conditions of a wait and evaluates them on one version of one
-// object. Call [Parse], then [Compile] once for a kind, then Evaluate on each object. It reads no
-// clock, sends nothing and does not wait.
+// Package condition parses the conditions of a wait and evaluates them on one version of an object.
+// Call [Parse], then [Compile] once for a kind, then Evaluate for each object. It reads no clock,
+// sends no requests and does not wait.
 package condition
 
 import (
@@ -28,16 +28,16 @@ type Condition struct {
 	how  evaluator
 }
 
-// evaluator is one way to evaluate a condition.
+// evaluator evaluates one kind of condition.
 type evaluator interface {
 	evaluate(ctx context.Context, obj map[string]any, now time.Time) Verdict
-	// reads returns what the condition reads from an object.
+	// reads returns what the condition reads of an object.
 	reads() cel.Reads
 }
 
-// Compile compiles the specs for one kind. s is the kind's OpenAPI v3 schema with its references
-// resolved; nil leaves everything untyped. The error joins a *CompileError for each spec that does
-// not compile, and a *RuleError for each formula of the kind's rule.
+// Compile compiles specs for a kind. s is the kind's OpenAPI v3 schema with references resolved;
+// with nil, expressions are untyped. The error joins a *CompileError for each spec that does not
+// compile, and a *Error for each formula of the kind's rule.
 func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Condition, error) {
 	var (
 		out  = make([]*Condition, len(specs))
@@ -67,12 +67,12 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 	return out, nil
 }
 
-// Spec returns the spec that was compiled.
+// Spec returns the spec of the condition.
 func (c *Condition) Spec() Spec { return c.spec }
 
-// EvaluateAt evaluates the condition on one version of one object; nil means that the object does
-// not exist. now lets it judge how long something has lasted: a Pod that could not be scheduled for
-// too long is Failed. With a zero time nothing fails for that.
+// EvaluateAt evaluates the condition on one version of an object; nil means that the object does
+// not exist. Some faults fail only once they have lasted for a while until now, such as a Pod that
+// cannot be scheduled; with a zero time, they do not.
 func (c *Condition) EvaluateAt(ctx context.Context, obj map[string]any, now time.Time) Verdict {
 	switch {
 	case c.spec.Kind == Delete && obj != nil:
@@ -93,7 +93,7 @@ func present(obj map[string]any) string {
 	return "it exists"
 }
 
-// existence evaluates create.
+// existence evaluates Create.
 type existence struct{}
 
 func (existence) evaluate(context.Context, map[string]any, time.Time) Verdict {
@@ -107,11 +107,11 @@ type Kind string
 
 // The kinds of conditions, as in --for.
 const (
-	// Ready judges the object as a whole: docs/readiness.md.
+	// Ready is the readiness of the whole object: docs/readiness.md.
 	Ready Kind = "ready"
 	// CEL is an expression over self, the object.
 	CEL Kind = "cel"
-	// Status is condition=TYPE[=STATUS]: one of status.conditions.
+	// Status is condition=TYPE[=STATUS]: an item of status.conditions.
 	Status Kind = "condition"
 	// JSONPath is jsonpath={…}[=VALUE], as in kubectl.
 	JSONPath Kind = "jsonpath"
@@ -121,34 +121,34 @@ const (
 	Delete Kind = "delete"
 )
 
-// Spec is one --for or --fail-on.
+// Spec is a parsed --for or --fail-on.
 type Spec struct {
 	Kind Kind
 	// Text is the condition as typed, for reports.
 	Text string
-	// Expression is the part of Text that is CEL or JSONPath.
+	// Expression is the CEL or JSONPath in Text.
 	Expression string
 	// Type is the type of the status condition.
 	Type string
-	// Value is the required value of the status condition or JSONPath; for JSONPath only if
-	// HasValue.
+	// Value is the required value of the status condition, or of the JSONPath if HasValue.
 	Value    string
 	HasValue bool
-	// Rules are the rules for Ready; nil means the shipped table alone.
+	// Rules are the rules for Ready; nil means only the built-in table.
 	Rules *Set
-	// Once: there is one look and no wait, so Ready takes a lasting fault at face value.
+	// Once: the condition is evaluated once and not waited for, so a fault counts as lasting
+	// however briefly it was observed.
 	Once bool
 }
 
-// specError says that a text is no condition.
+// specError is the error of a string that is not a condition.
 type specError struct{ text, message, hint string }
 
 func (e *specError) Error() string { return fmt.Sprintf("%q: %s", e.text, e.message) }
 
 func (e *specError) Hint() string { return e.hint }
 
-// NeedsSchema reports whether Compile uses the kind's schema. If not, it need not be read:
-// readiness is built in for many kinds.
+// NeedsSchema reports whether Compile uses the kind's schema. For the readiness of many kinds, it
+// does not.
 func (s Spec) NeedsSchema(gvk schema.GroupVersionKind) bool {
 	switch s.Kind {
 	case CEL, JSONPath:
@@ -160,7 +160,7 @@ func (s Spec) NeedsSchema(gvk schema.GroupVersionKind) bool {
 	}
 }
 
-// inCEL evaluates an expression.
+// inCEL evaluates a CEL expression.
 type inCEL struct{ expression *cel.Expression }
 
 func compileCEL(l *cel.Language, one Spec) (*inCEL, error) {
@@ -178,7 +178,7 @@ func (c *inCEL) evaluate(ctx context.Context, obj map[string]any, _ time.Time) V
 
 func (c *inCEL) reads() cel.Reads { return c.expression.Read }
 
-// wrong adds the place in the typed text to an error of the expression.
+// wrong turns an error in the expression into one in Text.
 func (s Spec) wrong(err error) error {
 	at, ok := errors.AsType[*cel.Error](err)
 	if !ok {
@@ -196,7 +196,7 @@ type conditionType struct {
 	wantType, want string
 }
 
-// newStatus refuses kinds without status.conditions in their schema: such a wait would never end.
+// newStatus rejects kinds without status.conditions in their schema: such a wait would never end.
 func newStatus(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*conditionType, error) {
 	if s != nil && !cel.IsOpen(s) {
 		if _, ok := s.Properties["status"]; !ok {
@@ -214,8 +214,8 @@ func (s *conditionType) reads() cel.Reads {
 	return cel.Reads{Paths: [][]string{{"status", "conditions"}, {"status", "observedGeneration"}}}
 }
 
-// evaluate compares as kubectl does, ignoring case. A condition of an earlier generation does not
-// count (edge case 47).
+// evaluate compares as kubectl does, ignoring case. A condition for an earlier generation is not
+// met (edge case 47).
 func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verdict {
 	inner, _ := obj["status"].(map[string]any)
 	value := readiness.Value{Expr: "condition " + s.wantType}
@@ -228,20 +228,20 @@ func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.T
 	found := list[i]
 	value.Value = found.Status
 	out := Verdict{Met: strings.EqualFold(found.Status, s.want), Reason: cmp.Or(found.Reason, "Condition"), Message: found.Message, Values: []readiness.Value{value}}
-	// The condition's own generation precedes the status's, as in kubectl.
+	// As in kubectl, the condition's own generation outranks the status's.
 	observed, says := found.ObservedGeneration, found.Observes
 	if !says {
 		observed, says = object.WholeNumber(inner["observedGeneration"])
 	}
 	if generation, _ := object.WholeNumber(cel.Meta(obj)["generation"]); says && observed < generation {
 		out.Met, out.Reason = false, "StaleStatus"
-		out.Message = fmt.Sprintf("%s is %s, but of generation %d, and the object is at %d", s.wantType, found.Status, observed, generation)
+		out.Message = fmt.Sprintf("%s is %s, but for generation %d, and the object is at generation %d", s.wantType, found.Status, observed, generation)
 	}
 	return out
 }
 
-// absence says that the object lacks the condition now, and suggests a similar one. It may still
-// come: only the controller knows all its conditions.
+// absence reports that the object lacks the condition and suggests a similar one. It is not an
+// error: only the controller knows all its conditions.
 func (s *conditionType) absence(status map[string]any) string {
 	const most = 8
 	var has []string
@@ -260,24 +260,24 @@ func (s *conditionType) absence(status map[string]any) string {
 	if more := len(has) - most; more > 0 {
 		has = append(has[:most], fmt.Sprintf("%d more", more))
 	}
-	return absent + "; there are " + strings.Join(has, ", ")
+	return absent + "; it has " + strings.Join(has, ", ")
 }
 
-// CompileError says where and why a condition is wrong.
+// CompileError is the error of a condition that does not compile.
 type CompileError struct {
 	// Spec is the condition as typed.
 	Spec Spec
-	// Line and Column are the place in Spec.Text, from 1; zero if the whole is wrong.
+	// Line and Column are the position in Spec.Text, from 1; zero if the whole condition is wrong.
 	Line, Column int
-	// Message is one line without the place.
+	// Message is one line without the position.
 	Message string
-	// Meant is a suggestion, such as the nearest name; may be empty.
+	// Meant is a suggestion, such as the nearest name; it may be empty.
 	Meant string
-	// Advice is what to write if there is no suggestion; may be empty.
+	// Advice is what to write instead if there is no suggestion; it may be empty.
 	Advice string
 }
 
-// Error returns the condition, the place and the message.
+// Error returns the condition, the position and the message.
 func (e *CompileError) Error() string {
 	text := brief(e.Spec.Text)
 	switch {
@@ -290,7 +290,7 @@ func (e *CompileError) Error() string {
 	}
 }
 
-// brief shortens a text that is too long to read.
+// brief shortens a string that is too long to read.
 func brief(text string) string {
 	const most = 200
 	if r := []rune(text); len(r) > most {

@@ -6,7 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// An expression is typed by the schema; existence needs none; ready asks its rules.
+// An expression needs the schema for its types; existence does not; for readiness, it depends on
+// the kind.
 func TestNeedsSchema(t *testing.T) {
 	widget := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
 	for text, want := range map[string][2]bool{

@@ -65,7 +65,7 @@ func TestValues(t *testing.T) {
 			want:   []value{{Expr: "self.status.updatedReplicas", Absent: true}},
 			reason: "False", message: "false: has(self.status.updatedReplicas)",
 		},
-		"a list cut down to what is looked at": {
+		"a list reduced to what is read": {
 			expr: `self.status.conditions.exists(c, c.type == 'Available' && c.status == 'False')`,
 			want: []value{{Expr: "self.status.conditions", Value: []any{
 				map[string]any{"type": "Available", "status": "True"},
@@ -73,17 +73,17 @@ func TestValues(t *testing.T) {
 			}}},
 			reason: "False", message: `false: self.status.conditions.exists(c, c.type == "Available" && c.status == "False")`,
 		},
-		"what is made of a list, not the list": {
+		"a value derived from a list, not the list": {
 			expr:   `size(self.spec.template.spec.containers) == 2`,
 			want:   []value{{Expr: "size(self.spec.template.spec.containers)", Value: int64(1)}},
 			reason: "False", message: "false: size(self.spec.template.spec.containers) == 2",
 		},
-		"what is filtered": {
+		"a filtered list": {
 			expr:   `self.status.conditions.filter(c, c.status == 'True').size() == 2`,
 			want:   []value{{Expr: `self.status.conditions.filter(c, c.status == "True").size()`, Value: int64(1)}},
 			reason: "False", message: `false: self.status.conditions.filter(c, c.status == "True").size() == 2`,
 		},
-		"a sum, and what it is made of": {
+		"a sum and its operands": {
 			expr: `self.status.readyReplicas + self.status.replicas == 6`,
 			want: []value{
 				{Expr: "self.status.readyReplicas + self.status.replicas", Value: int64(5)},
@@ -100,7 +100,7 @@ func TestValues(t *testing.T) {
 			},
 			reason: "False", message: "false: self.status.?updatedReplicas.orValue(0) == 3",
 		},
-		"an optional that is taken for granted": {
+		"an optional read without a default": {
 			expr:   `self.status.?updatedReplicas.value() == 3`,
 			want:   []value{{Expr: "self.status.updatedReplicas", Absent: true}},
 			reason: "Absent", message: "there is no self.status.updatedReplicas",
@@ -129,7 +129,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// An absent path in a loop, whose other turns find what is there.
+// In a loop, a path may be absent in one item only.
 func TestAbsentInLoop(t *testing.T) {
 	got := compiled(t, deployment(), publishedSchema(t, deployment()), `self.status.conditions.all(c, c.reason == 'Slow')`).
 		Evaluate(t.Context(), objectOf(t, shop))
@@ -138,14 +138,14 @@ func TestAbsentInLoop(t *testing.T) {
 	}
 }
 
-// Edge case 55: what cannot be judged is neither met nor not.
+// Edge case 55: an expression that cannot be evaluated is neither met nor not.
 func TestNotJudged(t *testing.T) {
 	for name, c := range map[string]struct{ expr, obj string }{
 		"another type than the schema says": {`self.status.phase == 'x'`, `status: {phase: 7}`},
 		"a list where a map should be":      {`self.spec.free.a == 1 && self.status.conditions[0].type == 'x'`, `{spec: {free: {a: 1}}, status: {conditions: {a: b}}}`},
-		"types that do not go together":     {`self.spec.size > 3`, `spec: {size: 50%}`},
-		"no boolean":                        {`self.spec.free.a`, `spec: {free: {a: 7}}`},
-		"no quantity":                       {`quantity(self.status.phase).isLessThan(quantity('1'))`, `status: {phase: x}`},
+		"types that do not match":           {`self.spec.size > 3`, `spec: {size: 50%}`},
+		"not a boolean":                     {`self.spec.free.a`, `spec: {free: {a: 7}}`},
+		"not a quantity":                    {`quantity(self.status.phase).isLessThan(quantity('1'))`, `status: {phase: x}`},
 		"division by zero":                  {`1 / int(self.status.ratio) == 1`, `status: {ratio: 0}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestNotJudged(t *testing.T) {
 
 func secrets() schema.GroupVersionKind { return schema.GroupVersionKind{Version: "v1", Kind: "Secret"} }
 
-// Values of a Secret are in no report, whatever an expression makes of them.
+// No report contains values of a Secret, whatever the expression derives from them.
 func TestSecretStaysSecret(t *testing.T) {
 	const secret = `
 apiVersion: v1

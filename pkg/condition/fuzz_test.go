@@ -12,9 +12,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Whatever is typed, and whatever an object holds, it is refused or judged: nothing
-// panics, an error points into the text, a verdict is never met and unknown at
-// once, and what is trimmed is judged the same.
+// Any input is rejected or evaluated: nothing panics, an error points into the input, a verdict is
+// never both met and unknown, and a trimmed object has the same verdict.
 func FuzzConditions(f *testing.F) {
 	for _, text := range []string{
 		"ready", "condition=Ready=False", "jsonpath={.status.phase}=Running", "self.status.readyReplicas == self.spec.replicas",
@@ -65,7 +64,7 @@ func FuzzConditions(f *testing.F) {
 func checkPlace(t *testing.T, err error) {
 	wrong, ok := errors.AsType[*CompileError](err)
 	if !ok {
-		t.Fatalf("%T is no CompileError", err)
+		t.Fatalf("%T is not a CompileError", err)
 	}
 	lines := strings.Split(wrong.Spec.Text, "\n")
 	if wrong.Message == "" || strings.Contains(wrong.Message, "\n") || wrong.Line > len(lines) {

@@ -21,13 +21,13 @@ import (
 type path struct {
 	spec   Spec
 	secret bool
-	// steps are the path if it consists of names and positions.
+	// steps are the whole path if it consists of names and indexes; otherwise nil.
 	steps []any
-	// names are the names that it begins with.
+	// names are the names at the start of the path.
 	names []string
 }
 
-// newPath refuses fields that the schema lacks, as for expressions.
+// newPath rejects fields that are not in the schema.
 func newPath(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*path, error) {
 	parsed, err := parsePath(one.Expression)
 	if err != nil {
@@ -46,7 +46,7 @@ func newPath(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*path, erro
 	return p, nil
 }
 
-// parsePath parses a path. The library panics at some inputs, which becomes an error.
+// parsePath parses a path. It returns an error where the library panics.
 func parsePath(expression string) (parsed *jsonpath.Parser, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -56,7 +56,7 @@ func parsePath(expression string) (parsed *jsonpath.Parser, err error) {
 	return jsonpath.Parse("", expression)
 }
 
-// stepsOf returns the names and positions that the path begins with, and whether they are the whole
+// stepsOf returns the names and indexes at the start of the path, and whether they are the whole
 // path.
 func stepsOf(parsed *jsonpath.Parser) (steps []any, whole bool) {
 	if len(parsed.Root.Nodes) != 1 {
@@ -85,7 +85,7 @@ func stepsOf(parsed *jsonpath.Parser) (steps []any, whole bool) {
 	return steps, len(steps) > 0
 }
 
-// unknownField returns an error for the first name that the schema lacks.
+// unknownField returns an error for the first name that is not in the schema.
 func unknownField(gvk schema.GroupVersionKind, s *spec.Schema, one Spec, steps []any) error {
 	for i, step := range steps {
 		if cel.IsOpen(s) {
@@ -116,7 +116,8 @@ func unknownField(gvk schema.GroupVersionKind, s *spec.Schema, one Spec, steps [
 	return nil
 }
 
-// reads returns what is below the names that the path begins with: a path does not lead back up.
+// reads returns everything below the names at the start of the path, since a path never leads back
+// up.
 func (p *path) reads() cel.Reads {
 	if len(p.names) == 0 {
 		return cel.Reads{All: true}
@@ -124,7 +125,7 @@ func (p *path) reads() cel.Reads {
 	return cel.Reads{Paths: [][]string{p.names}}
 }
 
-var errManyValues = errors.New("the path leads to more than one value")
+var errManyValues = errors.New("the path matches more than one value")
 
 func (p *path) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verdict {
 	found, err := p.find(obj)
@@ -134,7 +135,7 @@ func (p *path) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verd
 	value := readiness.Value{Expr: p.spec.Expression}
 	if len(found) == 0 {
 		value.Absent = true
-		return Verdict{Reason: "Absent", Message: "there is nothing at " + p.spec.Expression, Values: []readiness.Value{value}}
+		return Verdict{Reason: "Absent", Message: "there is no value at " + p.spec.Expression, Values: []readiness.Value{value}}
 	}
 	value.Value = found[0]
 	if p.secret {
@@ -146,7 +147,7 @@ func (p *path) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verd
 	case len(found) > 1:
 		return notEvaluated(errManyValues)
 	case cel.IsComposite(found[0]):
-		return notEvaluated(errors.New("the path leads to an object or a list, which cannot be compared"))
+		return notEvaluated(errors.New("the path matches an object or a list, which cannot be compared"))
 	}
 	out := Verdict{Met: strings.TrimSpace(fmt.Sprint(found[0])) == strings.TrimSpace(p.spec.Value), Reason: "Equal", Values: []readiness.Value{value}}
 	if !out.Met {
@@ -155,7 +156,7 @@ func (p *path) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verd
 	return out
 }
 
-// visible returns what may be shown of a value in a Secret.
+// visible returns the value with the values of a Secret masked.
 func (p *path) visible(obj map[string]any) any {
 	found, err := p.find(cel.Masked(obj))
 	if err != nil || len(found) == 0 {
@@ -164,7 +165,7 @@ func (p *path) visible(obj map[string]any) any {
 	return found[0]
 }
 
-// find returns the values that the path leads to; none for null.
+// find returns the values that the path matches; none for null.
 func (p *path) find(obj map[string]any) ([]any, error) {
 	if p.steps == nil {
 		return p.search(obj)
@@ -176,8 +177,8 @@ func (p *path) find(obj map[string]any) ([]any, error) {
 	return []any{found}, nil
 }
 
-// search handles more than names and positions. A template keeps state, so each call has its own;
-// and it uses reflection: a panic about one object must not stop the evaluation.
+// search evaluates paths that are more than names and indexes. A template keeps state, so each call
+// makes its own. It uses reflection, so a panic is turned into an error.
 func (p *path) search(obj map[string]any) (found []any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -189,7 +190,7 @@ func (p *path) search(obj map[string]any) (found []any, err error) {
 		return nil, err
 	}
 	results, err := j.FindResults(obj)
-	if err != nil && p.secret { // It may quote any value.
+	if err != nil && p.secret { // The error may quote any value.
 		return nil, fmt.Errorf("cannot evaluate %s on this Secret", p.spec.Expression)
 	}
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// An expression that meets a type it was not written for says which value that is, since
-// the reader knows the object and not cel-go; of a Secret it says nothing.
+// An error about types names the values, since users know the object and not cel-go. For a Secret,
+// it does not.
 func TestMismatchNamesItsOperands(t *testing.T) {
 	obj := map[string]any{"status": map[string]any{"members": "x", "ready": int64(2)}}
 	db := schema.GroupVersionKind{Group: "e.com", Version: "v1", Kind: "Db"}
@@ -26,6 +26,6 @@ func TestMismatchNamesItsOperands(t *testing.T) {
 	}
 	secret := compiled(t, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, nil, "self.status.members >= 3").Evaluate(t.Context(), obj)
 	if secret.Err == nil || strings.Contains(secret.Err.Error(), "members") {
-		t.Errorf("of a Secret: %v", secret.Err)
+		t.Errorf("for a Secret: %v", secret.Err)
 	}
 }

@@ -6,33 +6,28 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Parse parses one --for or --fail-on. A text without a known prefix is CEL. Errors have a Hint.
+// Parse parses a --for or --fail-on. A string without a known prefix is CEL. Errors have a Hint.
 func Parse(text string) (Spec, error) {
 	trimmed := strings.TrimSpace(text)
 	word, rest, valued := strings.Cut(trimmed, "=")
-	switch kind := Kind(word); kind {
-	case Ready, Create, Delete:
-		if valued && !strings.HasPrefix(rest, "=") {
-			return Spec{}, &specError{text, word + " takes no value", "write --for=" + word}
-		}
-		if !valued {
-			return Spec{Kind: kind, Text: trimmed}, nil
-		}
-	case CEL:
-		if valued && !strings.HasPrefix(rest, "=") {
-			return parseCEL(text, trimmed, rest)
-		}
-	case Status:
-		if valued && !strings.HasPrefix(rest, "=") {
-			return parseStatus(text, trimmed, rest)
-		}
-	case JSONPath:
-		if valued && !strings.HasPrefix(rest, "=") {
-			return parseJSONPath(text, trimmed, rest)
-		}
+	kind := Kind(word)
+	simple := kind == Ready || kind == Create || kind == Delete
+	switch {
+	case strings.HasPrefix(rest, "="): // It is an expression with ==.
+	case simple && valued:
+		return Spec{}, &specError{text, word + " takes no value", "write --for=" + word}
+	case simple:
+		return Spec{Kind: kind, Text: trimmed}, nil
+	case !valued:
+	case kind == CEL:
+		return parseCEL(text, trimmed, rest)
+	case kind == Status:
+		return parseStatus(text, trimmed, rest)
+	case kind == JSONPath:
+		return parseJSONPath(text, trimmed, rest)
 	}
-	if hint := slip(trimmed); hint != "" {
-		return Spec{}, &specError{text, "this is no condition", hint}
+	if hint := typo(trimmed); hint != "" {
+		return Spec{}, &specError{text, "this is not a condition", hint}
 	}
 	return parseCEL(text, trimmed, trimmed)
 }
@@ -57,8 +52,8 @@ func parseStatus(text, trimmed, rest string) (Spec, error) {
 	return s, nil
 }
 
-// slip suggests what a single word was meant to be; empty if it may be CEL.
-func slip(typed string) string {
+// typo suggests a correction for a single word; empty if it may be CEL.
+func typo(typed string) string {
 	word, _, _ := strings.Cut(typed, "=")
 	if strings.ContainsAny(word, " .()[]!<>&|\"'") {
 		return ""
@@ -71,14 +66,14 @@ func slip(typed string) string {
 	case meant != "":
 		return "did you mean " + meant + "=…?"
 	case word == typed && word != "true" && word != "false" && word != "":
-		return "write --for=condition=" + word + " for a status condition; an expression reads the object as self"
+		return "for a status condition, write --for=condition=" + word + "; in an expression, the object is self"
 	default:
 		return ""
 	}
 }
 
-// parseJSONPath parses what follows "jsonpath=": a template in braces, which may contain "=", or a
-// path without them.
+// parseJSONPath parses the rest after "jsonpath=": a path with or without braces. In braces, it may
+// contain "=".
 func parseJSONPath(typed, trimmed, rest string) (Spec, error) {
 	s := Spec{Kind: JSONPath, Text: trimmed}
 	hint := "such as --for=jsonpath='{.status.phase}'=Running"
@@ -93,7 +88,7 @@ func parseJSONPath(typed, trimmed, rest string) (Spec, error) {
 	case value[0] == '=' && len(value) > 1:
 		s.Value, s.HasValue = unquoted(value[1:]), true
 	default:
-		return Spec{}, &specError{typed, "after the path comes =VALUE", hint}
+		return Spec{}, &specError{typed, "only =VALUE may follow the path", hint}
 	}
 	if _, err := parsePath(s.Expression); err != nil {
 		return Spec{}, &specError{typed, text.OneLine(err.Error()), hint}
@@ -101,8 +96,8 @@ func parseJSONPath(typed, trimmed, rest string) (Spec, error) {
 	return s, nil
 }
 
-// endOfPath returns where the path ends and its value begins; negative if a bracket or a quote is
-// not closed.
+// endOfPath returns where the path ends and its value begins; negative if a bracket or quote is not
+// closed.
 func endOfPath(text string) int {
 	var open []rune
 	var quote rune
@@ -133,7 +128,7 @@ func endOfPath(text string) int {
 	return len(text)
 }
 
-// unquoted removes quotes that no shell has removed.
+// unquoted removes quotes that the shell did not remove.
 func unquoted(text string) string {
 	if len(text) > 1 && (text[0] == '\'' || text[0] == '"') && text[len(text)-1] == text[0] {
 		return text[1 : len(text)-1]
@@ -141,7 +136,7 @@ func unquoted(text string) string {
 	return text
 }
 
-// template completes a path as kubectl does: x.y, .x.y, {x.y} and {.x.y} are equal.
+// template completes a path as kubectl does: x.y, .x.y, {x.y} and {.x.y} are equivalent.
 func template(path string) string {
 	inner := strings.TrimSpace(path)
 	if strings.HasPrefix(inner, "{") && strings.HasSuffix(inner, "}") {

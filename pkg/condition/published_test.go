@@ -15,8 +15,7 @@ import (
 
 var published sync.Map
 
-// publishedSchema returns the schema of a kind as an API server publishes it, with
-// its references resolved.
+// publishedSchema returns a kind's schema as an API server publishes it, with references resolved.
 func publishedSchema(t testing.TB, gvk schema.GroupVersionKind) *spec.Schema {
 	t.Helper()
 	path := "apis/" + gvk.Group + "/" + gvk.Version
@@ -44,7 +43,7 @@ func publishedSchema(t testing.TB, gvk schema.GroupVersionKind) *spec.Schema {
 		}
 		return resolved
 	}
-	t.Fatalf("no schema of %s", gvk)
+	t.Fatalf("no schema for %s", gvk)
 	return nil
 }
 
@@ -69,8 +68,7 @@ func schemasAt(t testing.TB, path string) map[string]*spec.Schema {
 	return document.Components.Schemas
 }
 
-// definedSchema reads a schema as a definition of a custom resource states it. Its metadata is the
-// metadata that the API server publishes in its place.
+// definedSchema reads a schema as it is in a CRD, with the metadata that the API server publishes.
 func definedSchema(t testing.TB, text string) *spec.Schema {
 	t.Helper()
 	s := &spec.Schema{}

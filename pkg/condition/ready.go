@@ -20,7 +20,7 @@ type ready struct {
 	stated *stated
 }
 
-// newReady looks for a rule of the kind.
+// newReady looks up the kind's rule.
 func newReady(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*ready, error) {
 	out := &ready{conventions: conventions{rule: readiness.For(gvk)}}
 	if cel.HasNoStatus(s) {
@@ -56,11 +56,11 @@ func (r *ready) reads() cel.Reads {
 	return r.stated.read.And(r.conventions.reads())
 }
 
-// conventions evaluates readiness by the status that the object has.
+// conventions evaluates readiness by the conventions for a status.
 type conventions struct {
 	rule readiness.Rule
-	// began is when the first object was evaluated: an earlier fault may have been mended just
-	// then. It is nil if nothing waits.
+	// began is when the first object was evaluated: an earlier fault may have been fixed just then.
+	// It is nil without a wait.
 	began *atomic.Pointer[time.Time]
 }
 
@@ -92,9 +92,9 @@ func named() [][]string {
 	}
 }
 
-// Trim returns a copy of the object with only what the conditions read and what identifies its
-// version, on which they evaluate the same. It shares its contents with obj, and is obj if a
-// condition reads all of it.
+// Trim returns a copy of the object with only what identifies its version and what the conditions
+// read, so that their verdicts stay the same. The copy shares contents with obj, and is obj itself
+// if a condition reads all of it.
 func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 	if obj == nil {
 		return nil // An empty object would exist.
@@ -114,8 +114,7 @@ func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 	return out
 }
 
-// specTimesOf returns managed fields without fields: when each owner wrote, and whether it wrote
-// the spec.
+// specTimesOf returns managed fields reduced to when each owner wrote the spec.
 func specTimesOf(obj map[string]any) []any {
 	var out []any
 	entries, _ := cel.Meta(obj)["managedFields"].([]any)

@@ -2,7 +2,7 @@ package condition
 
 import (
 	"bytes"
-	_ "embed" // the shipped table
+	_ "embed" // the built-in table
 	"errors"
 	"fmt"
 	"io"
@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The annotations of a CRD that define when its objects are ready or have failed, and how to say
-// what they lack.
+// The annotations of a CRD that define when its objects are ready or have failed, and the message
+// for those that are not ready.
 const (
 	ReadyAnnotation   = "k8sconnect.io/ready"
 	FailedAnnotation  = "k8sconnect.io/failed"
@@ -26,17 +26,17 @@ const (
 //go:embed kinds.yaml
 var shipped []byte
 
-const fromTable = "the table of kinds that is part of this program"
+const fromTable = "the built-in table of kinds"
 
-// Formula is CEL over self, the object, with its place.
+// Formula is CEL over self, the object, with its position.
 type Formula struct {
 	Text string
-	// Source is a file or an annotation; Line is zero without a line.
+	// Source is a file or an annotation. Line is zero in an annotation.
 	Source string
 	Line   int
 }
 
-// Rule defines when objects of a kind are ready, in CEL. The conventions replace empty formulas.
+// Rule defines in CEL when objects of a kind are ready. The conventions replace empty formulas.
 type Rule struct {
 	Group, Kind            string
 	Ready, Failed, Message Formula
@@ -44,24 +44,24 @@ type Rule struct {
 	From string
 }
 
-// IsZero reports whether the rule says nothing.
+// IsZero reports whether all formulas are empty.
 func (r Rule) IsZero() bool {
 	return r.Ready.Text == "" && r.Failed.Text == "" && r.Message.Text == ""
 }
 
-// Names reports whether a formula of the rule contains a word, such as the type of a condition.
+// Names reports whether the rule contains a word, such as the type of a condition.
 func (r Rule) Names(word string) bool {
 	return strings.Contains(r.Ready.Text+r.Failed.Text, word)
 }
 
-// Shipped reports whether the rule is from the shipped table.
+// Shipped reports whether the rule is from the built-in table.
 func (r Rule) Shipped() bool { return r.From == fromTable }
 
-// Exists reports whether the rule is a shipped one that requires only that the object exists and
-// that nothing in its status is wrong.
+// Exists reports whether the rule is a built-in one that only requires that the object exists and
+// that its status reports no fault.
 func (r Rule) Exists() bool { return r.From == fromTable && r.Ready.Text == "true" }
 
-// Error is a fault in a formula of a file or annotation.
+// Error is an error in a formula, with its file or annotation.
 type Error struct {
 	Source string
 	Line   int
@@ -84,24 +84,24 @@ func readTable(source, from string, data []byte) (map[schema.GroupKind]Rule, err
 		return nil, &Error{Source: source, Err: err}
 	}
 	if err := documents.Decode(&second); err == nil {
-		return nil, &Error{Source: source, Line: second.Line, Err: errors.New("it has to be one document; put all kinds into one list")}
+		return nil, &Error{Source: source, Line: second.Line, Err: errors.New("it must be a single document; put all kinds into one list")}
 	} else if !errors.Is(err, io.EOF) {
 		return nil, &Error{Source: source, Err: err}
 	}
 	if len(document.Content) == 0 {
-		return nil, &Error{Source: source, Err: errors.New("it is empty; it has to have a list named kinds")}
+		return nil, &Error{Source: source, Err: errors.New("it is empty; it must contain a list named kinds")}
 	}
 	root := document.Content[0]
 	table := map[schema.GroupKind]Rule{}
 	if root.Kind != yaml.MappingNode || len(root.Content) != 2 || root.Content[0].Value != "kinds" || root.Content[1].Kind != yaml.SequenceNode {
-		return nil, &Error{Source: source, Line: root.Line, Err: errors.New("it has to have a list named kinds, and nothing else")}
+		return nil, &Error{Source: source, Line: root.Line, Err: errors.New("it must contain a list named kinds and nothing else")}
 	}
 	var faults []error
 	for _, item := range root.Content[1].Content {
 		rule, err := readRule(source, from, item)
 		gk := schema.GroupKind{Group: rule.Group, Kind: rule.Kind}
 		if _, twice := table[gk]; twice && err == nil {
-			err = &Error{Source: source, Line: item.Line, Err: fmt.Errorf("%s is there twice", gk)}
+			err = &Error{Source: source, Line: item.Line, Err: fmt.Errorf("%s appears twice", gk)}
 		}
 		faults = append(faults, err)
 		table[gk] = rule
@@ -112,7 +112,7 @@ func readTable(source, from string, data []byte) (map[schema.GroupKind]Rule, err
 func readRule(source, from string, item *yaml.Node) (Rule, error) {
 	rule := Rule{From: from}
 	if item.Kind != yaml.MappingNode {
-		return rule, &Error{Source: source, Line: item.Line, Err: errors.New("it has to have kind, group and ready or failed")}
+		return rule, &Error{Source: source, Line: item.Line, Err: errors.New("it must set kind, group, and ready or failed")}
 	}
 	var faults []error
 	seen := map[string]bool{}
@@ -123,11 +123,11 @@ func readRule(source, from string, item *yaml.Node) (Rule, error) {
 			formula.Line++
 		}
 		if value.Kind != yaml.ScalarNode {
-			faults = append(faults, &Error{Source: source, Line: value.Line, Err: fmt.Errorf("%s has to be a text", key.Value)})
+			faults = append(faults, &Error{Source: source, Line: value.Line, Err: fmt.Errorf("%s must be a string", key.Value)})
 			continue
 		}
 		if seen[key.Value] {
-			faults = append(faults, &Error{Source: source, Line: key.Line, Err: fmt.Errorf("%s is there twice", key.Value)})
+			faults = append(faults, &Error{Source: source, Line: key.Line, Err: fmt.Errorf("%s appears twice", key.Value)})
 		}
 		seen[key.Value] = true
 		switch key.Value {
@@ -142,49 +142,45 @@ func readRule(source, from string, item *yaml.Node) (Rule, error) {
 		case "message":
 			rule.Message = formula
 		default:
-			faults = append(faults, &Error{Source: source, Line: key.Line, Err: fmt.Errorf("there is no field %s; there are: group, kind, ready, failed, message", key.Value)})
+			faults = append(faults, &Error{Source: source, Line: key.Line, Err: fmt.Errorf("unknown field %s; the fields are group, kind, ready, failed and message", key.Value)})
 		}
 	}
 	if rule.Kind == "" || rule.Ready.Text == "" && rule.Failed.Text == "" {
-		faults = append(faults, &Error{Source: source, Line: item.Line, Err: errors.New("it has to have a kind, and ready or failed")})
+		faults = append(faults, &Error{Source: source, Line: item.Line, Err: errors.New("it must set kind, and ready or failed")})
 	}
 	return rule, errors.Join(faults...)
 }
 
-// Shipped returns the rule of a kind in the shipped table.
+// Shipped returns the rule for a kind in the built-in table.
 func Shipped(gk schema.GroupKind) (Rule, bool) {
 	if !bytes.Contains(shipped, []byte("kind: "+gk.Kind)) {
-		return Rule{}, false // The case of most kinds, without decoding the table.
+		return Rule{}, false // Most kinds are not in the table, so do not decode it.
 	}
 	rule, found := shippedTable()[gk]
 	return rule, found
 }
 
-// ShippedKinds returns the kinds of that table.
+// ShippedKinds returns the kinds in the built-in table.
 func ShippedKinds() []schema.GroupKind {
-	var all []schema.GroupKind
-	for gk := range shippedTable() {
-		all = append(all, gk)
-	}
-	return all
+	return slices.Collect(maps.Keys(shippedTable()))
 }
 
 func shippedTable() map[schema.GroupKind]Rule {
 	table, err := readTable("kinds.yaml", fromTable, shipped)
 	if err != nil {
-		return nil // A test decodes it.
+		return nil // A test ensures that it is valid.
 	}
 	return table
 }
 
-// Set holds the rules of kinds: from the user's files, the annotations of CRDs and the shipped
-// table, in this order. It is safe for concurrent use. A nil *Set has the table alone.
+// Set contains the rules for kinds: those in the user's file, in annotations of CRDs and in the
+// built-in table, in this order. It is safe for concurrent use. A nil *Set has only the table.
 type Set struct {
 	mu             sync.Mutex
 	given, learned map[schema.GroupKind]Rule
 }
 
-// Read parses a user's table without compiling its formulas.
+// Read parses a user's table. It does not compile the formulas.
 func Read(source string, data []byte) (*Set, error) {
 	table, err := readTable(source, "the file "+source, data)
 	if err != nil {
@@ -193,10 +189,10 @@ func Read(source string, data []byte) (*Set, error) {
 	return &Set{given: table}, nil
 }
 
-// Kinds returns the kinds of the user's file.
+// Kinds returns the kinds in the user's file.
 func (r *Set) Kinds() []schema.GroupKind { return slices.Collect(maps.Keys(r.given)) }
 
-// Of returns the rule of a kind.
+// Of returns the rule for a kind.
 func (r *Set) Of(gk schema.GroupKind) (Rule, bool) {
 	if r != nil {
 		r.mu.Lock()

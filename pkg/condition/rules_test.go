@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Every formula of the table that is shipped compiles, and the table is not empty.
+// Every formula in the built-in table compiles, and the table is not empty.
 func TestShippedRules(t *testing.T) {
 	table, err := os.ReadFile("kinds.yaml")
 	if err != nil {
@@ -26,7 +26,8 @@ func TestShippedRules(t *testing.T) {
 	}
 }
 
-// The table is right where readiness cannot know; elsewhere nothing changes (edge case 95).
+// The table has the right verdict where the conventions do not, and changes no other (edge case
+// 95).
 func TestRecordedStatusesWithTheTable(t *testing.T) {
 	files, err := filepath.Glob("../readiness/testdata/statuses*.yaml")
 	if err != nil || len(files) == 0 {
@@ -53,7 +54,7 @@ func TestRecordedStatusesWithTheTable(t *testing.T) {
 			obj := objectOf(t, string(text))
 			gvk := schema.FromAPIVersionAndKind(obj["apiVersion"].(string), obj["kind"].(string))
 			c := compiled(t, gvk, nil, "ready")
-			c.Evaluate(t.Context(), obj) // A user has waited for long.
+			c.Evaluate(t.Context(), obj) // The wait began long ago.
 			v := c.EvaluateAt(t.Context(), obj, time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
 			if v.Met != (one.Want == "ready") || v.Err != nil {
 				t.Errorf("%s (%s): want %s, got %+v", one.Of, gvk.Kind, one.Want, v)
@@ -62,7 +63,7 @@ func TestRecordedStatusesWithTheTable(t *testing.T) {
 			}
 			right++
 			if trimmed := c.Evaluate(t.Context(), Trim(obj, c)); trimmed.Met != v.Met || trimmed.Reason == "NotJudged" {
-				t.Errorf("%s (%s): another verdict on what Trim leaves: %+v", one.Of, gvk.Kind, trimmed)
+				t.Errorf("%s (%s): another verdict on the trimmed object: %+v", one.Of, gvk.Kind, trimmed)
 			}
 		}
 	}
@@ -71,19 +72,19 @@ func TestRecordedStatusesWithTheTable(t *testing.T) {
 
 func TestParseRules(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
-		"sound":            {"kinds:\n- {group: example.com, kind: Widget, ready: self.status.size > 0}\n", ""},
-		"empty":            {"", "rules.yaml: it is empty; it has to have a list named kinds"},
-		"no list":          {"rules: []\n", "rules.yaml:1: it has to have a list named kinds, and nothing else"},
-		"no CEL":           {"kinds:\n- group: example.com\n  kind: Widget\n  ready: self.status.\n", "rules.yaml:4: "},
-		"no CEL, in lines": {"kinds:\n- group: example.com\n  kind: Widget\n  ready: |\n    self.status.a &&\n    self.status.b + )\n", "rules.yaml:6: "},
-		"no boolean":       {"kinds:\n- {kind: Widget, failed: \"'a'\"}\n", "rules.yaml:2: "},
-		"no text":          {"kinds:\n- {kind: Widget, ready: 'true', message: '1 + 1'}\n", "a message has to be a string"},
-		"a slip":           {"kinds:\n- {kind: Widget, raedy: 'true'}\n", "rules.yaml:2: there is no field raedy"},
-		"twice":            {"kinds:\n- {kind: Widget, ready: 'true'}\n- {kind: Widget, ready: 'true'}\n", "rules.yaml:3: Widget is there twice"},
-		"a field twice":    {"kinds:\n- {kind: Widget, ready: 'true', ready: 'false'}\n", "rules.yaml:2: ready is there twice"},
-		"two documents":    {"kinds:\n- {kind: Widget, ready: 'true'}\n---\nkinds:\n- {kind: Gadget, ready: 'true'}\n", "rules.yaml:3: it has to be one document"},
-		"only a message":   {"kinds:\n- {kind: Widget, message: \"'a'\"}\n", "rules.yaml:2: it has to have a kind, and ready or failed"},
-		"no rule":          {"kinds:\n- {kind: Widget}\n", "rules.yaml:2: it has to have a kind, and ready or failed"},
+		"sound":             {"kinds:\n- {group: example.com, kind: Widget, ready: self.status.size > 0}\n", ""},
+		"empty":             {"", "rules.yaml: it is empty; it must contain a list named kinds"},
+		"not a list":        {"rules: []\n", "rules.yaml:1: it must contain a list named kinds and nothing else"},
+		"not CEL":           {"kinds:\n- group: example.com\n  kind: Widget\n  ready: self.status.\n", "rules.yaml:4: "},
+		"not CEL, in lines": {"kinds:\n- group: example.com\n  kind: Widget\n  ready: |\n    self.status.a &&\n    self.status.b + )\n", "rules.yaml:6: "},
+		"not a boolean":     {"kinds:\n- {kind: Widget, failed: \"'a'\"}\n", "rules.yaml:2: "},
+		"not a string":      {"kinds:\n- {kind: Widget, ready: 'true', message: '1 + 1'}\n", "a message must be a string"},
+		"a typo":            {"kinds:\n- {kind: Widget, raedy: 'true'}\n", "rules.yaml:2: unknown field raedy"},
+		"a kind twice":      {"kinds:\n- {kind: Widget, ready: 'true'}\n- {kind: Widget, ready: 'true'}\n", "rules.yaml:3: Widget appears twice"},
+		"a field twice":     {"kinds:\n- {kind: Widget, ready: 'true', ready: 'false'}\n", "rules.yaml:2: ready appears twice"},
+		"two documents":     {"kinds:\n- {kind: Widget, ready: 'true'}\n---\nkinds:\n- {kind: Gadget, ready: 'true'}\n", "rules.yaml:3: it must be a single document"},
+		"only a message":    {"kinds:\n- {kind: Widget, message: \"'a'\"}\n", "rules.yaml:2: it must set kind, and ready or failed"},
+		"no rule":           {"kinds:\n- {kind: Widget}\n", "rules.yaml:2: it must set kind, and ready or failed"},
 	} {
 		_, err := ParseRules("rules.yaml", []byte(tc.text))
 		if got := ""; err != nil {
@@ -97,7 +98,7 @@ func TestParseRules(t *testing.T) {
 	}
 }
 
-// A definition may state a message and nothing else: that is no reason to fall over.
+// A CRD with only a message does not cause a panic.
 func TestOnlyAMessage(t *testing.T) {
 	set := &Set{}
 	gk := schema.GroupKind{Group: "example.com", Kind: "Widget"}
@@ -108,7 +109,7 @@ func TestOnlyAMessage(t *testing.T) {
 	}
 }
 
-// A true of the table gives way to what the status says is wrong.
+// A rule "true" in the table yields to faults in the status.
 func TestTrueOfTheTable(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"}
 	for status, want := range map[string]bool{
@@ -123,7 +124,7 @@ func TestTrueOfTheTable(t *testing.T) {
 	}
 }
 
-// A file comes before a definition's annotations, and those before the table.
+// A file outranks the annotations of a CRD, which outrank the table.
 func TestRulesOrder(t *testing.T) {
 	gk := schema.GroupKind{Group: "flagger.app", Kind: "Canary"}
 	from := func(r *Set) string { rule, _ := r.Of(gk); return rule.Ready.Text }
@@ -156,10 +157,10 @@ func TestStatedRule(t *testing.T) {
 		t.Fatal(err)
 	}
 	for status, want := range map[string]string{
-		"{size: 3}":                        "met Ready: the rule of its kind holds: self.status.size >= 3",
+		"{size: 3}":                        "met Ready: the rule for its kind is met: self.status.size >= 3",
 		"{size: 2}":                        "InProgress: size 2",
 		"{size: -1}":                       "failed Failed: size -1",
-		"{}":                               "InProgress: the rule of its kind does not hold yet: self.status.size >= 3",
+		"{}":                               "InProgress: the rule for its kind is not met yet: self.status.size >= 3",
 		"{phase: Failed, message: 'full'}": "InProgress: its phase is Failed: full",
 		"{size: 3, observedGeneration: 1}": "StaleStatus: its status is for generation 1, but the object is at generation 2",
 	} {
@@ -177,7 +178,7 @@ func TestStatedRule(t *testing.T) {
 	}
 }
 
-// A formula that does not compile is an error that names the annotation.
+// The error of a formula that does not compile names the annotation.
 func TestBadAnnotation(t *testing.T) {
 	set := &Set{}
 	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}

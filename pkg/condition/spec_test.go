@@ -56,8 +56,8 @@ func asHint(err error, to *interface{ Hint() string }) bool {
 	return ok
 }
 
-// Edge case 47: a statement about an earlier generation does not count, whether it is the status's
-// or the condition's, as a number or as text.
+// Edge case 47: a status or condition for an earlier generation does not count, whether the
+// generation is a number or a string.
 func TestStatusCondition(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "x.example", Version: "v1", Kind: "Thing"}
 	tests := map[string]struct {
@@ -65,19 +65,19 @@ func TestStatusCondition(t *testing.T) {
 		met    bool
 		reason string
 	}{
-		"true":                    {status: `{conditions: [{type: Ready, status: "True"}]}`, met: true, reason: "Condition"},
-		"another case":            {status: `{conditions: [{type: ready, status: "true", reason: Fine}]}`, met: true, reason: "Fine"},
-		"false":                   {status: `{conditions: [{type: Ready, status: "False", reason: Down}]}`, reason: "Down"},
-		"absent":                  {status: `{conditions: [{type: Other, status: "True"}]}`, reason: "Absent"},
-		"no status":               {status: `{}`, reason: "Absent"},
-		"of this generation":      {status: `{observedGeneration: 4, conditions: [{type: Ready, status: "True", observedGeneration: 4}]}`, met: true, reason: "Condition"},
-		"stale":                   {status: `{observedGeneration: 3, conditions: [{type: Ready, status: "True"}]}`, reason: "StaleStatus"},
-		"stale as text":           {status: `{observedGeneration: "3", conditions: [{type: Ready, status: "True"}]}`, reason: "StaleStatus"},
-		"stale in the condition":  {status: `{conditions: [{type: Ready, status: "True", observedGeneration: 3}]}`, reason: "StaleStatus"},
-		"one is new, status not":  {status: `{observedGeneration: 3, conditions: [{type: Ready, status: "True", observedGeneration: 4}]}`, met: true, reason: "Condition"},
-		"status new, one is not":  {status: `{observedGeneration: 4, conditions: [{type: Ready, status: "True", observedGeneration: 3}]}`, reason: "StaleStatus"},
-		"conditions are no list":  {status: `{conditions: {}}`, reason: "Absent"},
-		"conditions hold no maps": {status: `{conditions: [1, a]}`, reason: "Absent"},
+		"true":                   {status: `{conditions: [{type: Ready, status: "True"}]}`, met: true, reason: "Condition"},
+		"different case":         {status: `{conditions: [{type: ready, status: "true", reason: Fine}]}`, met: true, reason: "Fine"},
+		"false":                  {status: `{conditions: [{type: Ready, status: "False", reason: Down}]}`, reason: "Down"},
+		"absent":                 {status: `{conditions: [{type: Other, status: "True"}]}`, reason: "Absent"},
+		"no status":              {status: `{}`, reason: "Absent"},
+		"current":                {status: `{observedGeneration: 4, conditions: [{type: Ready, status: "True", observedGeneration: 4}]}`, met: true, reason: "Condition"},
+		"stale":                  {status: `{observedGeneration: 3, conditions: [{type: Ready, status: "True"}]}`, reason: "StaleStatus"},
+		"stale as a string":      {status: `{observedGeneration: "3", conditions: [{type: Ready, status: "True"}]}`, reason: "StaleStatus"},
+		"stale in the condition": {status: `{conditions: [{type: Ready, status: "True", observedGeneration: 3}]}`, reason: "StaleStatus"},
+		"only condition current": {status: `{observedGeneration: 3, conditions: [{type: Ready, status: "True", observedGeneration: 4}]}`, met: true, reason: "Condition"},
+		"only status current":    {status: `{observedGeneration: 4, conditions: [{type: Ready, status: "True", observedGeneration: 3}]}`, reason: "StaleStatus"},
+		"conditions not a list":  {status: `{conditions: {}}`, reason: "Absent"},
+		"conditions not maps":    {status: `{conditions: [1, a]}`, reason: "Absent"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -90,15 +90,15 @@ func TestStatusCondition(t *testing.T) {
 	}
 }
 
-// A condition that is not there may come, or it is a slip of the pen: what there is tells.
+// A missing condition may still be set, or be a typo, so the message lists the existing ones.
 func TestAbsentCondition(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "x.example", Version: "v1", Kind: "Thing"}
 	for status, want := range map[string]string{
 		`{}`: "there is no condition Avialable",
 		`{conditions: [{type: Progressing}, {type: Available, status: "False"}]}`:      "there is no condition Avialable; did you mean Available?",
-		`{conditions: [{type: Progressing}, {type: Progressing}, {type: Stalled}, 1]}`: "there is no condition Avialable; there are Progressing, Stalled",
+		`{conditions: [{type: Progressing}, {type: Progressing}, {type: Stalled}, 1]}`: "there is no condition Avialable; it has Progressing, Stalled",
 		`{conditions: [{type: a}, {type: b}, {type: c}, {type: d}, {type: e}, {type: f}, {type: g}, {type: h}, {type: i}, {type: j}]}`: "there is no condition Avialable; " +
-			"there are a, b, c, d, e, f, g, h, 2 more",
+			"it has a, b, c, d, e, f, g, h, 2 more",
 	} {
 		c := compiled(t, gvk, nil, "condition=Avialable")
 		got := c.Evaluate(t.Context(), objectOf(t, "{metadata: {name: a}, status: "+status+"}"))
@@ -153,7 +153,7 @@ func TestExistence(t *testing.T) {
 	}
 }
 
-// A missing field is absent, not an error; a fault of the library is an error, not a panic.
+// A missing field is absent, not an error; a panic in the library is an error.
 func TestJSONPathOdd(t *testing.T) {
 	for text, want := range map[string]string{
 		"jsonpath={.status.conditions[9].status}=True":             "Absent",

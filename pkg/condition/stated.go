@@ -13,18 +13,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// stated evaluates readiness by a rule in CEL, and by the conventions where the rule says nothing.
+// stated evaluates readiness by a rule in CEL, and by the conventions where the rule has no
+// formula.
 type stated struct {
 	isReady, fail *placed
 	rule          Rule
-	// message makes the sentence for an object that is not ready; nil if the rule has none.
+	// message returns the message for an object that is not ready; nil if the rule has none.
 	message *cel.Message
 	secret  bool
 	read    cel.Reads
 }
 
-// compileRule compiles the formulas of a rule, untyped, because a rule is for all versions of a
-// kind. Errors are *RuleError.
+// compileRule compiles the formulas of a rule. They are untyped, because a rule applies to all
+// versions of a kind. Errors are *Error.
 func compileRule(gvk schema.GroupVersionKind, rule Rule) (*stated, error) {
 	l := cel.Language{GVK: gvk}
 	out := &stated{rule: rule, secret: cel.IsSecret(gvk), read: cel.Reads{SpecTimes: true}}
@@ -42,13 +43,18 @@ func compileRule(gvk schema.GroupVersionKind, rule Rule) (*stated, error) {
 	var readyErr, failedErr, messageErr error
 	out.isReady, readyErr = formula(rule.Ready)
 	out.fail, failedErr = formula(rule.Failed)
-	if rule.Message.Text != "" {
-		out.message, messageErr = out.compileMessage(&l, rule.Message)
+	if text := rule.Message.Text; text != "" {
+		m, err := l.CompileMessage(text)
+		if err != nil {
+			messageErr = wrongIn(rule.Message, Spec{Kind: CEL, Text: text, Expression: text}.wrong(err))
+		} else {
+			out.message, out.read = m, out.read.And(m.Read)
+		}
 	}
 	return out, errors.Join(readyErr, failedErr, messageErr)
 }
 
-// placed is a formula that adds its place to errors of the evaluation.
+// placed is a formula that adds its position to errors.
 type placed struct {
 	*inCEL
 	formula Formula
@@ -62,7 +68,7 @@ func (p *placed) evaluate(ctx context.Context, obj map[string]any, now time.Time
 	return v
 }
 
-// wrongIn adds the place of the formula to an error.
+// wrongIn adds the position of a formula to an error.
 func wrongIn(f Formula, err error) error {
 	line := f.Line
 	if at, ok := errors.AsType[*CompileError](err); ok && line > 0 && at.Line > 1 {
@@ -71,17 +77,7 @@ func wrongIn(f Formula, err error) error {
 	return &Error{Source: f.Source, Line: line, Err: err}
 }
 
-func (r *stated) compileMessage(l *cel.Language, f Formula) (*cel.Message, error) {
-	one := Spec{Kind: CEL, Text: f.Text, Expression: f.Text}
-	m, err := l.CompileMessage(f.Text)
-	if err != nil {
-		return nil, wrongIn(f, one.wrong(err))
-	}
-	r.read = r.read.And(m.Read)
-	return m, nil
-}
-
-// evaluate applies the rule once the status is of the current generation.
+// evaluate applies the rule once the status is for the current generation.
 func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time, otherwise conventions) Verdict {
 	if v, decided := readiness.Common(obj, now); decided {
 		return verdictOf(v)
@@ -101,22 +97,22 @@ func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time
 	switch {
 	case v.Met && r.rule.Shipped() && r.failure(obj) != nil:
 		one := r.failure(obj)
-		return Verdict{Reason: "Unhealthy", Message: "the rule of its kind holds, but " + one.String(), Values: append(v.Values, readiness.Value{Expr: one.Path, Value: one.Value})}
+		return Verdict{Reason: "Unhealthy", Message: "the rule for its kind is met, but " + one.String(), Values: append(v.Values, readiness.Value{Expr: one.Path, Value: one.Value})}
 	case v.Met:
-		return Verdict{Met: true, Reason: "Ready", Message: "the rule of its kind holds: " + text.OneLine(r.rule.Ready.Text), Values: v.Values}
+		return Verdict{Met: true, Reason: "Ready", Message: "the rule for its kind is met: " + text.OneLine(r.rule.Ready.Text), Values: v.Values}
 	case v.Err != nil:
 		return v
 	}
-	if r.fail == nil { // The conventions replace what the rule lacks.
+	if r.fail == nil { // The conventions replace the missing formula.
 		if v := byConventions(); v.Failed {
 			v.Message = r.say(ctx, obj, v.Message, byConventions)
 			return v
 		}
 	}
-	return Verdict{Reason: "InProgress", Message: r.say(ctx, obj, "the rule of its kind does not hold yet: "+text.OneLine(r.rule.Ready.Text), byConventions), Values: v.Values}
+	return Verdict{Reason: "InProgress", Message: r.say(ctx, obj, "the rule for its kind is not met yet: "+text.OneLine(r.rule.Ready.Text), byConventions), Values: v.Values}
 }
 
-// failure returns a condition that plainly reports a failure and that the rule does not name; nil
+// failure returns a condition that clearly reports a failure and that the rule does not name; nil
 // if there is none.
 func (r *stated) failure(obj map[string]any) *readiness.Statement {
 	for _, one := range readiness.Read(obj) {
@@ -127,8 +123,7 @@ func (r *stated) failure(obj map[string]any) *readiness.Statement {
 	return nil
 }
 
-// say returns the rule's own message, or else what the status says by the conventions, or else the
-// sentence.
+// say returns the rule's own message, or else that of the conventions, or else the sentence.
 func (r *stated) say(ctx context.Context, obj map[string]any, sentence string, byConventions func() Verdict) string {
 	if r.message != nil && !r.secret {
 		if said := r.message.Say(ctx, obj); said != "" {
@@ -141,8 +136,8 @@ func (r *stated) say(ctx context.Context, obj map[string]any, sentence string, b
 	return sentence
 }
 
-// ParseRules parses a table and compiles each formula, so that every fault is found, with file and
-// line, whatever is waited for.
+// ParseRules parses a table and compiles every formula, so that it reports all errors with file and
+// line.
 func ParseRules(source string, data []byte) (*Set, error) {
 	read, err := Read(source, data)
 	if err != nil {
@@ -157,21 +152,22 @@ func ParseRules(source string, data []byte) (*Set, error) {
 	return read, errors.Join(faults...)
 }
 
-// Verdict is the result of a condition on one version of one object.
+// Verdict is the result of a condition on one version of an object.
 type Verdict struct {
 	Met bool
-	// Failed is terminal: not met, and it will not be until something is changed.
+	// Failed is terminal: the condition is not met, and will not be until somebody changes
+	// something.
 	Failed bool
 	// Reason is short and stable: InProgress, StaleStatus, JobFailed, Absent.
 	Reason string
-	// Message is one sentence for people. It may quote the cluster.
+	// Message is one sentence, which may quote the cluster.
 	Message string
-	// Values are what the condition read, in order of appearance. Values of Secrets are masked.
+	// Values are the values that the condition read, in order of appearance. Values of Secrets are
+	// masked.
 	Values []readiness.Value
-	// Err is why it could not be evaluated: neither met nor not.
+	// Err is why it could not be evaluated; then it is neither met nor failed.
 	Err error
-	// Recheck is the time after which the verdict may change although the object does not; zero if
-	// only a change of the object changes it.
+	// Recheck is when the verdict may change although the object does not; zero for never.
 	Recheck time.Duration
 }
 

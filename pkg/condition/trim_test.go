@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// Whatever an expression looks at, a trimmed object is judged like the whole one.
+// A trimmed object has the same verdict as the whole one.
 func TestTrimIsExact(t *testing.T) {
 	errorTexts := cmp.Transformer("Error", func(err error) string { return fmt.Sprint(err) })
 	for _, text := range []string{
@@ -39,14 +39,14 @@ func TestTrimIsExact(t *testing.T) {
 				t.Error(diff)
 			}
 			if Trim(nil, c) != nil {
-				t.Error("what does not exist has become an object")
+				t.Error("Trim made an object from nil")
 			}
 		})
 	}
 }
 
-// Edge case 46: one condition is judged on many objects at once, each verdict of
-// its own version alone, and the objects are left as they are.
+// Edge case 46: a condition may be evaluated on many objects concurrently. Each verdict depends
+// only on its own version, and the objects do not change.
 func TestConcurrent(t *testing.T) {
 	for _, text := range []string{
 		"self.status.readyReplicas == self.spec.replicas && self.status.conditions.all(c, c.status == 'True')",

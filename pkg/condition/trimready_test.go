@@ -8,8 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A Deployment whose deadline has passed is judged by when its spec was written:
-// Trim keeps that.
+// Trim keeps when the spec was written, on which the verdict for an exceeded deadline depends.
 func TestTrimForReady(t *testing.T) {
 	obj := objectOf(t, `
 apiVersion: apps/v1
@@ -32,7 +31,7 @@ status:
 	}
 }
 
-// An HorizontalPodAutoscaler of autoscaling/v1 has its conditions in an annotation.
+// At autoscaling/v1, a HorizontalPodAutoscaler has its conditions in an annotation.
 func TestTrimForReadyOfAnAutoscaler(t *testing.T) {
 	obj := objectOf(t, `
 apiVersion: autoscaling/v1

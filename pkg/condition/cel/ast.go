@@ -39,13 +39,12 @@ func placeOf(e ast.Expr) (Place, bool) {
 		case types.Int:
 			return p.Below(int64(step)), ok
 		}
-	default: // Anything else makes a new value.
+	default: // Any other expression makes a new value.
 	}
 	return Place{}, false
 }
 
-// children returns the subexpressions in the order in which they are written; of a comprehension
-// the range first.
+// children returns the subexpressions in source order; of a comprehension, the range first.
 func children(e ast.Expr) []ast.Expr {
 	switch e.Kind() {
 	case ast.SelectKind:
@@ -86,7 +85,7 @@ func readsOf(e ast.Expr, variable string) Reads {
 		if e.Kind() == ast.ComprehensionKind {
 			c := e.AsComprehension()
 			if c.IterVar() == variable || c.IterVar2() == variable || c.AccuVar() == variable {
-				// A variable of the same name hides ours.
+				// A variable of the same name hides it.
 				out.All = true
 				return
 			}
@@ -110,23 +109,23 @@ func readsOf(e ast.Expr, variable string) Reads {
 	return out
 }
 
-// written returns a part of an expression as it is written.
+// written returns the source of an expression.
 func written(e ast.Expr, info *ast.SourceInfo) string {
 	s, err := cel.ExprToString(e, info)
 	if err != nil {
 		return "it"
 	}
-	// It is wrapped at operators, never inside of a text.
+	// It is wrapped at operators, never inside a string.
 	return strings.ReplaceAll(s, "\n", " ")
 }
 
-// Reads is what a condition reads from an object, besides what identifies its version.
+// Reads describes what a condition reads of an object, besides what identifies its version.
 type Reads struct {
-	// All: everything.
+	// All: it reads everything.
 	All bool
-	// Paths are field names from the root, each including everything below it.
+	// Paths are field names from the root, each with everything below it.
 	Paths [][]string
-	// SpecTimes: when the spec was last written, by managed fields.
+	// SpecTimes: it reads when the spec was last written, from the managed fields.
 	SpecTimes bool
 }
 
@@ -148,8 +147,8 @@ func (r Reads) Below(name string) (inner Reads, found bool) {
 	return inner, found
 }
 
-// Of returns the part of a value that is read, sharing whatever is read whole. A map that is read
-// in part stays even if that part is missing.
+// Of returns the part of a value that is read, sharing whatever is read in full. A map that is read
+// in part is kept even if that part is missing.
 func (r Reads) Of(v any) any {
 	m, ok := v.(map[string]any)
 	if r.All || !ok {
@@ -167,7 +166,7 @@ func (r Reads) And(other Reads) Reads {
 	return Reads{All: r.All || other.All, Paths: append(slices.Clip(r.Paths), other.Paths...), SpecTimes: r.SpecTimes || other.SpecTimes}
 }
 
-// outermost returns the paths that are not below another.
+// outermost returns the paths that are not below another one.
 func outermost(paths [][]string) [][]string {
 	var out [][]string
 	for _, p := range paths {
@@ -180,7 +179,7 @@ func outermost(paths [][]string) [][]string {
 	return out
 }
 
-// keep copies what is at the path, as far as it exists. No earlier path may be below it.
+// keep copies the value at the path as far as it exists. Paths must not be below each other.
 func keep(out, obj map[string]any, path []string) {
 	v, ok := obj[path[0]]
 	if !ok {

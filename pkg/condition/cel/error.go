@@ -12,21 +12,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Error says where and why an expression is wrong.
+// Error is the error of an expression that does not compile.
 type Error struct {
-	// Line and Column are the place, from 1; zero if the whole is wrong.
+	// Line and Column are the position, from 1; zero if the whole expression is wrong.
 	Line, Column int
-	// Message is one line without the place.
+	// Message is one line without the position.
 	Message string
-	// Meant is a suggestion, such as the nearest name; may be empty.
+	// Meant is a suggestion, such as the nearest name; it may be empty.
 	Meant string
-	// Advice is what to write if there is no suggestion; may be empty.
+	// Advice is what to write instead if there is no suggestion; it may be empty.
 	Advice string
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// first returns the first fault; others mostly follow from it.
+// first returns the first error; the others mostly follow from it.
 func first(issues *cel.Issues) (*Error, *common.Error) {
 	all := issues.Errors()
 	if len(all) == 0 {
@@ -39,10 +39,10 @@ func first(issues *cel.Issues) (*Error, *common.Error) {
 	return &Error{Line: l.Line(), Column: l.Column() + 1, Message: text.OneLine(all[0].Message)}, all[0]
 }
 
-// syntaxError is for a text that is no CEL.
+// syntaxError returns the error of a string that is not CEL.
 func syntaxError(typed string, issues *cel.Issues) *Error {
 	out, _ := first(issues)
-	// ANTLR lists every token that might have followed.
+	// ANTLR lists every token that could follow.
 	out.Message, _, _ = strings.Cut(out.Message, " expecting {")
 	if singleEquals(typed) {
 		out.Advice = "compare with ==, as in self.status.phase == 'Bound'"
@@ -50,7 +50,7 @@ func syntaxError(typed string, issues *cel.Issues) *Error {
 	return out
 }
 
-// typeError is for CEL that does not fit this kind, whose schema is root.
+// typeError returns the error of an expression that does not fit the kind, whose schema is root.
 func typeError(typed, kind string, root *spec.Schema, parsed *ast.AST, issues *cel.Issues) *Error {
 	out, cause := first(issues)
 	found := locate(parsed.Expr(), cause.ExprID, scope{Self: root})
@@ -81,19 +81,19 @@ func typeError(typed, kind string, root *spec.Schema, parsed *ast.AST, issues *c
 				out.Meant = "self." + near
 			}
 		}
-	default: // CEL's own words explain it.
+	default: // CEL's own message explains it.
 	}
 	return out
 }
 
-// notBoolean is for an expression with another type.
+// notBoolean returns the error of an expression that is not a boolean.
 func notBoolean(t *cel.Type) *Error {
 	out := &Error{
-		Message: fmt.Sprintf("it is %s, and a condition has to be true or false", article(t.String())),
+		Message: fmt.Sprintf("it is %s, but a condition must be true or false", article(t.String())),
 		Advice:  "compare it, as in EXPRESSION == VALUE",
 	}
 	if t.TypeName() == "optional_type" {
-		out.Advice = "say what to assume if it is absent: .orValue(false)"
+		out.Advice = "give a default for when it is absent: .orValue(false)"
 	}
 	return out
 }
@@ -105,8 +105,8 @@ func article(noun string) string {
 	return "a " + noun
 }
 
-// nameAfter returns how many characters after a place a field's name begins: CEL points at the dot
-// before it, or at its macro.
+// nameAfter returns how many characters after a position a field's name starts: CEL points at the
+// dot before it, or at its macro.
 func nameAfter(text string, l common.Location, name string) int {
 	lines := strings.Split(text, "\n")
 	if l.Line() < 1 || l.Line() > len(lines) {
@@ -123,7 +123,8 @@ func nameAfter(text string, l common.Location, name string) int {
 	return len([]rune(before)) + 1
 }
 
-// singleEquals reports whether there is an = outside of quotes that is no part of an operator.
+// singleEquals reports whether a string contains, outside of quotes, a = that is not part of an
+// operator.
 func singleEquals(text string) bool {
 	var quote byte
 	for i := 0; i < len(text); i++ {

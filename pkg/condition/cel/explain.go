@@ -17,38 +17,37 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// explanation holds what is needed to explain the result of an expression.
+// explanation is what is needed to explain the result of an expression.
 type explanation struct {
 	text  string
 	nodes map[int64]ast.Expr
-	// parts are the operands of the outermost &&; the whole if there is none.
+	// parts are the operands of the outermost &&; the whole expression if there is none.
 	parts []part
 	// derives: some of the shown values are results of evaluation.
 	derives bool
 }
 
-// part is one of the operands that must all be true.
+// part is an operand that must be true.
 type part struct {
 	id    int64
 	text  string
 	shown []shown
 }
 
-// shown is a value in an expression that people want to see: a place in the object, or what is
-// compared.
+// shown is a value that a report shows: a place in the object, or an operand of a comparison.
 type shown struct {
 	text string
 	// at is its place in the object; without steps, the value is the result of the expression with
 	// this id.
 	at Place
 	id int64
-	// brief leaves out lists and maps, of which the result is shown.
+	// brief: omit it if it is a list or map, because a result derived from it is shown.
 	brief bool
-	// fields are what is read of the items of a list.
+	// fields are what is read of a list's items.
 	fields Reads
 }
 
-// explain finds the parts of an expression that a report shows.
+// explain finds the values to show for an expression.
 func explain(checked *ast.AST) explanation {
 	info := checked.SourceInfo()
 	out := explanation{text: written(checked.Expr(), info), nodes: map[int64]ast.Expr{}}
@@ -91,7 +90,7 @@ func (c *collector) add(s shown) {
 	known.fields = Reads{All: known.fields.All || s.fields.All, Paths: slices.Concat(known.fields.Paths, s.fields.Paths)}
 }
 
-// place adds e if it is a place in the object; ok is true for any place.
+// place adds e if it is a place in the object. It returns true for any place.
 func (c *collector) place(e ast.Expr, brief bool, fields Reads) (ok bool) {
 	p, ok := placeOf(e)
 	if ok && p.Variable == Self && len(p.Steps) > 0 {
@@ -100,7 +99,7 @@ func (c *collector) place(e ast.Expr, brief bool, fields Reads) (ok bool) {
 	return ok
 }
 
-// collect adds what e reads; brief is as in shown.
+// collect adds the places that e reads; brief is as in shown.
 func (c *collector) collect(e ast.Expr, brief bool) {
 	if c.place(e, brief, Reads{All: true}) {
 		return
@@ -120,7 +119,7 @@ func (c *collector) collect(e ast.Expr, brief bool) {
 	}
 }
 
-// operand adds a compared value that is derived from the object: size(self.items).
+// operand adds an operand that is derived from the object: size(self.items).
 func (c *collector) operand(e ast.Expr) bool {
 	if e.Kind() != ast.CallKind && e.Kind() != ast.ComprehensionKind {
 		return false
@@ -134,8 +133,8 @@ func (c *collector) operand(e ast.Expr) bool {
 	return true
 }
 
-// comprehension adds the list of a macro, reduced to what the macro reads, and what its body reads
-// from the object itself.
+// comprehension adds the list of a macro, reduced to what the macro reads of it, and the places in
+// the object that its body reads.
 func (c *collector) comprehension(e ast.ComprehensionExpr, brief bool) {
 	element := e.IterVar()
 	if e.HasIterVar2() {
@@ -155,7 +154,7 @@ func (c *collector) comprehension(e ast.ComprehensionExpr, brief bool) {
 	}
 }
 
-// places adds only places in the object: other values of a loop differ in each round.
+// places adds only places in the object: other values differ in each round of a loop.
 func (c *collector) places(e ast.Expr) {
 	if c.place(e, true, Reads{All: true}) {
 		return
@@ -166,17 +165,14 @@ func (c *collector) places(e ast.Expr) {
 }
 
 func isComparison(function string) bool {
-	switch function {
-	case operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals,
-		operators.Greater, operators.GreaterEquals, operators.In, operators.OldIn:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]string{
+		operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals,
+		operators.Greater, operators.GreaterEquals, operators.In, operators.OldIn,
+	}, function)
 }
 
-// cut reduces the items of a list to what the expression reads.
-func (s shown) cut(value any) any {
+// reduced reduces a list's items to what the expression reads.
+func (s shown) reduced(value any) any {
 	items, ok := value.([]any)
 	if !ok || s.fields.All || len(s.fields.Paths) == 0 {
 		return value
@@ -202,7 +198,7 @@ func plain(v ref.Val) (value any, absent bool) {
 	return jsonOf(v.Value()), false
 }
 
-// jsonOf converts what CEL holds to a JSON value.
+// jsonOf converts the Go value of a CEL value to a JSON value.
 func jsonOf(v any) any {
 	switch v := v.(type) {
 	case nil, structpb.NullValue:
@@ -251,13 +247,13 @@ func listOf[T any](items []T) []any {
 	return out
 }
 
-// Message is an expression that makes a sentence from an object.
+// Message is an expression that returns a sentence about an object.
 type Message struct {
 	program cel.Program
 	Read    Reads
 }
 
-// CompileMessage compiles a message expression. A fault of the expression is an *Error.
+// CompileMessage compiles a message expression. It returns an *Error for a wrong one.
 func (l *Language) CompileMessage(typed string) (*Message, error) {
 	env, _, err := l.environment(Reads{})
 	if err != nil {
@@ -272,7 +268,7 @@ func (l *Language) CompileMessage(typed string) (*Message, error) {
 		return nil, typeError(typed, l.GVK.Kind, l.Schema, parsed.NativeRep(), issues)
 	}
 	if t := checked.OutputType(); !t.IsEquivalentType(cel.StringType) && !t.IsEquivalentType(cel.DynType) {
-		return nil, &Error{Message: "it is " + article(t.String()) + ", and a message has to be a string"}
+		return nil, &Error{Message: "it is " + article(t.String()) + ", but a message must be a string"}
 	}
 	program, err := env.Program(checked, limits(env)...)
 	if err != nil {
@@ -281,7 +277,7 @@ func (l *Language) CompileMessage(typed string) (*Message, error) {
 	return &Message{program, readsOf(parsed.NativeRep().Expr(), Self)}, nil
 }
 
-// Say returns the sentence on one line; empty if the expression makes none.
+// Say returns the sentence on one line; "" if the expression fails.
 func (m *Message) Say(ctx context.Context, obj map[string]any) string {
 	ctx, done := context.WithTimeout(ctx, longest)
 	defer done()

@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// maxCost bounds one evaluation, in CEL's units: ten times the API server's limit for the rules
-	// of a CRD (apiserver/pkg/apis/cel, PerCallLimit), since only the user waits for it.
+	// maxCost limits one evaluation, in CEL's units: ten times the API server's limit for a CRD's
+	// rules (apiserver/pkg/apis/cel, PerCallLimit), since only the user waits for it.
 	maxCost = 10_000_000
-	// interruptEach is after how many rounds of a loop the context is checked, and longest how long
-	// one evaluation may take: nested loops can cost little and take for ever.
+	// interruptEach is after how many rounds of a loop the context is checked. longest limits the
+	// time of one evaluation: nested loops may have a low cost and take forever.
 	interruptEach = 100
 	longest       = 2 * time.Second
 )
@@ -33,20 +33,21 @@ const (
 // Result is the result of an expression on one object.
 type Result struct {
 	Met bool
-	// Reason is short and stable, Message one sentence for people.
+	// Reason is short and stable, Message one sentence.
 	Reason, Message string
-	// Values are the values that were read, in order of appearance. Those of Secrets are masked.
+	// Values are the values read, in order of appearance. Those of Secrets are masked.
 	Values []readiness.Value
-	// Err is why it could not be evaluated: neither met nor not.
+	// Err is why it could not be evaluated; then it is neither met nor not.
 	Err error
 }
 
-// Expression is a compiled condition for one kind.
+// Expression is a condition compiled for a kind.
 type Expression struct {
 	gvk   schema.GroupVersionKind
 	shape *shape
 	Read  Reads
-	// program evaluates; tracking evaluates again if the result has to be explained.
+	// program evaluates the expression. tracking does so again, keeping intermediate values, if the
+	// result has to be explained.
 	program, tracking cel.Program
 	longest           time.Duration
 	explanation
@@ -54,7 +55,7 @@ type Expression struct {
 
 // Evaluate evaluates the expression on an object that exists.
 func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
-	ctx, done := context.WithTimeoutCause(ctx, x.longest, fmt.Errorf("the expression takes longer than %s", x.longest))
+	ctx, done := context.WithTimeoutCause(ctx, x.longest, fmt.Errorf("the expression took longer than %s", x.longest))
 	defer done()
 	input := map[string]any{Self: x.shape.value(obj)}
 	made, _, err := x.program.ContextEval(ctx, input)
@@ -62,7 +63,7 @@ func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
 	ended = ended || err == nil
 	state := interpreter.NewEvalState()
 	if ended && (made != types.True || x.derives) {
-		_, details, _ := x.tracking.ContextEval(ctx, input) // The same evaluation, with intermediate values.
+		_, details, _ := x.tracking.ContextEval(ctx, input) // Evaluate again, keeping intermediate values.
 		if seen := details.State(); seen != nil {
 			state = seen
 		}
@@ -73,7 +74,7 @@ func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
 	case err == nil && made == types.False:
 		return x.isFalse(obj, state)
 	case err == nil:
-		err = fmt.Errorf("it is %s, and neither true nor false", article(made.Type().TypeName()))
+		err = fmt.Errorf("it is %s, which is neither true nor false", article(made.Type().TypeName()))
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case isTooCostly(err):
@@ -89,19 +90,19 @@ func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
 	return Result{Reason: "NotJudged", Message: text.OneLine(err.Error()), Err: err, Values: x.values(obj, state, x.parts)}
 }
 
-// isTooCostly reports whether an evaluation exceeded its cost.
+// isTooCostly reports whether an evaluation exceeded its cost limit.
 func isTooCostly(err error) bool {
 	cancelled, ok := errors.AsType[interpreter.EvalCancelledError](err)
 	return ok && cancelled.Cause == interpreter.CostLimitExceeded
 }
 
-// noOverload is cel-go's error for operands whose types do not fit.
+// noOverload returns cel-go's error for operands whose types do not match.
 func noOverload() error {
 	err, _ := types.NoSuchOverloadErr().(*types.Err)
 	return errors.Unwrap(err)
 }
 
-// mismatch names the operands whose types do not fit.
+// mismatch returns an error that names the operands whose types do not match.
 func (x *Expression) mismatch(celErr *types.Err, state interpreter.EvalState) error {
 	node, found := x.nodes[celErr.NodeID()]
 	if !found || node.Kind() != ast.CallKind {
@@ -130,11 +131,11 @@ func (x *Expression) mismatch(celErr *types.Err, state interpreter.EvalState) er
 	if len(said) == 0 {
 		return celErr
 	}
-	return errors.New("these types do not go together: " + strings.Join(said, ", "))
+	return errors.New("these types do not match: " + strings.Join(said, ", "))
 }
 
-// isFalse names the operand of a && b that is false, and shows what it read. Later operands may not
-// have been evaluated.
+// isFalse returns the result that names the false operands of && and shows the values that they
+// read. Later operands may not have been evaluated.
 func (x *Expression) isFalse(obj map[string]any, state interpreter.EvalState) Result {
 	var untrue []part
 	var texts []string
@@ -146,11 +147,11 @@ func (x *Expression) isFalse(obj map[string]any, state interpreter.EvalState) Re
 	return Result{Reason: "False", Message: "false: " + strings.Join(texts, ", "), Values: x.values(obj, state, untrue)}
 }
 
-// isAbsent names the field at which evaluation ended: of self.status.a, self.status if that is
-// missing.
+// isAbsent returns the result that names the field at which evaluation ended: for self.status.a,
+// that is self.status if it is missing.
 func (x *Expression) isAbsent(obj map[string]any, state interpreter.EvalState, at int64) Result {
 	out := Result{Reason: "Absent", Values: x.values(obj, state, x.parts)}
-	out.Message = "it reads an absent field: " + x.text // It is in an item of a list.
+	out.Message = "it reads an absent field: " + x.text // in a list's item
 	node := x.nodes[at]
 	if node.Kind() == ast.CallKind && node.AsCall().IsMemberFunction() { // self.?a.value()
 		node = node.AsCall().Target()
@@ -182,19 +183,19 @@ func (x *Expression) isAbsence(err *types.Err, state interpreter.EvalState) bool
 				return ok && !optional.HasValue()
 			}
 		}
-	default: // Only a lookup can find nothing.
+	default: // Other expressions look nothing up.
 	}
 	return false
 }
 
-// isResolution recognizes cel-go's error for a missing key, field or index. Its type is not
-// exported, but it is the only error below a types.Err that has an Is method.
+// isResolution reports whether this is cel-go's error for a missing key, field or index. Its type
+// is not exported, but no other error below a types.Err has an Is method.
 func isResolution(e *types.Err) bool {
 	_, ok := e.Unwrap().(interface{ Is(error) bool })
 	return ok
 }
 
-// values returns what parts of the expression have read, without duplicates.
+// values returns the values that parts of the expression read, without duplicates.
 func (x *Expression) values(obj map[string]any, state interpreter.EvalState, parts []part) []readiness.Value {
 	secret, visible := IsSecret(x.gvk), any(obj)
 	if secret {
@@ -207,7 +208,7 @@ func (x *Expression) values(obj map[string]any, state interpreter.EvalState, par
 			v := readiness.Value{Expr: s.text}
 			if len(s.at.Steps) > 0 {
 				found, there := s.at.Find(visible)
-				v.Value, v.Absent = s.cut(found), !there
+				v.Value, v.Absent = s.reduced(found), !there
 			} else if made, seen := state.Value(s.id); seen && !types.IsUnknownOrError(made) && weight(made, 0) <= maxSize {
 				v.Value, v.Absent = plain(made)
 				if secret && !v.Absent {
@@ -226,15 +227,6 @@ func (x *Expression) values(obj map[string]any, state interpreter.EvalState, par
 	return out
 }
 
-// plan makes the programs. Only the second keeps intermediate values, which costs memory.
-func (x *Expression) plan(env *cel.Env, checked *cel.Ast) error {
-	limits := limits(env)
-	var programErr, trackingErr error
-	x.program, programErr = env.Program(checked, limits...)
-	x.tracking, trackingErr = env.Program(checked, append(limits, cel.EvalOptions(cel.OptTrackState))...)
-	return errors.Join(programErr, trackingErr)
-}
-
 // IsComposite reports whether a value is a map or a list.
 func IsComposite(value any) bool {
 	switch value.(type) {
@@ -245,7 +237,7 @@ func IsComposite(value any) bool {
 	}
 }
 
-// IsSecret reports whether values of a kind are never shown.
+// IsSecret reports whether a kind's values are never shown.
 func IsSecret(gvk schema.GroupVersionKind) bool { return redact.IsSecret(object.Ref{GVK: gvk}) }
 
 // Masked returns a Secret without its values.

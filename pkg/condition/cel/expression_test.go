@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Loops in loops, which cost CEL little, end when their time is over, and are unknown.
+// Nested loops, whose cost in CEL is low, end at the time limit and are unknown.
 func TestEndless(t *testing.T) {
 	l := Language{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}}
 	x, err := l.Compile("lists.range(100000).all(x, lists.range(100000).all(y, x + y >= 0))")
@@ -17,17 +17,17 @@ func TestEndless(t *testing.T) {
 		t.Fatal(err)
 	}
 	if x.longest != 2*time.Second {
-		t.Errorf("it may take %s", x.longest)
+		t.Errorf("the time limit is %s", x.longest)
 	}
-	x.longest = 50 * time.Millisecond // All of it would be burnt.
+	x.longest = 50 * time.Millisecond // The test takes all of it.
 	got := x.Evaluate(t.Context(), map[string]any{"apiVersion": "v1", "kind": "ConfigMap"})
-	if got.Met || got.Err == nil || got.Err.Error() != "the expression takes longer than 50ms" {
+	if got.Met || got.Err == nil || got.Err.Error() != "the expression took longer than 50ms" {
 		t.Errorf("%+v", got)
 	}
 }
 
-// An expression of a CRD's author cannot take the memory of who waits, nor more than its
-// time: neither by what it loops over nor by what one call makes.
+// An expression by a CRD's author cannot exhaust the user's memory or time, neither by loops nor by
+// one call.
 func TestBombs(t *testing.T) {
 	const replace = `.replace("x", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")`
 	items := make([]any, 2000)
@@ -58,7 +58,7 @@ func TestBombs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x.longest = time.Hour // Size and cost end it, and not a clock.
+			x.longest = time.Hour // Only size and cost should end it.
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			got := x.Evaluate(t.Context(), obj)
@@ -67,7 +67,7 @@ func TestBombs(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 			if made := (after.TotalAlloc - before.TotalAlloc) >> 20; made > 400 {
-				t.Errorf("it made %d MB", made)
+				t.Errorf("the evaluation allocated %d MB", made)
 			}
 		})
 	}

@@ -1,9 +1,10 @@
-// Package cel compiles and evaluates CEL over self, an object of one kind: typed by the kind's
-// schema, bounded in cost and time, and explained by the values that it read. It also knows the
-// place of a field that a condition names.
+// Package cel compiles and evaluates CEL over self, an object of one kind. Start with
+// [Language.Compile]. Expressions are typed by the kind's schema, limited in cost and time, and
+// explained by the values that they read. It sends no requests.
 package cel
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/google/cel-go/cel"
@@ -26,10 +27,10 @@ import (
 // Language is CEL for one kind.
 type Language struct {
 	GVK schema.GroupVersionKind
-	// Schema is the schema of the kind; nil leaves everything untyped.
+	// Schema is the kind's schema; with nil, expressions are untyped.
 	Schema *spec.Schema
-	// base is Kubernetes' environment. It takes some milliseconds, so it is made with the first
-	// expression.
+	// base is Kubernetes' environment. Making it takes some milliseconds, so that waits for the
+	// first expression.
 	base *cel.Env
 }
 
@@ -44,7 +45,7 @@ func (l *Language) Compile(typed string) (*Expression, error) {
 	if err != nil {
 		return nil, &Error{Message: text.OneLine(err.Error())}
 	}
-	// Parse again: only with tracked macros can parts be shown as written.
+	// Parse again, because only tracked macros can be shown as written.
 	if parsed, issues = env.Parse(typed); issues.Err() != nil {
 		return nil, syntaxError(typed, issues)
 	}
@@ -56,7 +57,11 @@ func (l *Language) Compile(typed string) (*Expression, error) {
 		return nil, notBoolean(t)
 	}
 	x := &Expression{gvk: l.GVK, shape: shape, Read: read, longest: longest}
-	if err := x.plan(env, checked); err != nil {
+	limits := limits(env)
+	var programErr, trackingErr error
+	x.program, programErr = env.Program(checked, limits...)
+	x.tracking, trackingErr = env.Program(checked, append(limits, cel.EvalOptions(cel.OptTrackState))...)
+	if err := errors.Join(programErr, trackingErr); err != nil {
 		return nil, &Error{Message: text.OneLine(err.Error())}
 	}
 	x.explanation = explain(checked.NativeRep())
@@ -66,13 +71,13 @@ func (l *Language) Compile(typed string) (*Expression, error) {
 // kubernetes returns Kubernetes' environment.
 func (l *Language) kubernetes() *cel.Env {
 	if l.base == nil {
-		// Use the language that Kubernetes accepts in stored expressions.
+		// Kubernetes accepts this language in stored expressions.
 		l.base = environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).StoredExpressionsEnv()
 	}
 	return l.base
 }
 
-// environment returns the environment in which self has the types of what the expression reads.
+// environment returns an environment in which self has the types of what the expression reads.
 func (l *Language) environment(r Reads) (*cel.Env, *shape, error) {
 	options := []cel.EnvOption{cel.EnableMacroCallTracking()}
 	if l.Schema == nil {
@@ -98,13 +103,13 @@ func (l *Language) environment(r Reads) (*cel.Env, *shape, error) {
 	return env, sh, err
 }
 
-// maxSize bounds what one call makes or compares, in bytes of text and items of lists. An API
+// maxSize limits what one call makes or compares, in bytes of strings and items of lists. An API
 // server accepts objects of 1.5 MB.
 const maxSize = 4 << 20
 
-// limits returns the options that bound an evaluation: by its cost, as the API server does, and by
-// the size of what each call makes. Cost alone is not enough: that of a call is known afterwards,
-// and three calls of replace make gigabytes from one object.
+// limits returns the options that limit an evaluation: by its cost, as the API server does, and by
+// the size of each call's result. Cost is not enough: it is only known after a call, and three
+// calls of replace make gigabytes from one object.
 func limits(env *cel.Env) []cel.ProgramOption {
 	sizes, declared := sizes(), env.Functions()
 	decorate := func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
@@ -158,8 +163,8 @@ func implementation(bindings []*functions.Overload, call interpreter.Interpretab
 	return nil
 }
 
-// sizes returns the functions that can make or walk through many times what they are given, each
-// with a bound.
+// sizes returns an upper bound for each function that can make, or iterate over, many times its
+// input.
 func sizes() map[string]func(args []ref.Val) int {
 	sum := func(args []ref.Val) int { return weight(args[0], 0) + weight(args[1], 0) }
 	return map[string]func(args []ref.Val) int{
@@ -188,7 +193,7 @@ func sizes() map[string]func(args []ref.Val) int {
 	}
 }
 
-// length returns the bytes of a text, the items of a list or map, or a number itself.
+// length returns the bytes of a string, the items of a list or map, or an integer itself.
 func length(v ref.Val) int {
 	switch v := v.(type) {
 	case types.String:
@@ -204,8 +209,8 @@ func length(v ref.Val) int {
 	return 1
 }
 
-// weight adds the size of a value to n, counting each part at each place, and stops at [maxSize]: a
-// value of a few bytes may hold another a million times.
+// weight adds the size of a value to n, counting shared parts each time, and stops at [maxSize]: a
+// value of a few bytes may contain another one a million times.
 func weight(v ref.Val, n int) int {
 	if n > maxSize {
 		return n

@@ -12,17 +12,17 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Self is the variable that holds the object.
+// Self is the variable that contains the object.
 const Self = "self"
 
 // Place is a place below a variable that an expression names directly: self.status.conditions[0]. A
-// step is a string (a field), a key or an int64.
+// step is a string (a field), a Key or an int64.
 type Place struct {
 	Variable string
 	Steps    []any
 }
 
-// Key is a step that is written in brackets.
+// Key is a step in brackets.
 type Key string
 
 // Below returns the place one step below.
@@ -30,7 +30,7 @@ func (p Place) Below(step any) Place {
 	return Place{Variable: p.Variable, Steps: append(slices.Clip(p.Steps), step)}
 }
 
-// Names returns the names with which the place begins.
+// Names returns the names at the start of the place.
 func (p Place) Names() []string {
 	var out []string
 	for _, step := range p.Steps {
@@ -43,8 +43,7 @@ func (p Place) Names() []string {
 			break
 		}
 		out = append(out, name)
-		// A name may be escaped in an object, and only the object shows which it is, so everything
-		// from here on is read.
+		// A name may be escaped, and only the object shows whether it is, so stop before it.
 		if unescaped, ok := apiservercel.Unescape(name); ok && unescaped != name {
 			return out[:len(out)-1]
 		}
@@ -52,7 +51,7 @@ func (p Place) Names() []string {
 	return out
 }
 
-// Find returns what is at the place; null counts as nothing.
+// Find returns the value at the place; null is treated as absent.
 func (p Place) Find(value any) (any, bool) {
 	for _, step := range p.Steps {
 		switch step := step.(type) {
@@ -79,7 +78,7 @@ func (p Place) Find(value any) (any, bool) {
 	return value, value != nil
 }
 
-// Missing returns the place of the first missing value on the way.
+// Missing returns the first place on the path to p that has no value.
 func (p Place) Missing(value any) Place {
 	for i := range p.Steps {
 		outer := Place{Variable: p.Variable, Steps: p.Steps[:i+1]}
@@ -107,7 +106,7 @@ func (p Place) String() string {
 	return b.String()
 }
 
-// scope holds the schema of each variable that an expression sees; nil if it is untyped.
+// scope contains the schema of each visible variable; nil if it is untyped.
 type scope map[string]*spec.Schema
 
 // sight is an expression and its scope.
@@ -163,7 +162,7 @@ func (sc scope) schemaOf(e ast.Expr) *spec.Schema {
 		if c := e.AsComprehension(); isFilter(c) {
 			return sc.schemaOf(c.IterRange())
 		}
-	default: // The value of any other expression is unknown.
+	default: // The schema of any other expression is unknown.
 	}
 	return nil
 }

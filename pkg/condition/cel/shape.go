@@ -15,9 +15,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// shape is a schema for CEL, typed as in Kubernetes' own CEL, except for what a schema leaves open
-// (x-kubernetes-preserve-unknown-fields, embedded objects, values of several types). Kubernetes
-// hides that from expressions; here it is dynamic, since a condition has to reach it.
+// shape is a schema for CEL. It is typed as in Kubernetes' own CEL, except for what a schema leaves
+// open (x-kubernetes-preserve-unknown-fields, embedded objects, values of several types).
+// Kubernetes hides that from expressions; here it is dynamic, because conditions may need it.
 type shape struct {
 	*openapi.Schema
 	properties map[string]common.Schema
@@ -25,11 +25,12 @@ type shape struct {
 	additional *shape
 	// dynamic: the schema does not describe the value.
 	dynamic bool
-	// open: this or something below is dynamic.
+	// open: this or something below it is dynamic.
 	open bool
 }
 
-// shapeOf prepares the part of a schema that is read, which keeps the types of a Deployment small.
+// shapeOf returns the shape of the part of a schema that is read, which keeps a Deployment's types
+// small.
 func shapeOf(s *spec.Schema, r Reads) *shape {
 	sh := &shape{Schema: &openapi.Schema{Schema: s}}
 	if sh.dynamic = IsOpen(s); sh.dynamic {
@@ -53,16 +54,16 @@ func shapeOf(s *spec.Schema, r Reads) *shape {
 	return sh
 }
 
-// adopt marks s as open if what lies below is.
+// adopt marks s as open if a shape below it is.
 func (s *shape) adopt(below *shape) *shape {
 	s.open = s.open || below.open
 	return below
 }
 
-// IsXIntOrString makes a type dynamic in Kubernetes' CEL.
+// IsXIntOrString returns true for types that are dynamic in Kubernetes' CEL.
 func (s *shape) IsXIntOrString() bool { return s.dynamic || s.Schema.IsXIntOrString() }
 
-// Nullable is always true: an object may hold null, which is no reason for an error.
+// Nullable returns true, so that a null in an object is not an error.
 func (s *shape) Nullable() bool { return true }
 
 // Properties returns the shapes of the properties that are read.
@@ -91,7 +92,7 @@ func (s schemaOrBool) Schema() common.Schema { return s.shape }
 func (s schemaOrBool) Allows() bool { return true }
 
 // value converts a value for CEL: with Kubernetes' own types where a schema describes all of it,
-// else as plain JSON.
+// and otherwise as plain JSON.
 func (s *shape) value(v any) ref.Val {
 	if s == nil || s.dynamic || v == nil {
 		return types.DefaultTypeAdapter.NativeToValue(v)
@@ -124,7 +125,7 @@ func (s *shape) mapping(v map[string]any) ref.Val {
 			continue
 		}
 		property, known := s.properties[name].(*shape)
-		// Null in an object is absent, as in Kubernetes' CEL.
+		// As in Kubernetes' CEL, null in an object is absent.
 		if !known || below == nil {
 			continue
 		}
@@ -187,7 +188,7 @@ func IsOpen(s *spec.Schema) bool {
 }
 
 // HasNoStatus reports whether a kind certainly has no status. A schema without fields, or one that
-// allows every field, proves nothing.
+// allows any field, does not prove that.
 func HasNoStatus(s *spec.Schema) bool {
 	if s == nil || len(s.Properties) == 0 {
 		return false
@@ -199,11 +200,11 @@ func HasNoStatus(s *spec.Schema) bool {
 	return !has
 }
 
-// listed bounds the names of a schema in an error.
+// listed limits the names that an error lists.
 const listed = 12
 
-// Meant suggests a similar field, or one of that name one level deeper, such as below status;
-// without one, it lists the fields.
+// Meant suggests a similar field, or one of the same name one level deeper, such as below status.
+// Otherwise it lists the fields.
 func Meant(where, name string, holder *spec.Schema) (meant, advice string) {
 	names := Names(holder)
 	if near := text.Nearest(name, names); near != "" {
@@ -217,7 +218,7 @@ func Meant(where, name string, holder *spec.Schema) (meant, advice string) {
 	if len(names) > listed {
 		names = append(names[:listed:listed], "…")
 	}
-	return "", "there are: " + strings.Join(names, ", ")
+	return "", "the fields are: " + strings.Join(names, ", ")
 }
 
 // Names returns the fields that a schema declares.

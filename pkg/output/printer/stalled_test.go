@@ -49,7 +49,7 @@ func TestCauseWithLog(t *testing.T) {
 // A fault of an evaluation is reported once below its object, beside the values that it read, and
 // not again as the object's error and as the condition's message.
 func TestErrorOfAConditionOnce(t *testing.T) {
-	const said = "these types do not go together: self.spec.members is a string, an int"
+	const said = "these types do not match: self.spec.members is a string, an int"
 	err := errors.New("rules.yaml:2: " + said)
 	unmet := event.Condition{For: "ready", Reason: "NotJudged", Message: said, Err: err, Values: []event.Value{{Expr: "self.spec.members", Value: "three"}}}
 	forbidden := unmet
