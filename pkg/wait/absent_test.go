@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// warned are the warnings of a wait as a whole.
+// warned returns the warnings about the whole wait.
 func warned(events []event.Event) []string {
 	var all []string
 	for _, e := range events {
@@ -23,7 +23,7 @@ func warned(events []event.Event) []string {
 	return all
 }
 
-// A name without an object is reported at once, with a suggestion, and not when the time is over.
+// A missing object is reported at once, with a suggestion, and not only at the timeout.
 func TestAbsenceIsToldAtOnce(t *testing.T) {
 	why := func(_ context.Context, _ object.Kind, ref object.Ref) string {
 		if ref.Name == "" {
@@ -33,7 +33,7 @@ func TestAbsenceIsToldAtOnce(t *testing.T) {
 	}
 	w := newWorld(job("b", "2"))
 	var lock sync.Mutex
-	var at time.Time // on the virtual clock
+	var at time.Time // in virtual time
 	engine := Engine{Timeout: time.Minute, Absent: func(ctx context.Context, kind object.Kind, ref object.Ref) string {
 		lock.Lock()
 		at = time.Now()
@@ -43,13 +43,13 @@ func TestAbsenceIsToldAtOnce(t *testing.T) {
 	got := w.wait(t, engine, named(goal(t, complete), "a", "c"), nil)
 	want := []string{"job.batch/a -n prod and 1 more do not exist yet; waiting for them", "did you mean job.batch/b -n prod?"}
 	if !slices.Equal(warned(got.Events), want) {
-		t.Errorf("told %q", warned(got.Events))
+		t.Errorf("warnings %q", warned(got.Events))
 	}
 	if began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC); at.Sub(began) > time.Second || got.Results["a"] != "timeout: does not exist; did you mean job.batch/b -n prod?" {
 		t.Errorf("%v, asked at %s", got.Results, at)
 	}
 
-	// Whoever says that it may be absent knows it.
+	// With Existence, the user knows that it may be missing.
 	for _, engine := range []Engine{{Timeout: time.Minute}, {Timeout: time.Minute, Existence: new(time.Duration(0))}} {
 		engine.Absent = why
 		texts := []string{"create"}
@@ -57,18 +57,18 @@ func TestAbsenceIsToldAtOnce(t *testing.T) {
 			texts = []string{complete}
 		}
 		if got := newWorld().wait(t, engine, named(goal(t, texts...), "a"), nil); len(warned(got.Events)) > 0 {
-			t.Errorf("told %q", warned(got.Events))
+			t.Errorf("warnings %q", warned(got.Events))
 		}
 	}
 
-	// A selector that matches nothing, because there is no such namespace.
+	// A selector matches nothing because its namespace does not exist.
 	nothing, ok := errors.AsType[*NothingError](newWorld().wait(t, Engine{Timeout: time.Minute, Absent: why}, matching(goal(t, complete)), nil).Err)
 	if !ok || nothing.Why != "namespace/prod does not exist" {
 		t.Errorf("%+v", nothing)
 	}
 }
 
-// A selector's object ends with itself: no other of its name is waited for.
+// An object found by a selector is not replaced by another one of the same name.
 func TestWaitFound(t *testing.T) {
 	found := func(g *Goal, names ...string) []Target {
 		targets := named(g, names...)
@@ -87,7 +87,7 @@ func TestWaitFound(t *testing.T) {
 		t.Errorf("%v, %v after %s", got.Err, got.Results, got.After)
 	}
 
-	// Nothing is left, and nothing was met: that is no yes.
+	// Nothing is left and nothing was met, which is not a success.
 	w = newWorld(job("a", "1"))
 	got = w.wait(t, Engine{Timeout: time.Minute}, found(goal(t, complete), "a"), func() { time.Sleep(seconds(2)); w.remove("a") })
 	unmet := new(UnmetError)
@@ -95,7 +95,7 @@ func TestWaitFound(t *testing.T) {
 		t.Errorf("%v after %s", got.Err, got.After)
 	}
 
-	// It was gone before it was looked for.
+	// The object was gone before the wait began.
 	got = newWorld().wait(t, Engine{Timeout: time.Minute}, found(goal(t, complete), "a"), nil)
 	if !errors.As(got.Err, &unmet) || got.After != 0 {
 		t.Errorf("%v after %s", got.Err, got.After)

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// A controller that writes an object fifty times in two seconds is no fifty lines, and the last
-// state is reported although nothing comes after it.
+// Fifty writes in two seconds are not fifty lines, and the last state is reported although nothing
+// follows it.
 func TestBurst(t *testing.T) {
 	at := func(n int64) *unstructured.Unstructured {
 		u := job("a", "1")
@@ -31,6 +31,6 @@ func TestBurst(t *testing.T) {
 		}
 	}
 	if got.Judged < 2 || got.Judged > 4 || last != int64(50) {
-		t.Errorf("told %d times, the last %v", got.Judged, last)
+		t.Errorf("%d reports, the last %v", got.Judged, last)
 	}
 }

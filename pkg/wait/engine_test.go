@@ -30,9 +30,9 @@ func TestWait(t *testing.T) {
 		targets func(*testing.T) []Target
 		happens func(*world)
 		want    results
-		// after is when it ends.
+		// after is when the wait ends.
 		after time.Duration
-		// met: no error; else an *UnmetError with this outcome.
+		// met: no error is expected; otherwise an *UnmetError with this outcome.
 		met   bool
 		unmet Outcome
 	}{
@@ -63,7 +63,7 @@ func TestWait(t *testing.T) {
 			want:    results{"a": "timeout: does not exist"}, after: time.Minute, unmet: Outcome{Late: 1},
 		},
 		// edge case 45
-		"an object that may be absent for a while only": {
+		"an object that may be missing for a while": {
 			engine:  Engine{Timeout: time.Minute, Existence: new(seconds(10))},
 			there:   []*unstructured.Unstructured{job("b", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a", "b") },
@@ -75,7 +75,7 @@ func TestWait(t *testing.T) {
 			want:    results{"a": "timeout: does not exist"}, unmet: Outcome{Late: 1},
 		},
 		// edge case 46
-		"all of several, on one version": {
+		"all conditions, by one version": {
 			engine:  Engine{Timeout: seconds(30)},
 			there:   []*unstructured.Unstructured{job("a", "1", "Complete")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete, broken), "a") },
@@ -88,7 +88,7 @@ func TestWait(t *testing.T) {
 			want: results{"a": "met"}, met: true, after: seconds(2),
 		},
 		// edge case 46
-		"any of several": {
+		"any condition": {
 			engine:  Engine{Timeout: seconds(30)},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, "any", complete, broken), "a") },
@@ -96,7 +96,7 @@ func TestWait(t *testing.T) {
 			want:    results{"a": "met"}, met: true, after: seconds(1),
 		},
 		// edge case 46
-		"one that fails ends the wait for all": {
+		"a failed object ends the wait for all": {
 			engine:  Engine{Timeout: time.Hour},
 			there:   []*unstructured.Unstructured{job("a", "1"), job("b", "2")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete, "!"+broken), "a", "b") },
@@ -125,7 +125,7 @@ func TestWait(t *testing.T) {
 			want:    results{"a": "timeout: deleted during the wait"}, after: time.Minute, unmet: Outcome{Late: 1},
 		},
 		// edge case 49
-		"to be gone, and it is": {
+		"a deletion": {
 			engine:  Engine{Timeout: time.Minute},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, "delete"), "a", "b") },
@@ -133,20 +133,20 @@ func TestWait(t *testing.T) {
 			want:    results{"a": "met", "b": "met"}, met: true, after: seconds(1),
 		},
 		// edge case 53
-		"no time at all": {
+		"no timeout": {
 			engine:  Engine{},
 			there:   []*unstructured.Unstructured{job("a", "1", "Complete"), job("b", "2")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a", "b", "c") },
 			want:    results{"a": "met", "b": "timeout", "c": "timeout: does not exist"}, unmet: Outcome{Late: 2},
 		},
 		// edge case 53
-		"the time is that of all together": {
+		"the timeout is for all objects": {
 			engine:  Engine{Timeout: seconds(10)},
 			there:   []*unstructured.Unstructured{job("a", "1"), job("b", "2"), job("c", "3")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a", "b", "c") },
 			want:    results{"a": "timeout", "b": "timeout", "c": "timeout"}, after: seconds(10), unmet: Outcome{Late: 3},
 		},
-		"as long as it takes": {
+		"without a limit": {
 			engine:  Engine{Timeout: -1},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a") },
@@ -154,7 +154,7 @@ func TestWait(t *testing.T) {
 			want:    results{"a": "met"}, met: true, after: 100 * time.Hour,
 		},
 		// edge case 54
-		"true at the deadline, and nobody told": {
+		"met at the deadline, but not reported": {
 			engine:  Engine{Timeout: seconds(10)},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a") },
@@ -162,18 +162,18 @@ func TestWait(t *testing.T) {
 				time.Sleep(seconds(9))
 				w.mu.Lock()
 				defer w.mu.Unlock()
-				w.objects["a"] = job("a", "1", "Complete") // The watch is late.
+				w.objects["a"] = job("a", "1", "Complete") // The watch does not report it in time.
 			},
 			want: results{"a": "met"}, met: true, after: seconds(10),
 		},
 		// edge case 55
-		"nothing can be seen": {
+		"reads fail": {
 			engine:  Engine{Timeout: seconds(10)},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a") },
 			happens: func(w *world) {},
 			want:    results{"a": "unknown"}, after: seconds(15), unmet: Outcome{Unknown: 1},
 		},
-		"what a selector finds, and what comes later": {
+		"a selector's objects, and later ones": {
 			engine:  Engine{Timeout: time.Minute},
 			there:   []*unstructured.Unstructured{job("a", "1", "Complete"), job("b", "2")},
 			targets: func(t *testing.T) []Target { return matching(goal(t, complete)) },
@@ -187,7 +187,7 @@ func TestWait(t *testing.T) {
 			want: results{"a": "met", "b": "met", "c": "met"}, met: true, after: seconds(2),
 		},
 		// edge case 49
-		"what a selector found is deleted": {
+		"an object found by a selector is deleted": {
 			engine:  Engine{Timeout: time.Minute},
 			there:   []*unstructured.Unstructured{job("a", "1"), job("b", "2")},
 			targets: func(t *testing.T) []Target { return matching(goal(t, complete)) },
@@ -197,10 +197,10 @@ func TestWait(t *testing.T) {
 				time.Sleep(seconds(1))
 				w.put(job("b", "2", "Complete"))
 			},
-			want: results{"a": "unselected: deleted, or without the labels, during the wait", "b": "met"}, met: true, after: seconds(2),
+			want: results{"a": "unselected: deleted or relabeled during the wait", "b": "met"}, met: true, after: seconds(2),
 		},
-		// Whoever asked for all of a kind sees nothing go that is still there.
-		"one of all is deleted": {
+		// Without labels, an object that was deleted cannot have been relabeled.
+		"an object of the kind is deleted": {
 			engine: Engine{Timeout: time.Minute},
 			there:  []*unstructured.Unstructured{job("a", "1"), job("b", "2", "Complete")},
 			targets: func(t *testing.T) []Target {
@@ -212,32 +212,32 @@ func TestWait(t *testing.T) {
 			want:    results{"a": "deleted: deleted during the wait", "b": "met"}, met: true, after: seconds(1),
 		},
 		// edge case 49
-		"all that a selector found is deleted: that is no yes": {
+		"all objects found by a selector are deleted: not a success": {
 			engine:  Engine{Timeout: seconds(20)},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return matching(goal(t, complete)) },
 			happens: func(w *world) { time.Sleep(seconds(1)); w.remove("a") },
-			want:    results{"a": "unselected: deleted, or without the labels, during the wait"}, after: seconds(20), unmet: Outcome{Late: 1},
+			want:    results{"a": "unselected: deleted or relabeled during the wait"}, after: seconds(20), unmet: Outcome{Late: 1},
 		},
-		"all that a selector matches is to be gone, but not what comes later": {
+		"deletion of a selector's objects, but not of later ones": {
 			engine:  Engine{Timeout: time.Minute},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return matching(goal(t, "delete")) },
 			happens: func(w *world) { time.Sleep(seconds(1)); w.put(job("b", "2")); w.remove("a") },
 			want:    results{"a": "met"}, met: true, after: seconds(1),
 		},
-		"a selector that matches nothing, to be gone": {
+		"deletion, with a selector that matches nothing": {
 			engine:  Engine{Timeout: time.Minute},
 			targets: func(t *testing.T) []Target { return matching(goal(t, "delete")) },
 			want:    results{}, met: true,
 		},
-		"a selector that matches nothing yet, to be created": {
+		"creation, with a selector that matches nothing yet": {
 			engine:  Engine{Timeout: time.Minute},
 			targets: func(t *testing.T) []Target { return matching(goal(t, "create")) },
 			happens: func(w *world) { time.Sleep(seconds(7)); w.put(job("a", "1")) },
 			want:    results{"a": "met"}, met: true, after: seconds(7),
 		},
-		"a selector that matches nothing yet, and time for it": {
+		"a selector that matches nothing yet, with Existence": {
 			engine:  Engine{Timeout: time.Minute, Existence: new(seconds(10))},
 			targets: func(t *testing.T) []Target { return matching(goal(t, complete)) },
 			happens: func(w *world) { time.Sleep(seconds(7)); w.put(job("a", "1", "Complete")) },
@@ -246,7 +246,7 @@ func TestWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(tc.there...)
-			w.blind = name == "nothing can be seen"
+			w.blind = name == "reads fail"
 			var happens func()
 			if tc.happens != nil {
 				happens = func() { tc.happens(w) }
@@ -272,9 +272,9 @@ func TestWait(t *testing.T) {
 // Edge case 53: a selector that matches nothing.
 func TestWaitNothing(t *testing.T) {
 	for name, e := range map[string]Engine{
-		"at once":                     {Timeout: time.Minute},
-		"looking once":                {},
-		"after the time it was given": {Timeout: time.Minute, Existence: new(seconds(10))},
+		"at once":         {Timeout: time.Minute},
+		"without a wait":  {},
+		"after Existence": {Timeout: time.Minute, Existence: new(seconds(10))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := newWorld().wait(t, e, matching(goal(t, complete)), nil)
@@ -289,7 +289,7 @@ func TestWaitNothing(t *testing.T) {
 	}
 }
 
-// Edge case 45: the kind comes while it is waited for; and it may go again.
+// Edge case 45: the kind is served during the wait, and may be removed again.
 func TestWaitKind(t *testing.T) {
 	w := newWorld()
 	w.served = nil
@@ -309,7 +309,7 @@ func TestWaitKind(t *testing.T) {
 		}
 	}
 	if waiting != 1 {
-		t.Errorf("told %d times that the kind is waited for", waiting)
+		t.Errorf("%d reports that the kind is waited for", waiting)
 	}
 
 	w = newWorld(job("a", "1"))
@@ -322,8 +322,7 @@ func TestWaitKind(t *testing.T) {
 	}
 }
 
-// A server that does not answer for as long as the wait lasts does not serve no such kind:
-// what it said earlier is true no more.
+// If the server stops answering, its earlier answer that the kind is not served is no longer valid.
 func TestWaitKindUntold(t *testing.T) {
 	for name, targets := range map[string]func(*Goal) []Target{"a name": func(g *Goal) []Target { return named(g, "a") }, "a selector": matching} {
 		for _, mute := range []bool{false, true} {
@@ -345,7 +344,7 @@ func TestWaitKindUntold(t *testing.T) {
 	}
 }
 
-// A server that lists a kind and does not find it is not asked without a pause.
+// A kind that is in discovery but cannot be listed is not requested without pauses.
 func TestWaitKindListedAlone(t *testing.T) {
 	w := newWorld()
 	w.refuse = func(object.Selection) error {
@@ -354,11 +353,11 @@ func TestWaitKindListedAlone(t *testing.T) {
 	}
 	got := w.wait(t, Engine{Timeout: time.Minute}, named(goal(t, complete), "a"), nil)
 	if w.lists > 60 || got.After < time.Minute {
-		t.Errorf("asked %d times in %s", w.lists, got.After)
+		t.Errorf("%d requests in %s", w.lists, got.After)
 	}
 }
 
-// Edge case 50: the list is refused, each object by itself is not.
+// Edge case 50: the list is forbidden, but single objects are not.
 func TestWaitOneByOne(t *testing.T) {
 	w := newWorld(job("a", "1", "Complete"), job("b", "2", "Complete"))
 	w.refuse = func(sel object.Selection) error {
@@ -373,7 +372,7 @@ func TestWaitOneByOne(t *testing.T) {
 	}
 }
 
-// Edge cases 55 and 57: an error that no waiting cures ends the wait, and is reported.
+// Edge cases 55 and 57: an error that does not pass ends the wait, and is reported.
 func TestWaitForbidden(t *testing.T) {
 	refuse := func(object.Selection) error { return forbidden() }
 	w := newWorld(job("a", "1", "Complete"))
@@ -391,7 +390,7 @@ func TestWaitForbidden(t *testing.T) {
 	}
 }
 
-// One watch for a kind and namespace, however many objects; the name where it is one.
+// There is one watch for each kind and namespace, by name if there is only one object.
 func TestWaitWatches(t *testing.T) {
 	w := newWorld(job("a", "1", "Complete"), job("b", "2", "Complete"), job("c", "3", "Complete"))
 	got := w.wait(t, Engine{Timeout: time.Minute}, named(goal(t, complete), "a", "b", "c"), nil)
@@ -418,11 +417,11 @@ func TestWaitBurst(t *testing.T) {
 		w.put(job("a", "1", "Complete"))
 	})
 	if got.Err != nil || got.Judged > 2 {
-		t.Errorf("%v, told %d times", got.Err, got.Judged)
+		t.Errorf("%v, %d reports", got.Err, got.Judged)
 	}
 }
 
-// The fate of an object that met its conditions does not matter.
+// After an object has met its conditions, its deletion does not matter.
 func TestWaitMetStays(t *testing.T) {
 	w := newWorld(job("a", "1", "Complete"), job("b", "2"))
 	got := w.wait(t, Engine{Timeout: time.Minute}, named(goal(t, complete), "a", "b"), func() {

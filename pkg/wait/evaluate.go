@@ -16,18 +16,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// present handles a version of the object.
+// present handles a version of an object.
 func (r *run) present(ctx context.Context, it *item, u *unstructured.Unstructured) {
 	if it.done {
 		return
 	}
 	if it.uid != "" && it.uid != u.GetUID() {
 		it.note = "replaced during the wait"
-		r.emit(event.Warned{Ref: it.ref, Text: "was replaced by another object of its name during the wait"})
+		r.Emit(event.Warned{Ref: it.ref, Text: "was replaced by another object of the same name during the wait"})
 	}
 	it.known, it.absent, it.uid = true, time.Time{}, u.GetUID()
 	if it.appeared.IsZero() {
-		it.appeared = r.now()
+		it.appeared = time.Now()
 	}
 	if r.Objects {
 		it.whole = u
@@ -40,7 +40,7 @@ func (r *run) present(ctx context.Context, it *item, u *unstructured.Unstructure
 	}
 }
 
-// gone handles a missing object, because it was deleted or never existed.
+// gone handles an object that was deleted or never existed.
 func (r *run) gone(ctx context.Context, it *item) {
 	if it.done || it.known && it.live == nil {
 		return
@@ -49,37 +49,38 @@ func (r *run) gone(ctx context.Context, it *item) {
 		r.missed(it)
 	}
 	deleted := it.live != nil || it.found
-	it.known, it.live, it.absent = true, nil, r.now()
+	it.known, it.live, it.absent = true, nil, time.Now()
 	action := event.Gone
 	switch {
 	case !deleted || it.goal.waitsFor(condition.Delete):
 	case it.view.selecting() && it.view.labels != "":
-		action, it.note = event.Unselected, "deleted, or without the labels, during the wait"
-		r.emit(event.Warned{Ref: it.ref, Text: "is no longer selected: it was deleted, or its labels have changed"})
+		action, it.note = event.Unselected, "deleted or relabeled during the wait"
+		r.Emit(event.Warned{Ref: it.ref, Text: "is no longer selected: it was deleted, or its labels have changed"})
 	default:
 		it.note = "deleted during the wait"
-		r.emit(event.Warned{Ref: it.ref, Text: "was " + it.note})
+		r.Emit(event.Warned{Ref: it.ref, Text: "was " + it.note})
 	}
 	r.evaluate(ctx, it)
 	if !it.done && deleted && (it.found || it.view.selecting()) {
-		// A selector does not care about names: no other object takes its place.
+		// A selector has no names, so no other object replaces it.
 		r.end(it, action)
 	}
 }
 
-// evaluate evaluates the object as it is known now, and ends it if that decides.
+// evaluate evaluates the object's last version, and ends its wait if that decides.
 func (r *run) evaluate(ctx context.Context, it *item) {
 	if it.done || !it.known {
 		return
 	}
-	it.verdict = it.view.compiled[it.goal].evaluate(ctx, it.live, r.now())
+	it.verdict = it.view.compiled[it.goal].evaluate(ctx, it.live, time.Now())
 	end, late := r.outOfTime(it)
+	existence := r.existence(it)
 	switch v := it.verdict; {
 	case v.met:
 		r.end(it, event.Met)
 	case v.failed && it.live != nil:
 		r.end(it, event.Failed)
-	case r.absentTooLong(it):
+	case it.live == nil && existence != nil && time.Since(it.absent) >= *existence:
 		it.note = notThere(it)
 		r.end(it, event.TimedOut)
 		r.stop = true
@@ -91,12 +92,7 @@ func (r *run) evaluate(ctx context.Context, it *item) {
 	}
 }
 
-// absentTooLong reports whether the object has been missing for too long.
-func (r *run) absentTooLong(it *item) bool {
-	return it.live == nil && r.existence(it) != nil && r.now().Sub(it.absent) >= *r.existence(it)
-}
-
-// existence returns how long an object may be missing; nil for no limit.
+// existence returns how long the object may be missing; nil for no limit.
 func (r *run) existence(it *item) *time.Duration {
 	if _, own := r.Limits.Existence(it.view.kind); own {
 		return nil
@@ -104,7 +100,7 @@ func (r *run) existence(it *item) *time.Duration {
 	return r.Existence
 }
 
-// again schedules another evaluation if time alone may change the verdict.
+// again schedules another evaluation if the verdict may change with time.
 func (r *run) again(it *item) {
 	after := it.verdict.recheck
 	sooner := func(left time.Duration) {
@@ -113,10 +109,10 @@ func (r *run) again(it *item) {
 		}
 	}
 	if existence := r.existence(it); it.live == nil && existence != nil {
-		sooner(*existence - r.now().Sub(it.absent))
+		sooner(*existence - time.Since(it.absent))
 	}
 	if d := r.dueOf(it); !d.at.IsZero() && (d.note != "" || r.overtime) {
-		sooner(max(time.Millisecond, d.at.Sub(r.now())))
+		sooner(max(time.Millisecond, time.Until(d.at)))
 	}
 	if it.timer != nil {
 		it.timer.Stop()
@@ -132,28 +128,20 @@ func (r *run) again(it *item) {
 	}
 }
 
-// conditions are a Goal compiled for one kind.
+// conditions are a Goal compiled for a kind.
 type conditions struct {
 	met    []*condition.Condition
 	any    bool
 	failed []*condition.Condition
-	// untyped: the kind's schema would help, and the server has not published it (yet).
+	// untyped: the goal uses the kind's schema, but the server has not published it (yet).
 	untyped bool
 }
 
-// compileGoal compiles the conditions with the cluster's own schema of the kind. A fault in a --for
-// that is compiled twice is reported once.
+// compileGoal compiles a goal with the schema of the cluster.
 func compileGoal(gvk schema.GroupVersionKind, s *spec.Schema, goal *Goal) (*conditions, error) {
 	met, metErr := condition.Compile(gvk, s, goal.For)
 	failed, failedErr := condition.Compile(gvk, s, goal.FailOn)
 	return &conditions{met: met, any: goal.Any, failed: failed}, errors.Join(metErr, failedErr)
-}
-
-// typed reports whether a goal uses the schema of a kind.
-func typed(goal *Goal, kind object.Kind) bool {
-	return slices.ContainsFunc(slices.Concat(goal.For, goal.FailOn), func(s condition.Spec) bool {
-		return s.NeedsSchema(kind.GVK)
-	})
 }
 
 // verdict is the result of all conditions for one version of an object.
@@ -165,8 +153,8 @@ type verdict struct {
 	err        error
 }
 
-// evaluate evaluates all conditions on one version of an object; nil for a missing one (edge case
-// 46).
+// evaluate evaluates all conditions on one version of an object; nil means that it is missing (edge
+// case 46).
 func (c *conditions) evaluate(ctx context.Context, obj map[string]any, now time.Time) verdict {
 	v := verdict{met: !c.any, failed: c.any && len(c.met) > 0}
 	for _, cond := range c.met {
@@ -181,7 +169,7 @@ func (c *conditions) evaluate(ctx context.Context, obj map[string]any, now time.
 	}
 	for _, cond := range c.failed {
 		if obj == nil {
-			break // An absent field has not failed.
+			break // A missing object has not failed.
 		}
 		switch one := v.add(ctx, cond, obj, now); {
 		case one.Met:
@@ -220,24 +208,22 @@ func (c *conditions) trim(obj map[string]any) map[string]any {
 func (e *Engine) compileAll(ctx context.Context, kind object.Kind, goals []*Goal) (map[*Goal]*conditions, error) {
 	compiled := map[*Goal]*conditions{}
 	for _, goal := range goals {
-		conds, err := e.compileFor(ctx, kind, goal)
+		typed := kind.Resource != "" && slices.ContainsFunc(slices.Concat(goal.For, goal.FailOn), func(s condition.Spec) bool {
+			return s.NeedsSchema(kind.GVK)
+		})
+		var schema *spec.Schema
+		var err error
+		if typed {
+			if schema, err = e.Source.Schema(ctx, kind); err != nil {
+				return nil, err
+			}
+		}
+		conds, err := compileGoal(kind.GVK, schema, goal)
 		if err != nil {
 			return nil, err
 		}
+		conds.untyped = typed && schema == nil
 		compiled[goal] = conds
 	}
 	return compiled, nil
-}
-
-func (e *Engine) compileFor(ctx context.Context, kind object.Kind, goal *Goal) (*conditions, error) {
-	if kind.Resource == "" || !typed(goal, kind) {
-		return compileGoal(kind.GVK, nil, goal)
-	}
-	schema, err := e.Source.Schema(ctx, kind)
-	if err != nil {
-		return nil, err
-	}
-	conds, err := compileGoal(kind.GVK, schema, goal)
-	conds.untyped = schema == nil
-	return conds, err
 }

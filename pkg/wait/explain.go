@@ -15,33 +15,22 @@ import (
 const (
 	// looksEvery is the pause between two checks for stuck objects.
 	looksEvery = time.Second
-	// lastAsked bounds how many objects without a known cause are explained when the wait ends.
+	// explaining limits the time of one explanation.
+	explaining = 10 * time.Second
+	// lastAsked limits how many objects without a known cause are explained when the wait ends.
 	lastAsked = 20
-	// parting bounds that after an interrupt.
+	// parting limits the time for that after an interrupt.
 	parting = time.Second
+	// recent is how old an explanation may be to serve as the final one.
+	recent = 20 * time.Second
 )
-
-// explaining bounds one explanation.
-const explaining = 10 * time.Second
-
-// recent is how old an explanation may be to serve as the last one.
-const recent = 20 * time.Second
 
 // hears reports whether stuck objects are explained during the wait.
 func (r *run) hears() bool { return r.Explain != nil && r.StuckAfter > 0 && !r.looking }
 
-// asking returns a ticker for checks for stuck objects, and its stop.
-func (r *run) asking() (<-chan time.Time, func()) {
-	if !r.hears() {
-		return nil, func() {}
-	}
-	ticker := time.NewTicker(looksEvery)
-	return ticker.C, ticker.Stop
-}
-
-// watched records whether something moved in an object.
+// watched records whether an object moved.
 func (r *run) watched(it *item, u *unstructured.Unstructured) {
-	if !r.hears() || it.goal.waitsFor(condition.Delete) { // Its readiness does not matter then.
+	if !r.hears() || it.goal.waitsFor(condition.Delete) { // Before a deletion, readiness does not matter.
 		return
 	}
 	h := r.hangs[it]
@@ -52,19 +41,19 @@ func (r *run) watched(it *item, u *unstructured.Unstructured) {
 	if !h.marks.Moved(u) {
 		return
 	}
-	h.moved, h.lasting = r.now(), nil
+	h.moved, h.lasting = time.Now(), nil
 	r.stalls.Moved(it, h.moved, r.Complains != nil && r.Complains(u))
 }
 
-// ask starts explanations of stuck objects, beside the wait.
+// ask starts explanations of stuck objects in the background.
 func (r *run) ask(ctx context.Context, asking *group) {
-	now := r.now()
+	now := time.Now()
 	var items []*item
 	var objects []Stalled
 	due := r.stalls.Due(now)
 	for _, it := range due {
 		switch h := r.hangs[it]; {
-		case it.live == nil: // Its absence was reported already.
+		case it.live == nil: // Its absence was reported.
 			r.stalls.Drop(it)
 		case it.view.blind != nil: // Its progress cannot be seen.
 			r.stalls.Moved(it, now, false)
@@ -76,7 +65,7 @@ func (r *run) ask(ctx context.Context, asking *group) {
 	}
 	if n := r.stalls.Passed(now); n > 0 && !r.passed {
 		r.passed = true
-		r.emit(event.Warned{Text: fmt.Sprintf("%s are also stalled; they are examined once others make progress", text.Count(n, "more object"))})
+		r.Emit(event.Warned{Text: fmt.Sprintf("%s are also stalled; they are examined once others make progress", text.Count(n, "more object"))})
 	}
 	if len(items) == 0 {
 		if len(due) > 0 {
@@ -91,9 +80,9 @@ func (r *run) ask(ctx context.Context, asking *group) {
 	})
 }
 
-// explained handles explanations.
+// explained handles the results of explanations.
 func (r *run) explained(e explained) {
-	now := r.now()
+	now := time.Now()
 	requests := map[*item]int{}
 	for i, it := range e.items {
 		requests[it] = e.Requests[i]
@@ -110,13 +99,13 @@ func (r *run) explained(e explained) {
 		}
 		h.causes = e.Causes[i]
 		if h.told.News(h.causes, nil) {
-			r.emit(event.Stalled{Ref: it.ref, Since: h.moved, Causes: h.causes})
+			r.Emit(event.Stalled{Ref: it.ref, Since: h.moved, Causes: h.causes})
 		}
 		r.lasts(it, h)
 	}
 }
 
-// mayEnd reports whether a cause has lasted so long that the next answer decides.
+// mayEnd reports whether a cause has lasted so long that the next explanation decides.
 func (r *run) mayEnd(h *hang, now time.Time) bool {
 	for _, c := range h.causes {
 		first, lasts := h.lasting[keyOf(c)]
@@ -130,13 +119,13 @@ func (r *run) mayEnd(h *hang, now time.Time) bool {
 	return false
 }
 
-// lasts ends the wait if a cause that does not pass by itself has lasted. Only an answer from fresh
-// reads decides.
+// lasts ends the wait if a cause that does not pass on its own has lasted. Only an explanation from
+// fresh reads decides.
 func (r *run) lasts(it *item, h *hang) {
 	if r.EndsFor == nil {
 		return
 	}
-	now := r.now()
+	now := time.Now()
 	before := h.lasting
 	h.lasting = map[causeKey]time.Time{}
 	var next time.Time
@@ -152,12 +141,12 @@ func (r *run) lasts(it *item, h *hang) {
 		h.lasting[keyOf(c)] = first
 		due := first.Add(after)
 		if h.decides && !due.After(now) && h.confirms(c, due) {
-			it.note = fmt.Sprintf("ended early: %s has lasted for %s, and does not pass by itself", c.Code, now.Sub(first).Round(time.Second))
+			it.note = fmt.Sprintf("ended early: %s has lasted for %s, and does not pass on its own", c.Code, now.Sub(first).Round(time.Second))
 			r.end(it, event.Failed)
 			return
 		}
 		if !due.After(now) && !h.confirms(c, due) {
-			continue // It is looked for as often as anything else.
+			continue // The usual schedule is soon enough.
 		}
 		if next.IsZero() || due.Before(next) {
 			next = due
@@ -170,11 +159,11 @@ func (r *run) lasts(it *item, h *hang) {
 
 // knows reports whether the last explanation of an object can serve as its final one.
 func (r *run) knows(h *hang) bool {
-	return !h.asked.IsZero() && !h.outdated() && r.now().Sub(h.asked) <= recent
+	return !h.asked.IsZero() && !h.outdated() && time.Since(h.asked) <= recent
 }
 
 // explainAll adds causes to the results of unmet objects. It reuses explanations of objects that
-// have not moved since; the others are explained once more, but only briefly after an interrupt.
+// have not moved since, and explains the others once more, briefly after an interrupt.
 func (r *run) explainAll(ctx context.Context, items []*item, results []event.Waited) {
 	if r.Explain == nil {
 		return
@@ -212,7 +201,7 @@ func (r *run) explainAll(ctx context.Context, items []*item, results []event.Wai
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for n, causes := range r.Explain(ctx, objects).Causes {
-		if len(causes) > 0 || ctx.Err() == nil { // An older answer is better than none.
+		if len(causes) > 0 || ctx.Err() == nil { // An older explanation is better than none.
 			results[ask[n]].Causes = causes
 		}
 	}

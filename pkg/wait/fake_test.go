@@ -24,24 +24,23 @@ import (
 
 var jobs = object.Kind{GVK: schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}, Resource: "jobs", Namespaced: true}
 
-// world is a cluster as watches see it: what is there, and who listens. Time in it
-// is virtual.
+// world is a cluster in virtual time: its objects and its watches.
 type world struct {
 	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured
 	watches []*listener
 	version int
-	// lists counts the watches that were begun.
+	// lists counts watches.
 	lists int
 	// served is how the kind is served; nil while it is not.
 	served *object.Kind
-	// refuse is what a watch of a selection ends with at once; nil for none.
+	// refuse returns the error of a watch; nil for none.
 	refuse func(object.Selection) error
-	// mute: it does not say what it serves.
+	// mute: discovery fails.
 	mute bool
-	// blind watches tell that they cannot see, and nothing else.
+	// blind: watches only report that reads fail.
 	blind bool
-	// schema of the kind, once it is published; asked counts who wants to have it.
+	// schema is the kind's schema once it is published; asked counts the requests for it.
 	schema *spec.Schema
 	asked  int
 	// slow is how long a list takes.
@@ -166,7 +165,7 @@ func (w *world) remove(name string) {
 	w.say(u, object.Gone{Object: u.DeepCopy()})
 }
 
-// unserve takes the kind away, and with it all objects and watches.
+// unserve removes the kind with all objects and watches.
 func (w *world) unserve() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -183,7 +182,7 @@ func (w *world) serve() {
 	w.served = &jobs
 }
 
-// job is one with these status conditions that are true.
+// job returns a Job in which these conditions are True.
 func job(name, uid string, conditions ...string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	u.SetGroupVersionKind(jobs.GVK)
@@ -198,7 +197,7 @@ func job(name, uid string, conditions ...string) *unstructured.Unstructured {
 	return u
 }
 
-// goal is one of conditions as they are typed; those after "!" are to fail on.
+// goal returns a goal with these conditions; those with the prefix "!" are to fail on.
 func goal(t *testing.T, texts ...string) *Goal {
 	t.Helper()
 	g := &Goal{}
@@ -235,7 +234,7 @@ func matching(g *Goal) []Target {
 	return []Target{{Selection: object.Selection{Namespace: "prod", Labels: "a=b"}, Kind: jobs, Type: "jobs.batch", Goal: g}}
 }
 
-// later is a kind that is not served yet.
+// later returns targets whose kind is not served yet.
 func later(targets []Target) []Target {
 	targets = slices.Clone(targets)
 	for i := range targets {
@@ -244,11 +243,11 @@ func later(targets []Target) []Target {
 	return targets
 }
 
-// outcome is how a wait went.
+// outcome is what a wait reported and returned.
 type outcome struct {
 	// Results by name: "met", "timeout: does not exist".
 	Results map[string]string
-	// Told is when a result was emitted, by name.
+	// Told is when each result was emitted.
 	Told   map[string]time.Duration
 	After  time.Duration
 	Err    error
@@ -257,7 +256,7 @@ type outcome struct {
 	Events []event.Event
 }
 
-// wait runs an engine in virtual time, beside what happens to the world.
+// wait runs an engine in virtual time while happens changes the world.
 func (w *world) wait(t *testing.T, e Engine, targets []Target, happens func()) outcome {
 	t.Helper()
 	out := outcome{Results: map[string]string{}, Told: map[string]time.Duration{}}

@@ -14,10 +14,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// errNotSeen: nothing was reported about the object.
+// errNotSeen is the error of an object about which the server reported nothing.
 var errNotSeen = errors.New("the server did not report on it in time")
 
-// finish ends the remaining objects, and reports the outcome.
+// finish ends the remaining objects and reports the outcome.
 func (r *run) finish(ctx context.Context) error {
 	close(r.over)
 	var (
@@ -51,7 +51,7 @@ func (r *run) finish(ctx context.Context) error {
 	r.explainAll(ctx, late, results)
 	r.whyAbsent(ctx, late, results)
 	for _, result := range results {
-		r.emit(result)
+		r.Emit(result)
 	}
 	return r.verdict(ctx, outcome)
 }
@@ -141,26 +141,26 @@ func (r *run) nothing(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// Outcome counts the objects that did not meet their goal. A selector without known objects counts
-// if it is unknown.
+// Outcome counts the objects that did not meet their goal.
 type Outcome struct {
-	// Failed objects will not meet their goal, Late ones did not in time or were no longer waited
-	// for, and Unknown ones could not be seen.
+	// Failed objects will not meet their goal, Late ones did not in time or were gone, and Unknown
+	// ones could not be seen.
 	Failed, Late, Unknown int
 }
 
-// UnmetError says that some objects did not meet their goal. The events have reported each.
+// UnmetError is the error of a wait in which some objects did not meet their goal. Events have
+// reported each of them.
 type UnmetError struct {
 	Outcome
 }
 
 func (e *UnmetError) Error() string {
-	return fmt.Sprintf("not everything was met: %d failed, %d not in time, %d unknown", e.Failed, e.Late, e.Unknown)
+	return fmt.Sprintf("not all conditions were met: %d failed, %d not in time, %d unknown", e.Failed, e.Late, e.Unknown)
 }
 
-// NothingError says that there is nothing to wait for.
+// NothingError is the error of selectors that match nothing.
 type NothingError struct {
-	// The selection in words: "deployments.apps with labels app=web in namespace x".
+	// What describes the selection: "deployments.apps with labels app=web in namespace x".
 	What string
 	// Late: the wait ran out of time.
 	Late bool
@@ -179,15 +179,15 @@ func (e *NothingError) Error() string {
 	return text
 }
 
-// Hint says how to wait for objects that do not exist yet.
+// Hint returns how to wait for objects that do not exist yet.
 func (e *NothingError) Hint() string {
 	if e.Late {
 		return ""
 	}
-	return "--existence-timeout=1m waits for the first of them, --for=create for nothing else"
+	return "--existence-timeout=1m waits for the first one, and --for=create only for existence"
 }
 
-// Selected describes a selection of a type in words.
+// Selected describes a selection of a type.
 func Selected(typ string, sel object.Selection) string {
 	text := typ
 	if sel.Labels != "" {
@@ -207,7 +207,7 @@ func Selected(typ string, sel object.Selection) string {
 // second.
 const bursts = 100 * time.Millisecond
 
-// dirty marks an object for a report.
+// dirty marks an object as changed since its last report.
 func (r *run) dirty(it *item) {
 	r.unsaid[it] = true
 	if r.flush == nil {
@@ -215,7 +215,7 @@ func (r *run) dirty(it *item) {
 	}
 }
 
-// say reports the progress of objects that have changed.
+// say reports objects that have changed.
 func (r *run) say() {
 	r.flush = nil
 	next := time.Minute
@@ -227,21 +227,19 @@ func (r *run) say() {
 		if it.live == nil {
 			now.Note = notThere(it)
 		}
-		if same(it.told, now) {
+		if reflect.DeepEqual(it.told, now) {
 			delete(r.unsaid, it)
 			continue
 		}
-		if left := it.burst.Left(r.now()); left > 0 {
+		if left := it.burst.Left(time.Now()); left > 0 {
 			next = min(next, left)
 			continue
 		}
 		delete(r.unsaid, it)
 		it.told = now
-		r.emit(now)
+		r.Emit(now)
 	}
 	if len(r.unsaid) > 0 {
 		r.flush = time.After(next)
 	}
 }
-
-func same(a, b event.Judged) bool { return reflect.DeepEqual(a, b) }

@@ -19,10 +19,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// follow watches until ctx is done or nothing more can be learned. It keeps asking for a kind until
-// the server serves it (edge case 45), even one that was served before.
+// follow watches until ctx ends or nothing more can be learned. While the kind is not served, it
+// keeps looking it up (edge case 45), even if it was served before.
 func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
-	kind, goals, compiled := v.kind, v.goals(), v.compiled // The run changes the view in the meantime.
+	kind, goals, compiled := v.kind, v.goals(), v.compiled // The run may change the view.
 	pauses := untilServed()
 	for {
 		if kind.Resource == "" {
@@ -44,7 +44,7 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 		}
 		tell(message{view: v, gone: true, err: err})
 		kind.Resource = ""
-		// Without a pause, a kind that discovery lists and lists do not find would be asked for all
+		// Without a pause, a kind that is in discovery but cannot be listed would be requested all
 		// the time.
 		if err := retry.For(ctx, pauses.Step()); err != nil {
 			tell(message{view: v, err: err})
@@ -53,14 +53,14 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 	}
 }
 
-// watch watches until ctx is done or nothing more can be learned. A schema may be published seconds
-// after its kind is served; if a goal lacks it, the watch runs while untilPublished asks for it.
+// watch watches until ctx ends or nothing more can be learned. A schema may be published seconds
+// after its kind; if a goal needs it, untilPublished asks for it during the watch.
 func (e *Engine) watch(ctx context.Context, v *view, compiled map[*Goal]*conditions, tell func(message), change func(object.Change)) error {
 	var fault error
 	kind := v.sight.Kind
 	ctx, end := context.WithCancel(ctx)
 	var schema sync.WaitGroup
-	if lackSchema(compiled) {
+	if slices.ContainsFunc(slices.Collect(maps.Values(compiled)), func(c *conditions) bool { return c.untyped }) {
 		schema.Go(func() {
 			typed, err := e.untilPublished(ctx, kind, slices.Collect(maps.Keys(compiled)))
 			switch {
@@ -78,8 +78,8 @@ func (e *Engine) watch(ctx context.Context, v *view, compiled map[*Goal]*conditi
 	return cmp.Or(fault, err)
 }
 
-// untilPublished asks for the schema of a kind until there is one, and compiles the goals with it.
-// It returns nil once ctx is done. A server without OpenAPI never has one, so the pauses grow.
+// untilPublished requests a kind's schema until there is one, and compiles the goals with it. It
+// returns nil if ctx ends. A server without OpenAPI never has one, so the pauses grow.
 func (e *Engine) untilPublished(ctx context.Context, kind object.Kind, goals []*Goal) (map[*Goal]*conditions, error) {
 	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: 100, Cap: 30 * time.Second}
 	for retry.For(ctx, pauses.Step()) == nil {
@@ -98,21 +98,12 @@ func (e *Engine) untilPublished(ctx context.Context, kind object.Kind, goals []*
 	return nil, nil
 }
 
-func lackSchema(compiled map[*Goal]*conditions) bool {
-	for _, c := range compiled {
-		if c.untyped {
-			return true
-		}
-	}
-	return false
-}
-
-// untilServed returns the pauses between two requests for a kind.
+// untilServed returns the pauses between two lookups of a kind.
 func untilServed() wait.Backoff {
 	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.2, Jitter: 0.1, Steps: 100, Cap: 2 * time.Second}
 }
 
-// serve asks for the kind of the view until it is served, and compiles its goals.
+// serve looks the view's kind up until it is served, and compiles its goals.
 func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(message)) (object.Kind, map[*Goal]*conditions, error) {
 	pauses := untilServed()
 	for {
@@ -131,13 +122,17 @@ func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(me
 	}
 }
 
-// receive handles a message of a view. It returns views that replace it.
+// receive handles a message. It returns views that replace the sender.
 func (r *run) receive(ctx context.Context, m message) []*view {
 	v := m.view
 	switch {
 	case m.compiled != nil:
 		v.served(m.kind, m.compiled)
-		r.evaluateAll(ctx, v)
+		for _, it := range v.all() {
+			if it.live != nil {
+				r.evaluate(ctx, it)
+			}
+		}
 	case m.explained != nil:
 		r.explained(*m.explained)
 	case m.late != nil:
@@ -152,7 +147,7 @@ func (r *run) receive(ctx context.Context, m message) []*view {
 		v.ended = m.err
 		parts := v.split()
 		r.views = append(r.views, parts...)
-		// The rest will stay unknown: do not report success.
+		// The rest remains unknown: do not report success.
 		r.stop = r.stop || len(parts) == 0 && (v.selecting() || v.pending > 0)
 		return parts
 	}
@@ -173,22 +168,13 @@ func (v *view) served(kind object.Kind, compiled map[*Goal]*conditions) {
 	}
 }
 
-// evaluateAll evaluates the view's objects again, perhaps with other conditions.
-func (r *run) evaluateAll(ctx context.Context, v *view) {
-	for _, it := range v.all() {
-		if it.live != nil {
-			r.evaluate(ctx, it)
-		}
-	}
-}
-
-// unserved records that the view's kind is not served, so that it has no objects.
+// unserved records that the view's kind is not served, so it has no objects.
 func (r *run) unserved(ctx context.Context, v *view, err error) {
 	if v.unserved == nil {
-		r.emit(event.Waiting{For: "a kind: " + err.Error()})
+		r.Emit(event.Waiting{For: "a kind: " + err.Error()})
 	}
 	v.unserved, v.synced, v.blind = err, false, nil
-	if errors.Unwrap(err) != nil { // At another version, or behind a silent server, they may exist.
+	if errors.Unwrap(err) != nil { // They may exist at another version, or behind a server that does not answer.
 		v.blind = err
 		return
 	}
@@ -216,7 +202,7 @@ func (r *run) change(ctx context.Context, v *view, change object.Change) {
 	}
 }
 
-// known returns the item of an object; nil if it is not waited for.
+// known returns the item for an object; nil if it is not waited for.
 func (v *view) known(u *unstructured.Unstructured) *item {
 	if v.selecting() {
 		return v.selected[key{u.GetNamespace(), u.GetName()}]
@@ -224,8 +210,8 @@ func (v *view) known(u *unstructured.Unstructured) *item {
 	return v.named[u.GetName()]
 }
 
-// find is known, and adds what a selector finds. A wait for deletion is for the objects that
-// matched at the beginning; otherwise later matches count too.
+// find is known, but adds an item for a selector's new match. A wait for deletion is only for the
+// objects that matched at the beginning.
 func (r *run) find(v *view, u *unstructured.Unstructured) *item {
 	it := v.known(u)
 	if it != nil && !it.away() || !v.selecting() {
@@ -238,11 +224,11 @@ func (r *run) find(v *view, u *unstructured.Unstructured) *item {
 	ref.GVK = v.kind.GVK
 	it = r.add(&item{ref: ref, view: v, goal: v.goal})
 	v.selected[key{ref.Namespace, ref.Name}] = it
-	r.emit(event.Awaited{Ref: ref})
+	r.Emit(event.Awaited{Ref: ref})
 	return it
 }
 
-// split makes a view for each name of a view that we may not list.
+// split returns a view for each name in a view that we may not list.
 func (v *view) split() []*view {
 	var views []*view
 	for _, sight := range v.sight.Split(v.ended) {

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// asker explains every object, and takes its time for it.
+// asker explains every object, and takes some time.
 type asker struct {
 	takes time.Duration
 	asked int
@@ -32,8 +32,8 @@ func (a *asker) explain(ctx context.Context, objects []Stalled) Explanations {
 	return said
 }
 
-// A user who interrupts a wait gets the known causes, at once; where none is known, the server is
-// asked, for a second.
+// After an interrupt, known causes are reported at once; unknown ones are looked for during one
+// second.
 func TestInterruptedWait(t *testing.T) {
 	for name, tc := range map[string]struct {
 		at, takes time.Duration
@@ -41,10 +41,10 @@ func TestInterruptedWait(t *testing.T) {
 		known     bool
 		over      time.Duration
 	}{
-		"what is known":               {20 * time.Second, time.Second, 1, true, 0},
-		"nothing is known yet":        {5 * time.Second, 100 * time.Millisecond, 1, true, 100 * time.Millisecond},
-		"nothing, of a slow server":   {5 * time.Second, time.Minute, 1, false, time.Second},
-		"nothing, while it was asked": {15500 * time.Millisecond, 5 * time.Second, 2, false, time.Second},
+		"known":                      {20 * time.Second, time.Second, 1, true, 0},
+		"not known yet":              {5 * time.Second, 100 * time.Millisecond, 1, true, 100 * time.Millisecond},
+		"not known, slow server":     {5 * time.Second, time.Minute, 1, false, time.Second},
+		"not known, being explained": {15500 * time.Millisecond, 5 * time.Second, 2, false, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -61,14 +61,14 @@ func TestInterruptedWait(t *testing.T) {
 				time.AfterFunc(tc.at, func() { stop(gone) })
 				err := e.Run(ctx, named(goal(t, complete), "a"))
 				if !errors.Is(err, gone) || time.Since(began) != tc.at+tc.over || a.asked != tc.asked || (len(result.Causes) > 0) != tc.known {
-					t.Errorf("after %s, %d questions, causes %v, error %v", time.Since(began), a.asked, result.Causes, err)
+					t.Errorf("after %s, %d explanations, causes %v, error %v", time.Since(began), a.asked, result.Causes, err)
 				}
 			})
 		})
 	}
 }
 
-// An object that is waited for until it is gone is not examined for readiness.
+// An object whose deletion is waited for is not examined for readiness.
 func TestNoCausesOfWhatIsToGo(t *testing.T) {
 	a := &asker{}
 	w := newWorld(job("a", "1"))
@@ -77,11 +77,11 @@ func TestNoCausesOfWhatIsToGo(t *testing.T) {
 		w.remove("a")
 	})
 	if got.Err != nil || a.asked != 0 {
-		t.Errorf("%v, %d questions", got.Err, a.asked)
+		t.Errorf("%v, %d explanations", got.Err, a.asked)
 	}
 }
 
-// movable is a Job of which a controller says so much.
+// movable returns a Job with a count of active Pods.
 func movable(active int) *unstructured.Unstructured {
 	u := job("a", "1")
 	if err := unstructured.SetNestedField(u.Object, int64(active), "status", "active"); err != nil {
@@ -90,8 +90,8 @@ func movable(active int) *unstructured.Unstructured {
 	return u
 }
 
-// An object that moves while it is examined may not hang any more: the answer is of a time that is
-// over. It is not told, decides nothing, and does not count as the last one.
+// The explanation of an object that moves meanwhile is outdated: it is not reported, decides
+// nothing, and is not the final one.
 func TestMovesWhileAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(movable(1))
@@ -114,19 +114,19 @@ func TestMovesWhileAsked(t *testing.T) {
 				told++
 			}
 			if result, ok := e.(event.Waited); ok && len(result.Causes) > 0 {
-				t.Errorf("at the end it is told of %v", result.Causes)
+				t.Errorf("the result has causes %v", result.Causes)
 			}
 		}
 		time.AfterFunc(17*time.Second, func() { w.put(movable(2)) })
 		err := e.Run(t.Context(), named(goal(t, complete), "a"))
 		if err == nil || told != 0 || len(moved) < 2 || !moved[1] {
-			t.Errorf("error %v, told %d times; asked, it had moved: %v", err, told, moved)
+			t.Errorf("error %v, %d reports; moved before explanations: %v", err, told, moved)
 		}
 	})
 }
 
-// A cause that was told is not the last word where the object moved since, and the last
-// question finds nothing.
+// A reported cause is not the final one if the object has moved since and the last explanation
+// finds nothing.
 func TestCauseThatIsOver(t *testing.T) {
 	for name, tc := range map[string]struct {
 		last []event.Cause
@@ -134,8 +134,8 @@ func TestCauseThatIsOver(t *testing.T) {
 		want int
 	}{
 		"nothing is wrong any more": {want: 0},
-		"something else is":         {last: []event.Cause{{Code: "Other"}}, want: 1},
-		"nobody answers":            {slow: true, want: 1},
+		"another cause":             {last: []event.Cause{{Code: "Other"}}, want: 1},
+		"no answer":                 {slow: true, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestCauseThatIsOver(t *testing.T) {
 				}
 				time.AfterFunc(25*time.Second, func() { w.put(movable(2)) })
 				if err := e.Run(t.Context(), named(goal(t, complete), "a")); err == nil || asked != 2 {
-					t.Errorf("error %v, asked %d times", err, asked)
+					t.Errorf("error %v, %d explanations", err, asked)
 				}
 				if len(result.Causes) != tc.want || tc.last != nil && result.Causes[0].Code != "Other" {
 					t.Errorf("causes %v", result.Causes)

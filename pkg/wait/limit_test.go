@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// times are limits in seconds; 0 is none. Those of conditions are by their text.
+// times are limits in seconds; 0 means none. Those for conditions are by text.
 type times struct {
 	object, existence float64
 	conditions        map[string]float64
@@ -36,8 +36,8 @@ func (l times) limits() TimeLimits {
 	return all
 }
 
-// Kinds and conditions have times of their own, shorter or longer than that of the whole wait. An
-// object that is out of time ends, and the others are waited for (edge case 53).
+// Kinds and conditions may have limits that are shorter or longer than the timeout. An object that
+// runs out of time ends, and the wait for the others continues (edge case 53).
 func TestLimits(t *testing.T) {
 	at := func(n float64, then func()) { time.Sleep(seconds(n)); then() }
 	both := func(t *testing.T) []Target {
@@ -52,7 +52,7 @@ func TestLimits(t *testing.T) {
 		after   time.Duration
 		unmet   Outcome
 	}{
-		"a condition counts from when the object is there, and others go on": {
+		"a condition's limit starts when the object appears": {
 			engine:  Engine{Timeout: seconds(300), Limits: times{conditions: map[string]float64{complete: 30}}.limits()},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a", "b") },
@@ -62,7 +62,7 @@ func TestLimits(t *testing.T) {
 			},
 			want: map[string]string{"a": "timeout: not met within 30s: " + complete, "b": "met"}, after: seconds(45), unmet: Outcome{Late: 1},
 		},
-		"existing has a time, and being complete another": {
+		"separate limits for existence and completion": {
 			engine:  Engine{Timeout: seconds(30), Limits: times{existence: 10, conditions: map[string]float64{complete: 60}}.limits()},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a") },
 			happens: func(w *world) {
@@ -71,13 +71,13 @@ func TestLimits(t *testing.T) {
 			},
 			want: map[string]string{"a": "met"}, after: seconds(63),
 		},
-		"with a time to exist, that of the wait counts from then": {
+		"with a limit for existence, the timeout starts when the object appears": {
 			engine:  Engine{Timeout: seconds(30), Limits: times{existence: 60}.limits()},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a") },
 			happens: func(w *world) { at(50, func() { w.put(job("a", "1")) }) },
-			want:    map[string]string{"a": "timeout: not met within 30s of when it was there"}, after: seconds(80), unmet: Outcome{Late: 1},
+			want:    map[string]string{"a": "timeout: not met within 30s after it appeared"}, after: seconds(80), unmet: Outcome{Late: 1},
 		},
-		"it does not exist in time, and others go on": {
+		"it does not exist in time, and the others continue": {
 			engine:  Engine{Timeout: seconds(60), Limits: times{existence: 10}.limits()},
 			there:   []*unstructured.Unstructured{job("b", "2")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a", "b") },
@@ -97,41 +97,41 @@ func TestLimits(t *testing.T) {
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a") },
 			want:    map[string]string{"a": "timeout: not met within 20s"}, after: seconds(20), unmet: Outcome{Late: 1},
 		},
-		"what has no time of its own ends with the time of the wait": {
+		"an object without its own limit ends with the timeout": {
 			engine:  Engine{Timeout: seconds(30), Limits: times{conditions: map[string]float64{complete: 60}}.limits()},
 			there:   []*unstructured.Unstructured{job("a", "1"), job("b", "2")},
 			targets: both,
 			happens: func(w *world) { at(50, func() { w.put(job("a", "1", "Complete")) }) },
 			want:    map[string]string{"a": "met", "b": "timeout"}, after: seconds(50), unmet: Outcome{Late: 1},
 		},
-		"nothing has more time than that": {
+		"nothing has more time than Most": {
 			engine:  Engine{Timeout: seconds(30), Most: seconds(40), Limits: times{conditions: map[string]float64{complete: 60}}.limits()},
 			there:   []*unstructured.Unstructured{job("a", "1"), job("b", "2")},
 			targets: both,
 			want:    map[string]string{"a": "timeout", "b": "timeout"}, after: seconds(40), unmet: Outcome{Late: 2},
 		},
-		"one of two is enough, and the later time counts": {
+		"with Any, the later limit counts": {
 			engine:  Engine{Timeout: seconds(30), Limits: times{conditions: map[string]float64{complete: 10, broken: 50}}.limits()},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, "any", complete, broken), "a") },
 			happens: func(w *world) { at(45, func() { w.put(job("a", "1", "Complete")) }) },
 			want:    map[string]string{"a": "met"}, after: seconds(45),
 		},
-		"of all, the first that is not met in time": {
+		"the first condition that is not met in time": {
 			engine:  Engine{Timeout: seconds(90), Limits: times{conditions: map[string]float64{complete: 10, broken: 50}}.limits()},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete, broken), "a") },
 			happens: func(w *world) { at(5, func() { w.put(job("a", "1", "Complete")) }) },
 			want:    map[string]string{"a": "timeout: not met within 50s: " + broken}, after: seconds(50), unmet: Outcome{Late: 1},
 		},
-		"the wait has no end, a condition has": {
+		"only a condition has a limit": {
 			engine:  Engine{Timeout: -1, Limits: times{conditions: map[string]float64{complete: 20}}.limits()},
 			there:   []*unstructured.Unstructured{job("a", "1"), job("b", "2")},
 			targets: both,
 			happens: func(w *world) { at(1000, func() { w.put(job("b", "2", "Broken")) }) },
 			want:    map[string]string{"a": "timeout: not met within 20s: " + complete, "b": "met"}, after: seconds(1000), unmet: Outcome{Late: 1},
 		},
-		"its time does not begin anew with another of its name": {
+		"a replacement gets no new time": {
 			engine:  Engine{Timeout: seconds(90), Limits: times{conditions: map[string]float64{complete: 30}}.limits()},
 			there:   []*unstructured.Unstructured{job("a", "1")},
 			targets: func(t *testing.T) []Target { return named(goal(t, complete), "a") },
@@ -160,8 +160,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// An object that is out of time is reported at once, with its causes, though the wait goes on: a
-// second at most is spent on them.
+// An object that runs out of time is reported soon, with its causes, although the wait continues.
 func TestLimitTellsCauses(t *testing.T) {
 	for name, stuckAfter := range map[string]time.Duration{"known already": seconds(15), "asked then": seconds(60)} {
 		t.Run(name, func(t *testing.T) {
@@ -180,7 +179,7 @@ func TestLimitTellsCauses(t *testing.T) {
 				}
 			}
 			if len(results) != 2 || results[0].Ref.Name != "a" || len(results[0].Causes) != 1 || got.Told["a"] > seconds(31) {
-				t.Errorf("%+v, told at %s", results, got.Told)
+				t.Errorf("%+v, reported at %s", results, got.Told)
 			}
 		})
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// compile compiles the goals for the known kinds, so that a mistake is reported before the wait
-// begins. For a kind that is not served yet, only the form of its conditions is checked.
+// compile compiles the goals for the known kinds, so that mistakes are reported before the wait
+// begins. For a kind that is not served yet, only the syntax is checked.
 func (r *run) compile(ctx context.Context) error {
 	var faults []error
 	for _, v := range r.views {
@@ -27,21 +27,21 @@ func (r *run) compile(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// plan reports what is waited for, as far as it has names.
+// plan reports the named objects that are waited for.
 func (r *run) plan() {
 	phase := event.Phase{Name: "waiting", Total: len(r.items)}
 	for _, it := range r.items {
 		phase.Refs = append(phase.Refs, it.ref)
 	}
 	within := max(0, r.Timeout)
-	if len(r.Limits) > 0 { // It may be longer.
+	if len(r.Limits) > 0 { // Some objects may have more time.
 		within = 0
 	}
-	r.emit(event.Planned{Phases: []event.Phase{phase}, Within: within})
-	r.emit(event.PhaseStarted{})
+	r.Emit(event.Planned{Phases: []event.Phase{phase}, Within: within})
+	r.Emit(event.PhaseStarted{})
 }
 
-// follow waits until everything is met, something failed, or the time is over.
+// follow waits until everything is met, something has failed, or the time is over.
 func (r *run) follow(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	messages := make(chan message, 64)
@@ -57,8 +57,12 @@ func (r *run) follow(ctx context.Context) {
 	if r.Existence != nil {
 		existence = time.After(*r.Existence)
 	}
-	asking, stop := r.asking()
-	defer stop()
+	var asking <-chan time.Time
+	if r.hears() {
+		ticker := time.NewTicker(looksEvery)
+		defer ticker.Stop()
+		asking = ticker.C
+	}
 	for !r.finished() {
 		select {
 		case <-asking:
@@ -72,7 +76,7 @@ func (r *run) follow(ctx context.Context) {
 		case <-r.flush:
 			r.say()
 			r.tellMissing(ctx, watches)
-		case <-existence: // There may be nothing left to wait for.
+		case <-existence: // finished may be true now.
 		case <-deadline:
 			left := r.timeUp(ctx)
 			if left == 0 {
@@ -83,7 +87,7 @@ func (r *run) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if len(r.expired) > 0 && !r.finished() { // Otherwise they are reported with the rest.
+		if len(r.expired) > 0 && !r.finished() { // Otherwise finish reports them.
 			r.tellExpired(ctx, watches)
 		}
 	}
@@ -105,33 +109,30 @@ func (r *run) finished() bool {
 		return !open
 	case r.met > 0 || r.named > 0:
 		return true
-	default: // Selectors match nothing, or nothing any more.
-		return !r.selects() || r.left == 0 && !r.awaitsFirst()
+	default: // The selectors match nothing, or nothing is left of it.
+		return !slices.ContainsFunc(r.views, (*view).selecting) || r.left == 0 && !r.awaitsFirst()
 	}
 }
-
-// selects reports whether more objects may match a selector.
-func (r *run) selects() bool { return slices.ContainsFunc(r.views, (*view).selecting) }
 
 // awaitsFirst reports whether the run waits for the first match of a selector.
 func (r *run) awaitsFirst() bool {
 	for _, v := range r.views {
 		if v.ended == nil && v.goal != nil && !v.goal.waitsFor(condition.Delete) &&
-			(r.Existence != nil && r.now().Sub(r.began) < *r.Existence || v.goal.waitsFor(condition.Create)) {
+			(r.Existence != nil && time.Since(r.began) < *r.Existence || v.goal.waitsFor(condition.Create)) {
 			return true
 		}
 	}
 	return false
 }
 
-// Check checks conditions, as Run would before it waits.
+// Check checks the conditions as Run does before it waits.
 func (e *Engine) Check(ctx context.Context, targets []Target) error {
 	return newRun(e, targets).compile(ctx)
 }
 
-// Run waits until every object meets its goal. Conditions that do not compile for one of the kinds
-// are an error before the wait. Otherwise it returns an *[UnmetError] if some are not met, a
-// *[NothingError] if a selector matches nothing, and ctx's error if it was interrupted.
+// Run waits until every object meets its goal. Before that, it returns an error for conditions that
+// do not compile for a kind. It returns an *[UnmetError] if some objects do not meet their goal, a
+// *[NothingError] if a selector matches nothing, and ctx's error after an interrupt.
 //
 // The first object that fails ends the wait for all.
 func (e *Engine) Run(ctx context.Context, targets []Target) error {
@@ -149,25 +150,25 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	return r.finish(ctx)
 }
 
-// hang is what we know about why an object makes no progress.
+// hang is what is known about an object without progress.
 type hang struct {
 	marks schedule.Marks
 	told  schedule.Told
-	// moved is when something last moved, asked when it was last explained.
+	// moved is when it last moved, asked when it was last explained.
 	moved, asked time.Time
 	causes       []event.Cause
-	// lasting are causes that may end the wait, each with the start of its unbroken row of reports.
-	// decides: the current explanation reads everything anew.
+	// lasting are causes that may end the wait, with the time since when every explanation has
+	// reported them. decides: the current explanation reads everything again.
 	lasting map[causeKey]time.Time
 	decides bool
 }
 
-// outdated reports whether something has moved since the last explanation.
+// outdated reports whether the object has moved since the last explanation.
 func (h *hang) outdated() bool { return h.moved.After(h.asked) }
 
-// confirms reports whether a cause still holds when its time is over. A controller's record proves
-// that only if the controller has tried again since: it tries ever more rarely, and its obstacle
-// may be gone.
+// confirms reports whether a cause still exists when its time is over. A controller's record of a
+// refusal proves that only if the controller has retried since: it retries less and less often, and
+// the reason may be gone.
 func (h *hang) confirms(c event.Cause, due time.Time) bool {
 	return !c.Hearsay || !h.asked.Add(-c.Age).Before(due)
 }
@@ -180,14 +181,14 @@ type causeKey struct {
 
 func keyOf(c event.Cause) causeKey { return causeKey{c.Code, c.BlockedBy} }
 
-// lastLook bounds the look at the end: a user who set a timeout does not want to wait much longer.
+// lastLook limits the last evaluation: after a timeout, a user does not want to wait much longer.
 const lastLook = 5 * time.Second
 
-// errNotTold: the server has not said whether it serves the kind.
+// errNotTold is the error if the server did not say whether it serves the kind.
 var errNotTold = errors.New("the server did not say in time whether it serves the kind")
 
-// evaluateOnce evaluates the objects as they are now: at the end of the time, because what is true
-// exactly then counts (edge case 54), and if there is no time at all (edge case 53).
+// evaluateOnce reads and evaluates the objects once: at the timeout, when the state at that moment
+// counts (edge case 54), or without a wait (edge case 53).
 func (r *run) evaluateOnce(ctx context.Context) {
 	r.looking = true
 	if r.Timeout != 0 {
@@ -199,7 +200,7 @@ func (r *run) evaluateOnce(ctx context.Context) {
 	looks := newGroup(ctx, messages)
 	for _, v := range r.views {
 		if v.ended == nil && (v.pending > 0 || !v.synced) {
-			if v.kind.Resource == "" { // The earlier answer may be outdated.
+			if v.kind.Resource == "" { // The last answer may be outdated.
 				v.unserved, v.blind = nil, errNotTold
 			}
 			looks.start(func(tell func(message)) { r.lookAt(ctx, v, tell) })
@@ -219,7 +220,7 @@ func (r *run) evaluateOnce(ctx context.Context) {
 	}
 }
 
-// lookAt reads the objects of a view once.
+// lookAt reads a view's objects once.
 func (e *Engine) lookAt(ctx context.Context, v *view, tell func(message)) {
 	v.sight.Kind = v.kind
 	if v.kind.Resource == "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// A kind is served up to seconds before its schema is published (edge case 18). A schema that is
-// late settles the wait then: no wait ends otherwise because it was begun too early.
+// A kind may be served seconds before its schema is published (edge case 18). A late schema applies
+// to a running wait, so no result depends on when the wait began.
 func TestWaitSchemaLater(t *testing.T) {
 	pools := object.Kind{GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Pool"}, Resource: "pools", Namespaced: true}
 	str := spec.StringProperty()
@@ -35,8 +35,8 @@ func TestWaitSchemaLater(t *testing.T) {
 	}{
 		"a kind without a status is ready": {"ready", fields("spec"), "met", ""},
 		"a kind with a status is not":      {"ready", fields("spec", "status"), "timeout", ""},
-		"a misspelt field is told":         {"self.spec.sise == '10Gi'", fields("spec"), "unknown", "sise"},
-		"what it has may come to be":       {"self.spec.size == '10Gi'", fields("spec"), "timeout", ""},
+		"a misspelled field is reported":   {"self.spec.sise == '10Gi'", fields("spec"), "unknown", "sise"},
+		"a known field may still be set":   {"self.spec.size == '10Gi'", fields("spec"), "timeout", ""},
 	} {
 		for when, kind := range map[string]object.Kind{"served": pools, "served later": {GVK: pools.GVK, Namespaced: true}} {
 			t.Run(name+", "+when, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestWaitSchemaLater(t *testing.T) {
 					t.Errorf("%v after %s, %v: %s", got.Results, got.After, got.Err, said)
 				}
 				if test.result != "timeout" && (got.After < 5*time.Second || got.After > 15*time.Second) {
-					t.Errorf("over after %s, and published after 5s", got.After)
+					t.Errorf("the wait ended after %s, before the schema was published after 5s", got.After)
 				}
 				if w.asked > 12 {
 					t.Errorf("%d requests for the schema", w.asked)

@@ -1,6 +1,7 @@
 package wait
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -19,42 +20,42 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// run is one call of Run. Everything in it belongs to one goroutine; the others send messages.
+// run is one call of Run. All its fields belong to one goroutine; the others send messages.
 type run struct {
 	*Engine
 	began time.Time
 	views []*view
-	// items are in the order of the targets, then in the order in which they were found.
+	// items are in the order of the targets, then in the order found.
 	items []*item
 
 	rechecks chan *item
 	over     chan struct{} // closed at the end
 
-	// missing items did not exist at first, and have not been reported yet.
+	// missing items did not exist at first, and were not reported yet.
 	missing []*item
-	// told are the remarks about missing objects so far.
+	// told are the reasons for missing objects reported so far.
 	told map[string]bool
 	// unsaid items have changed since their last report.
 	unsaid map[*item]bool
 	flush  <-chan time.Time
 
-	// pending, met and left count items; named counts those that had names from the start.
+	// pending, met and left count items; named counts those with names from the start.
 	pending, met, left, named int
-	// stop: an object failed, so the wait is over as soon as all were looked at.
+	// stop: an object failed, so the wait ends once all objects were seen.
 	stop bool
 	// timedOut: the time is over.
 	timedOut bool
-	// looking: only the present state counts.
+	// looking: evaluate once, without waiting.
 	looking bool
-	// overtime: the time of the whole wait is over, and some objects have more.
+	// overtime: the time of the whole wait is over, but some objects have more.
 	overtime bool
-	// expired items ran out of time, and are not reported yet.
+	// expired items ran out of time, and were not reported yet.
 	expired []*item
 
-	// stalls decides when to explain stuck objects; hangs holds what is known about them.
+	// stalls decides when to explain stuck objects; hangs contains what is known about them.
 	stalls *schedule.Schedule[*item]
 	hangs  map[*item]*hang
-	// passed: it was reported that not all are explained.
+	// passed: it was reported that some objects are not explained.
 	passed bool
 }
 
@@ -103,13 +104,9 @@ func (r *run) add(it *item) *item {
 	return it
 }
 
-func (r *run) now() time.Time { return time.Now() }
-
-func (r *run) emit(e event.Event) { r.Emit(e) }
-
-// view is one watch: objects of one kind and namespace, by names or by labels.
+// view is a watch for objects of one kind and namespace, by names or by labels.
 type view struct {
-	// sight belongs to the goroutine that follows it, the rest to the run.
+	// sight belongs to the goroutine that follows it, all other fields to the run.
 	sight *watchset.View
 
 	typ       string
@@ -117,31 +114,31 @@ type view struct {
 	namespace string
 	labels    string
 
-	// named are the named objects; nil if labels select.
+	// named are the named objects; nil for a selector.
 	named map[string]*item
-	// selected are the objects that the labels have matched so far.
+	// selected are the objects that the selector has matched so far.
 	selected map[key]*item
-	// goal is the goal of selected objects. Named objects have their own.
+	// goal is the goal for selected objects. Named objects have their own.
 	goal *Goal
-	// compiled has the goals of the view, once its kind is known.
+	// compiled contains the view's goals, once its kind is known.
 	compiled map[*Goal]*conditions
 
-	// pending counts the objects without a result.
+	// pending counts objects without a result.
 	pending int
-	// synced: an object that is not known does not exist; seen: that was so once.
+	// synced: objects that were not reported do not exist. seen: it was synced once.
 	synced, seen bool
 	// unserved is why the kind is not served; nil if it is.
 	unserved error
-	// blind is why changes cannot be seen at present; nil if they can.
+	// blind is why changes cannot be seen now; nil if they can.
 	blind error
-	// ended is why nothing more will be seen; nil while the watch goes on.
+	// ended is why nothing more will be seen; nil while the watch continues.
 	ended error
 }
 
-// key names an object within a kind.
+// key identifies an object within a kind.
 type key struct{ namespace, name string }
 
-// selecting reports whether labels select the view's objects.
+// selecting reports whether the view has a selector.
 func (v *view) selecting() bool { return v.named == nil }
 
 // goals returns the goals of the view's objects, without duplicates.
@@ -161,7 +158,7 @@ func (v *view) goals() []*Goal {
 // settled reports whether it is known which objects exist.
 func (v *view) settled() bool { return v.synced || v.ended != nil || v.unserved != nil }
 
-// what describes the objects of the view.
+// what describes the view's objects.
 func (v *view) what() string {
 	text := v.typ
 	if v.kind.Resource != "" {
@@ -170,7 +167,7 @@ func (v *view) what() string {
 	return Selected(text, object.Selection{Namespace: v.namespace, Labels: v.labels})
 }
 
-// all returns the items of the view.
+// all returns the view's items.
 func (v *view) all() []*item {
 	return slices.AppendSeq(slices.Collect(maps.Values(v.named)), maps.Values(v.selected))
 }
@@ -181,23 +178,23 @@ type item struct {
 	view *view
 	goal *Goal
 
-	// found: a selector found it, so another one of its name is not waited for.
+	// found: a selector found it, so another object of the same name does not replace it.
 	found bool
 	// known: it is known whether it exists.
 	known bool
-	// live is the part of it that the conditions read, as last seen; nil while it does not exist.
+	// live is the part that the conditions read, as last seen; nil while it does not exist.
 	live map[string]any
 	// uid is the UID of the last object.
 	uid types.UID
 	// absent is since when it has been missing; zero while it exists. appeared is when it first
-	// existed; zero until then.
+	// existed; zero if it has not.
 	absent, appeared time.Time
 	note             string
 	// why is why it may be missing.
 	why string
 
 	verdict verdict
-	// whole is the object itself, if it is wanted.
+	// whole is the object, if the caller wants it.
 	whole *unstructured.Unstructured
 	// told is its last report.
 	told  event.Judged
@@ -205,24 +202,22 @@ type item struct {
 	// done: it has its result, action.
 	done   bool
 	action event.Action
-	// expired: it ran out of time during the wait; late is its result, and lateTold says that it
-	// was reported.
+	// expired: it ran out of time during the wait. late is its result; lateTold: that was reported.
 	expired, lateTold bool
 	late              *event.Waited
 	// timer triggers the next evaluation.
 	timer *time.Timer
 }
 
-// away reports whether the object ended because it no longer existed.
+// away reports whether the object's wait ended because the object was gone.
 func (it *item) away() bool {
 	return it.done && (it.action == event.Gone || it.action == event.Unselected)
 }
 
-// asked bounds how many missing objects are examined.
+// asked limits how many missing objects are examined.
 const asked = 5
 
-// missed records an object that was missing at the first look, unexpectedly: its name may be a
-// slip.
+// missed records an object that is unexpectedly missing at first: its name may be a typo.
 func (r *run) missed(it *item) {
 	goal := it.goal
 	if !r.looking && !goal.waitsFor(condition.Create) && !goal.waitsFor(condition.Delete) && (r.Existence == nil || *r.Existence > 0) {
@@ -230,7 +225,7 @@ func (r *run) missed(it *item) {
 	}
 }
 
-// tellMissing reports at once which objects are missing, and starts to examine why.
+// tellMissing reports missing objects at once, and starts to examine why.
 func (r *run) tellMissing(ctx context.Context, asking *group) {
 	missing := r.missing
 	r.missing = nil
@@ -242,7 +237,7 @@ func (r *run) tellMissing(ctx context.Context, asking *group) {
 	if more := len(missing) - 1; more > 0 {
 		what = fmt.Sprintf("%s and %d more do not exist yet; waiting for them", missing[0].ref, more)
 	}
-	r.emit(event.Warned{Text: what})
+	r.Emit(event.Warned{Text: what})
 	for _, it := range missing[:min(asked, len(missing))] {
 		kind, ref := it.view.kind, it.ref
 		asking.start(func(tell func(message)) {
@@ -251,14 +246,14 @@ func (r *run) tellMissing(ctx context.Context, asking *group) {
 	}
 }
 
-// absentFor records why an object may be missing, and reports it once for all with the same reason.
+// absentFor records why an object may be missing, and reports each reason once.
 func (r *run) absentFor(it *item, why string) {
 	it.why = why
 	if why == "" || r.told[why] {
 		return
 	}
 	r.told[why] = true
-	r.emit(event.Warned{Text: why})
+	r.Emit(event.Warned{Text: why})
 }
 
 // whyAbsent adds to the results of missing objects why they may be missing.
@@ -288,9 +283,4 @@ func (r *run) whyAbsent(ctx context.Context, items []*item, results []event.Wait
 	wait.Wait()
 }
 
-func notThere(it *item) string {
-	if it.note != "" {
-		return it.note
-	}
-	return "does not exist"
-}
+func notThere(it *item) string { return cmp.Or(it.note, "does not exist") }

@@ -14,23 +14,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// TimeLimits are the times of --timeout-for; the first that fits an object counts.
+// TimeLimits are the values of --timeout-for. The first that applies to an object counts.
 type TimeLimits []TimeLimit
 
-// TimeLimit is one of them.
+// TimeLimit is one limit.
 type TimeLimit struct {
-	// text is the flag's value without the time.
+	// text is the value without the time.
 	text string
 	// Kind is the kind of the objects; empty for every kind.
 	Kind string
-	// Condition is the condition to meet in time; nil for the object as a whole.
+	// Condition is the condition to meet in time; nil for the whole goal.
 	Condition *condition.Spec
 	Most      time.Duration
-	// IsStanding: it holds for many runs, and may match nothing in some.
+	// IsStanding: it is for many runs, so it may match nothing in this one.
 	IsStanding bool
 }
 
-// String returns the flag's value before the time.
+// String returns the value without the time.
 func (l TimeLimit) String() string { return l.text }
 
 // ParseTimeLimits parses the values of --timeout-for: KIND=DURATION, CONDITION=DURATION or
@@ -47,7 +47,7 @@ func ParseTimeLimits(given []string) (TimeLimits, error) {
 	return all, errors.Join(faults...)
 }
 
-// With returns the limits with standing ones after them, so that these count less.
+// With returns the limits followed by standing ones, which therefore rank lower.
 func (all TimeLimits) With(standing []string) (TimeLimits, error) {
 	more, err := ParseTimeLimits(standing)
 	for i := range more {
@@ -56,7 +56,7 @@ func (all TimeLimits) With(standing []string) (TimeLimits, error) {
 	return append(slices.Clone(all), more...), err
 }
 
-// parted splits limits at the commas that follow a time: an expression may contain commas.
+// parted splits limits at commas that follow a time, since an expression may contain commas.
 func parted(text string) []string {
 	var all []string
 	var one string
@@ -74,7 +74,7 @@ func parted(text string) []string {
 	return all
 }
 
-// split separates the time, which follows the last equals sign.
+// split splits off the time after the last equals sign.
 func split(text string) (what string, most time.Duration, err error) {
 	i := strings.LastIndexByte(text, '=')
 	if i < 0 {
@@ -84,7 +84,7 @@ func split(text string) (what string, most time.Duration, err error) {
 	return strings.TrimSpace(text[:i]), most, err
 }
 
-// kindThen matches a KIND, alone or before a condition.
+// kindThen matches a KIND, with or without a condition.
 var kindThen = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9.-]*)(?::(.+))?$`)
 
 func parse(text string) (TimeLimit, error) {
@@ -109,28 +109,29 @@ func parse(text string) (TimeLimit, error) {
 	return l, nil
 }
 
-// isCondition reports whether a word that could be a KIND is a condition.
+// isCondition reports whether a word that looks like a KIND is a condition.
 func isCondition(word string) bool {
 	words := []string{string(condition.Ready), string(condition.Create), string(condition.Delete)}
 	return slices.Contains(words, word) || strings.HasPrefix(word, "self.")
 }
 
-// Object returns how long an object of the kind may take in all; false if there is no such limit.
+// Object returns how long an object of the kind may take in total; false if no limit says so.
 func (all TimeLimits) Object(kind object.Kind) (time.Duration, bool) {
 	return all.first(kind, func(l TimeLimit) bool { return l.Condition == nil })
 }
 
-// Existence returns how long an object of the kind may be missing.
+// Existence returns how long an object of the kind may be missing; false if no limit says so.
 func (all TimeLimits) Existence(kind object.Kind) (time.Duration, bool) {
 	return all.first(kind, func(l TimeLimit) bool { return l.Condition != nil && l.Condition.Kind == condition.Create })
 }
 
-// Condition returns how long an object of the kind may take to meet a condition.
+// Condition returns how long an object of the kind may take to meet a condition; false if no limit
+// says so.
 func (all TimeLimits) Condition(kind object.Kind, spec condition.Spec) (time.Duration, bool) {
 	return all.first(kind, func(l TimeLimit) bool { return l.Condition != nil && l.of(spec) })
 }
 
-// first returns the first limit that fits and names the kind, or else the first one for every kind.
+// first returns the first matching limit that names the kind, or else the first for every kind.
 func (all TimeLimits) first(kind object.Kind, fits func(TimeLimit) bool) (time.Duration, bool) {
 	for _, any := range []bool{false, true} {
 		for _, l := range all {
@@ -149,7 +150,7 @@ func (l TimeLimit) of(spec condition.Spec) bool {
 		own.Type == spec.Type && own.Value == spec.Value && own.HasValue == spec.HasValue
 }
 
-// Means reports whether the kind is the given one, with or without its group.
+// Means reports whether Kind names the kind, with or without its group.
 func (l TimeLimit) Means(kind object.Kind) bool {
 	name, group, qualified := strings.Cut(l.Kind, ".")
 	if qualified && !strings.EqualFold(group, kind.GVK.Group) {
@@ -158,7 +159,7 @@ func (l TimeLimit) Means(kind object.Kind) bool {
 	return strings.EqualFold(name, kind.GVK.Kind) || strings.EqualFold(name, kind.Resource)
 }
 
-// Unknown returns the limits for conditions that are not waited for. Existence always is.
+// Unknown returns the limits for conditions that nothing waits for. Existence is always waited for.
 func (all TimeLimits) Unknown(awaited []condition.Spec) []TimeLimit {
 	var idle []TimeLimit
 	for _, l := range all {
@@ -170,7 +171,7 @@ func (all TimeLimits) Unknown(awaited []condition.Spec) []TimeLimit {
 	return idle
 }
 
-// Idle returns the limits for kinds without objects; such a limit may be a typo.
+// Idle returns the limits for kinds without objects, which may be typos.
 func (all TimeLimits) Idle(kinds []object.Kind) []TimeLimit {
 	var idle []TimeLimit
 	for _, l := range all {
@@ -185,11 +186,11 @@ func (all TimeLimits) Idle(kinds []object.Kind) []TimeLimit {
 type due struct {
 	// at is zero if there is no limit.
 	at time.Time
-	// note names the limit that was reached; empty for that of the whole wait.
+	// note names the limit; empty for that of the whole wait.
 	note string
 }
 
-// sooner returns the earlier of two.
+// sooner returns the earlier one.
 func (d due) sooner(other due) due {
 	if d.at.IsZero() || !other.at.IsZero() && other.at.Before(d.at) {
 		return other
@@ -197,7 +198,7 @@ func (d due) sooner(other due) due {
 	return d
 }
 
-// later returns the later of two.
+// later returns the later one.
 func (d due) later(other due) due {
 	if d.at.IsZero() || !other.at.IsZero() && !other.at.After(d.at) {
 		return d
@@ -205,7 +206,7 @@ func (d due) later(other due) due {
 	return other
 }
 
-// dueOf returns when an object runs out of time, as far as is known of it.
+// dueOf returns when an object runs out of time, as far as that is known.
 func (r *run) dueOf(it *item) due {
 	d := r.ownDue(it)
 	if most := (due{at: r.began.Add(r.Most)}); r.Most > 0 {
@@ -224,7 +225,7 @@ func (r *run) ownDue(it *item) due {
 	if exists && !it.appeared.IsZero() {
 		from = it.appeared
 		if base = r.whole(from); r.Timeout > 0 {
-			base.note = "not met within " + r.Timeout.String() + " of when it was there"
+			base.note = "not met within " + r.Timeout.String() + " after it appeared"
 		}
 	}
 	if most, own := r.Limits.Object(kind); own {
@@ -236,7 +237,7 @@ func (r *run) ownDue(it *item) due {
 	return r.dueOfConditions(it, base)
 }
 
-// whole returns when the time of the whole wait is over, counted from a moment.
+// whole returns when Timeout is over, counted from a time.
 func (r *run) whole(from time.Time) due {
 	if r.Timeout < 0 {
 		return due{}
@@ -244,8 +245,7 @@ func (r *run) whole(from time.Time) due {
 	return due{at: from.Add(r.Timeout)}
 }
 
-// dueOfConditions returns when the first unmet condition runs out of time; if one condition is
-// enough, the last.
+// dueOfConditions returns when the first unmet condition runs out of time; with Any, the last.
 func (r *run) dueOfConditions(it *item, base due) due {
 	conds := it.view.compiled[it.goal]
 	if conds == nil {
@@ -276,17 +276,17 @@ func (r *run) dueOfConditions(it *item, base due) due {
 	return d
 }
 
-// outOfTime reports whether the object has run out of time during the wait. The time of the whole
-// wait counts only if some objects have more.
+// outOfTime reports whether the object has run out of time. Timeout counts only if some objects
+// have more.
 func (r *run) outOfTime(it *item) (due, bool) {
 	d := r.dueOf(it)
-	if d.at.IsZero() || d.note == "" && !r.overtime || r.now().Before(d.at) {
+	if d.at.IsZero() || d.note == "" && !r.overtime || time.Now().Before(d.at) {
 		return d, false
 	}
 	return d, true
 }
 
-// expire ends an object that ran out of time; the wait for the others goes on.
+// expire ends the wait for an object that ran out of time; it continues for the others.
 func (r *run) expire(ctx context.Context, it *item, d due) {
 	it.expired = true
 	result := r.settle(ctx, it)
@@ -301,8 +301,8 @@ func (r *run) expire(ctx context.Context, it *item, d due) {
 	r.expired = append(r.expired, it)
 }
 
-// timeUp handles the end of the whole wait's time: objects without more time end, and the wait goes
-// on for as long as the result says; 0 ends it.
+// timeUp handles the end of Timeout: it expires objects without more time, and returns how long to
+// wait for the others; 0 for none.
 func (r *run) timeUp(ctx context.Context) time.Duration {
 	r.overtime = true
 	var last due
@@ -314,7 +314,7 @@ func (r *run) timeUp(ctx context.Context) time.Duration {
 		switch d := r.dueOf(it); {
 		case d.at.IsZero():
 			endless = true
-		case d.at.After(r.now()):
+		case d.at.After(time.Now()):
 			last = last.later(d)
 			if last.at.IsZero() {
 				last = d
@@ -333,10 +333,10 @@ func (r *run) timeUp(ctx context.Context) time.Duration {
 	if endless {
 		return time.Duration(1<<63 - 1)
 	}
-	return last.at.Sub(r.now())
+	return time.Until(last.at)
 }
 
-// tellExpired reports the results of objects that ran out of time, with their causes.
+// tellExpired reports objects that ran out of time, with their causes.
 func (r *run) tellExpired(ctx context.Context, asking *group) {
 	items := r.expired
 	r.expired = nil
@@ -367,7 +367,7 @@ func (r *run) tellExpired(ctx context.Context, asking *group) {
 	})
 }
 
-// lateExplained handles the causes of objects that ran out of time.
+// lateExplained reports objects that ran out of time once they are explained.
 func (r *run) lateExplained(items []*item, causes [][]event.Cause) {
 	for i, it := range items {
 		it.late.Causes = causes[i]
@@ -378,6 +378,6 @@ func (r *run) lateExplained(items []*item, causes [][]event.Cause) {
 func (r *run) tellLate(it *item) {
 	if !it.lateTold {
 		it.lateTold = true
-		r.emit(*it.late)
+		r.Emit(*it.late)
 	}
 }

@@ -28,7 +28,7 @@ func TestLimits(t *testing.T) {
 	}
 	for given, want := range map[string]struct {
 		kind object.Kind
-		// object, existence and condition are the times in minutes; 0 is none.
+		// object, existence and condition are the limits in minutes; 0 means none.
 		object, existence, condition int
 	}{
 		"Job=20m":                                {job, 20, 0, 0},
@@ -69,7 +69,7 @@ func TestLimits(t *testing.T) {
 	}
 	for _, given := range []string{"", "Job", "Job=", "=5m", "Job=soon", "Job=-1m", "Job:condition==5m", "Job=5m,web", "raedy()=5m,"} {
 		if l, err := wait.ParseTimeLimits([]string{given}); err == nil || !strings.Contains(err.Error(), "--timeout-for") {
-			t.Errorf("%q is taken: %+v, %v", given, l, err)
+			t.Errorf("%q is accepted: %+v, %v", given, l, err)
 		}
 	}
 }

@@ -129,7 +129,7 @@ func TestWatcher(t *testing.T) {
 	kubectl(t, c, "", "delete", "configmap/c-1", "-n", "watched")
 	kubectl(t, c, "", "create", "configmap", "c-1", "-n", "watched", "--from-literal=n=done")
 	named.ends(t, 0)
-	says(t, named.stdout.String(), "was replaced by another object of its name", `"reason":"replaced during the wait"`)
+	says(t, named.stdout.String(), "was replaced by another object of the same name", `"reason":"replaced during the wait"`)
 
 	// Fields select.
 	says(t, call(t, 0, kubeconfig, "", "wait", "configmap", "--field-selector=metadata.name=c-1", "-n", "watched", "--for=self.data.n == 'done'").stdout.String(), "1 met")
