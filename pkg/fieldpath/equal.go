@@ -2,9 +2,9 @@ package fieldpath
 
 import "encoding/json"
 
-// Equal compares two JSON values as the API server does to find conflicts: numbers by value
-// regardless of their Go type, lists in order, and null, absent and empty as three different
-// values. Strings are compared as strings: a quantity spelled differently is another value.
+// Equal compares two JSON values as the API server does to detect conflicts: numbers by value
+// regardless of their Go type, lists in order, and null, absent and empty as different values.
+// Strings are compared literally: another spelling of a quantity is a different value.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case string:
@@ -88,7 +88,7 @@ func AsFloat(v any) (float64, bool) {
 	return 0, false
 }
 
-// IsEmpty reports whether v is a map or list with nothing in it.
+// IsEmpty reports whether v is an empty map or list.
 func IsEmpty(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -99,7 +99,7 @@ func IsEmpty(v any) bool {
 	return false
 }
 
-// IsFilled reports whether v is a map or a list with something in it.
+// IsFilled reports whether v is a non-empty map or list.
 func IsFilled(v any) bool { return IsContainer(v) && !IsEmpty(v) }
 
 // IsContainer reports whether v is a map or a list.
@@ -111,8 +111,8 @@ func IsContainer(v any) bool {
 	return false
 }
 
-// Clone copies maps and lists, so that the copy can be changed. Unlike
-// runtime.DeepCopyJSONValue it accepts values of any type.
+// Clone returns a deep copy of maps and lists. Unlike runtime.DeepCopyJSONValue, it accepts values
+// of any type.
 func Clone(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -2,11 +2,11 @@ package fieldpath
 
 import "slices"
 
-// Get returns the value at the path in an object, and whether there is one. It finds a list item
-// that leaves part of its key to the server's defaults if no other item fits.
+// Get returns the value at the path in an object, and whether it exists. It finds a list item that
+// omits defaulted parts of its key if no other item fits.
 func (p Path) Get(object map[string]any) (any, bool) { return p.GetBy(object, Find) }
 
-// GetBy is [Path.Get] with another way to find the list item that an element names.
+// GetBy is [Path.Get] with a custom way to find the list item that an element names.
 func (p Path) GetBy(object map[string]any, find func([]any, Element) int) (any, bool) {
 	var v any = object
 	for _, pe := range p {
@@ -32,8 +32,8 @@ func (p Path) GetBy(object map[string]any, find func([]any, Element) int) (any, 
 	return v, true
 }
 
-// SameField reports whether both paths name the same field of an object, even if one leaves
-// out a part of a key that the other has.
+// SameField reports whether both paths name the same field of an object, even if one omits a part
+// of a key that the other has.
 func SameField(object map[string]any, a, b Path) bool {
 	if len(a) != len(b) {
 		return false
@@ -59,8 +59,8 @@ func SameField(object map[string]any, a, b Path) bool {
 	return true
 }
 
-// Same reports whether two objects have the same value at the path, or both have none. Where a live
-// list has several items with one key, as after a create or update, all of them count.
+// Same reports whether two objects have the same value at the path, or both have none. If a list
+// has several items with one key, as after a create or update, it compares all of them.
 func (p Path) Same(a, b map[string]any) bool {
 	return slices.EqualFunc(p.all(a), p.all(b), Equal)
 }
@@ -98,8 +98,7 @@ func (p Path) all(object any) []any {
 	return nil
 }
 
-// Delete removes a path from a value and returns the new value: a list without the item is another
-// slice.
+// Delete removes a path from a value, in place where possible, and returns the new value.
 func Delete(v any, p Path) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -7,27 +7,27 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Items identifies the items of one list by the elements of field sets. All code that has to find
-// the item of a path uses Items.
+// Items matches the items of one list with the elements of field sets. All code that looks for the
+// item of a path uses it.
 type Items struct {
 	elements []Element // sorted
 	names    []string
 }
 
-// ItemsOf returns the Items of a list with these sets below it; nil is an empty set.
+// ItemsOf returns the Items of a list, given the sets below it. A nil set is empty.
 func ItemsOf(sets ...*Set) Items {
 	els := Elements(sets...)
 	return Items{elements: els, names: keyNames(els)}
 }
 
-// ItemsNamed returns the Items of a list with one known element.
+// ItemsNamed returns the Items of a list with a single known element.
 func ItemsNamed(pe Element) Items {
 	one := []Element{pe}
 	return Items{elements: one, names: keyNames(one)}
 }
 
-// keyNames returns the names of the key fields of a list. A key may lack a name: the item had no
-// such field, and it has no default.
+// keyNames returns the names of a list's key fields. Some keys lack a name, because the item had no
+// such field and the field has no default.
 func keyNames(elements []Element) []string {
 	var names []string
 	for _, pe := range elements {
@@ -44,9 +44,9 @@ func keyNames(elements []Element) []string {
 	return names
 }
 
-// Element returns the element of a list item as far as the item states it, and whether it states
-// the whole key. An item that states none of its key, since all of it is defaulted, has an element
-// without a key. Without a known key, no map has an element.
+// Element returns the element of a list item from the part of the key that the item sets, and
+// whether that is the whole key. An item that sets none of its key, because all of it is defaulted,
+// has an element with an empty key. A map has no element if the key fields are unknown.
 func (x Items) Element(item any) (pe Element, complete, ok bool) {
 	m, isMap := item.(map[string]any)
 	if !isMap {
@@ -68,15 +68,15 @@ func (x Items) Element(item any) (pe Element, complete, ok bool) {
 type Match int
 
 const (
-	// NoMatch: it is another item.
+	// NoMatch means that it is a different item.
 	NoMatch Match = iota
-	// Bare: the item states none of the key, and all of it may be the server's defaults (edge case
-	// 88).
+	// Bare means that the item sets none of the key, which the server may default entirely (edge
+	// case 88).
 	Bare
-	// Partial: all that the item states of the key matches, and the server's default may supply the
+	// Partial means that the item sets a matching part of the key, and the server may default the
 	// rest (edge case 3).
 	Partial
-	// Exact: the item states the whole key, and it matches.
+	// Exact means that the item sets the whole key, and it matches.
 	Exact
 )
 
@@ -117,7 +117,7 @@ func (x Items) Match(item any, pe Element) Match {
 	return result
 }
 
-// Possible returns the elements that the server's defaults may turn an item into.
+// Possible returns the elements that an item may have after the server's defaulting.
 func (x Items) Possible(item any) []Element {
 	var out []Element
 	for _, pe := range x.elements {
@@ -129,7 +129,7 @@ func (x Items) Possible(item any) []Element {
 }
 
 // Identify returns the element by which the sets refer to an item: the item's own, or the only
-// acceptable one that the server's defaults may turn it into.
+// acceptable one that it may have after the server's defaulting.
 func (x Items) Identify(item any, accept func(Element) bool) (Element, bool) {
 	pe, complete, ok := x.Element(item)
 	if !ok {
@@ -148,16 +148,16 @@ func (x Items) Identify(item any, accept func(Element) bool) (Element, bool) {
 	return possible[0], true
 }
 
-// Held is [Items.Identify] for a list of which nothing else is known: an element that another item
-// matches exactly belongs to that item.
+// Held is [Items.Identify] for a list about which nothing else is known: an element that another
+// item matches exactly belongs to that item.
 func (x Items) Held(item any, list []any) (Element, bool) {
 	return x.Identify(item, func(pe Element) bool {
 		return !slices.ContainsFunc(list, func(other any) bool { return x.Match(other, pe) == Exact })
 	})
 }
 
-// Unproven returns the key fields of an element that a list item lacks and that a set below the
-// element holds. Their holder stated them, so they may not be the server's defaults.
+// Unproven returns the key fields of an element that a list item does not set and that a set below
+// the element owns. Their owner set them, so they may not be the server's defaults.
 func Unproven(item any, pe Element, below *Set) []string {
 	m, _ := item.(map[string]any)
 	return slices.DeleteFunc(KeyNames(pe), func(name string) bool {
@@ -169,11 +169,10 @@ func Unproven(item any, pe Element, below *Set) []string {
 // IsKey reports whether a field is part of the key of the list's items.
 func (x Items) IsKey(name string) bool { return slices.Contains(x.names, name) }
 
-// Names returns the fields that make up the key of the list's items, sorted; none for a
-// list of values.
+// Names returns the key fields of the list's items, sorted; none for a list of values.
 func (x Items) Names() []string { return x.names }
 
-// KeyField returns the value of a field of an element's key, and whether the key has it.
+// KeyField returns the value of a field in an element's key, and whether the key has it.
 func KeyField(pe Element, name string) (any, bool) {
 	for _, f := range *pe.Key {
 		if f.Name == name {
@@ -183,8 +182,8 @@ func KeyField(pe Element, name string) (any, bool) {
 	return nil, false
 }
 
-// Find returns the position of the only item with an element, or -1. Exact matches precede partial
-// ones, and those precede bare ones; unless exact, the best match must be unique.
+// Find returns the position of the item with an element, or -1. An exact match wins over a partial
+// one, and that over a bare one. Unless it is exact, the best match must be unique.
 func (x Items) Find(list []any, pe Element) int {
 	best, at, several := NoMatch, -1, false
 	for i, item := range list {
@@ -204,7 +203,8 @@ func (x Items) Find(list []any, pe Element) int {
 	return at
 }
 
-// Find returns the position of an element's item in a list of which only that element is known.
+// Find returns the position of an element's item in a list of which no other element is known, or
+// -1.
 func Find(list []any, pe Element) int {
 	switch {
 	case pe.Index != nil:
@@ -239,20 +239,20 @@ func KeyNames(pe Element) []string {
 	return names
 }
 
-// Element is one step of a path: the name of a field, or the identity of a list item.
+// Element is one step of a path: a field name, or the identity of a list item.
 type Element = smd.PathElement
 
-// FieldElement returns the element of a field of a map.
+// FieldElement returns the element of a field.
 func FieldElement(name string) Element { return smd.FieldNameElement(name) }
 
 // Index finds the items of a list by their elements.
 type Index struct {
-	// Elements of the items, in the order of the list.
+	// Elements are the elements of the items, in list order.
 	Elements []Element
 	sorted   []int
 }
 
-// Index returns the index of a list, or false unless every item has an element.
+// Index returns the index of a list, or false if an item has no element.
 func (x Items) Index(list []any) (Index, bool) {
 	out := Index{Elements: make([]Element, len(list)), sorted: make([]int, len(list))}
 	for i, item := range list {
@@ -277,7 +277,7 @@ func (x Index) isDistinct() bool {
 }
 
 // Pair returns the positions of the items that both lists have, in the order of x, and of those
-// that only x or only other has. Of items with one element, the first belongs to the first.
+// that only x or only other has. If several items have one element, it pairs them in order.
 func (x Index) Pair(other Index) (pairs [][2]int, gone, come []int) {
 	i, j := 0, 0
 	for i < len(x.sorted) || j < len(other.sorted) {
@@ -306,7 +306,7 @@ func (x Index) Pair(other Index) (pairs [][2]int, gone, come []int) {
 	return pairs, gone, come
 }
 
-// Keys converts elements to values: a set item to itself, a keyed one to its key.
+// Keys converts elements to values: the item of a set to itself, a keyed item to its key.
 func Keys(els []Element) []any {
 	out := make([]any, len(els))
 	for i, pe := range els {
@@ -339,8 +339,7 @@ func (x Items) Distinct(list []any) bool {
 	return ok && index.isDistinct()
 }
 
-// textKeys returns the keys of a list whose items have a single string as key, as in most long
-// lists.
+// textKeys returns the keys of a list whose items have a single string key, as most long lists do.
 func textKeys(list []any, names []string) ([]string, bool) {
 	if len(names) != 1 {
 		return nil, false

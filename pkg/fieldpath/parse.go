@@ -13,10 +13,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// ParsePath parses a path. It accepts what people type and what a shell leaves: the first dot may
-// be missing, quotes may be single, and brackets may lack quotes where nothing is ambiguous
-// ([name=app], [app.kubernetes.io/name]). The error names the column, from 1, at which the text is
-// wrong.
+// ParsePath parses a path. It accepts what people type and what a shell leaves of it: the first dot
+// may be missing, quotes may be single, and brackets need no quotes where nothing is ambiguous
+// ([name=app], [app.kubernetes.io/name]). Errors name the column, starting at 1.
 func ParsePath(s string) (Path, error) {
 	p := parser{text: s}
 	path, err := p.path()
@@ -32,7 +31,7 @@ func (p *parser) fault(err error) error {
 	return fmt.Errorf("path %q, column %d: %w", p.given, column, err)
 }
 
-// ParseItem parses the element of a list item at the beginning of a text, and returns the rest.
+// ParseItem parses the element of a list item at the start of a text, and returns the rest.
 func ParseItem(text string) (pe Element, rest string, ok bool) {
 	p := parser{text: text}
 	if !p.accept('[') {
@@ -43,14 +42,14 @@ func ParseItem(text string) (pe Element, rest string, ok bool) {
 }
 
 type parser struct {
-	// given is the whole text, and text the rest of it.
+	// given is the original text, text the text being parsed.
 	given, text string
 	pos         int
-	// wild: elements may be left open.
+	// wild allows wildcards.
 	wild bool
 }
 
-// syntaxError describes a fault at the parser's position.
+// syntaxError describes an error at the parser's position.
 type syntaxError string
 
 func (e syntaxError) Error() string { return string(e) }
@@ -180,7 +179,7 @@ func (p *parser) key(name string) (Element, error) {
 	}
 }
 
-// name parses a name inside brackets, quoted or up to one of stop.
+// name parses a name inside brackets, which is quoted or ends before a byte in stop.
 func (p *parser) name(stop string) (name string, quoted bool, err error) {
 	name, quoted, err = p.quoted()
 	if err == nil && !quoted {
@@ -192,8 +191,8 @@ func (p *parser) name(stop string) (name string, quoted bool, err error) {
 	return name, quoted, err
 }
 
-// value parses a scalar up to one of stop. If it is not quoted and no number, boolean or null, it
-// is a string whose quotes the shell removed.
+// value parses a scalar, which ends before a byte in stop. Unless it is a number, boolean or null,
+// an unquoted value is a string whose quotes the shell removed.
 func (p *parser) value(stop string) (any, error) {
 	p.space()
 	if s, ok, err := p.quoted(); ok || err != nil {
@@ -229,8 +228,8 @@ func (p *parser) value(stop string) (any, error) {
 	return number, nil
 }
 
-// quoted parses a quoted text, if one comes next. Double quotes take Go's escapes; between single
-// quotes only \' and \\ are escapes.
+// quoted parses a quoted string, if one follows. Double quotes allow Go's escapes; single quotes
+// only \' and \\.
 func (p *parser) quoted() (s string, ok bool, err error) {
 	switch {
 	case p.peek('"'):
@@ -288,7 +287,7 @@ func (p *parser) space() {
 	}
 }
 
-// until takes the text up to the first of the bytes in stop.
+// until consumes the text before the first byte in stop.
 func (p *parser) until(stop string) string {
 	start := p.pos
 	if n := strings.IndexAny(p.text[start:], stop); n >= 0 {
@@ -299,14 +298,14 @@ func (p *parser) until(stop string) string {
 	return p.text[start:p.pos]
 }
 
-// NotFoundError says that an object has no such path, and that the path has no owner.
+// NotFoundError says that an object does not have a path, and that no manager owns it.
 type NotFoundError struct {
 	Path Path
 	// Nearest is a similar path; empty if there is none.
 	Nearest Path
 }
 
-// NewNotFoundError returns the error, with the nearest candidate.
+// NewNotFoundError returns the error with the nearest candidate.
 func NewNotFoundError(p Path, candidates []Path) *NotFoundError {
 	nearest, _ := p.Nearest(candidates)
 	return &NotFoundError{Path: p, Nearest: nearest}
@@ -314,7 +313,7 @@ func NewNotFoundError(p Path, candidates []Path) *NotFoundError {
 
 func (e *NotFoundError) Error() string { return fmt.Sprintf("there is no %s", e.Path) }
 
-// Hint names the similar path.
+// Hint suggests the similar path.
 func (e *NotFoundError) Hint() string {
 	if len(e.Nearest) == 0 {
 		return ""
@@ -322,8 +321,8 @@ func (e *NotFoundError) Hint() string {
 	return fmt.Sprintf("did you mean %s?", e.Nearest)
 }
 
-// Nearest returns the candidate that the author of p most likely meant, and whether there is one: p
-// with another key, with skipped elements, or with a typing error. A parent of p is no candidate.
+// Nearest returns the candidate that was most likely meant by p, if any: p with another key, with
+// skipped elements, or without a typo. A parent of p is not a candidate.
 func (p Path) Nearest(candidates []Path) (Path, bool) {
 	const step, far = 100, 1 << 20 // A skipped element costs more than any difference in text.
 	best, least := Path(nil), far
@@ -346,8 +345,8 @@ func (p Path) Nearest(candidates []Path) (Path, bool) {
 	return best, least < far
 }
 
-// skips returns how many elements of c are missing in p, ignoring the keys of list items, or -1 if
-// other elements differ.
+// skips returns how many elements of c are missing from p, ignoring the keys of list items, or -1
+// if other elements differ.
 func (p Path) skips(c Path) int {
 	at := 0
 	for _, pe := range p {
@@ -359,7 +358,7 @@ func (p Path) skips(c Path) int {
 		}
 		at++
 	}
-	if at < len(c) { // A path below is not what was meant.
+	if at < len(c) { // A path below p was not meant.
 		return -1
 	}
 	return len(c) - len(p)

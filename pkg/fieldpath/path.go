@@ -1,6 +1,6 @@
-// Package fieldpath names fields as their owners do, list items by key and never by position. A
-// [Path] is one field, a [Set] the paths of an owner; [Items] alone decides which item of a list an
-// element means. It needs no schema and sends no requests.
+// Package fieldpath names fields as managed fields do: list items by key, never by position. A
+// [Path] is one field, a [Set] the paths of an owner; [Items] finds the list item that an element
+// names. It needs no schema and sends no requests.
 package fieldpath
 
 import (
@@ -23,7 +23,7 @@ import (
 //	.spec.ports[port=53,protocol="UDP"].targetPort
 type Path smd.Path
 
-// Field returns the path of a field that lies below maps only.
+// Field returns the path of a field inside maps only.
 func Field(names ...string) Path {
 	p := make(Path, len(names))
 	for i, name := range names {
@@ -37,7 +37,7 @@ func (p Path) Item(key, text string) Path {
 	return p.Child(smd.KeyElement(value.Field{Name: key, Value: value.NewValueInterface(text)}))
 }
 
-// String returns the text form. Two paths have the same text only if they are equal.
+// String returns the text form. Different paths have different texts.
 func (p Path) String() string {
 	var b []byte
 	for _, pe := range p {
@@ -46,22 +46,21 @@ func (p Path) String() string {
 	return string(b)
 }
 
-// Unquoted returns the API server's notation, which has no quotes, so that several paths may have
+// Unquoted returns the API server's notation, which has no quotes, so that different paths may have
 // the same text.
 func (p Path) Unquoted() string { return smd.Path(p).String() }
 
-// Equal reports whether both paths name the same field; numbers in keys are
-// compared by value.
+// Equal reports whether both paths name the same field. It compares numbers in keys by value.
 func (p Path) Equal(other Path) bool {
 	return smd.Path(p).Equals(smd.Path(other))
 }
 
-// Compare orders paths element by element, a field before what lies below it.
+// Compare orders paths element by element, a field before what is below it.
 func (p Path) Compare(other Path) int {
 	return smd.Path(p).Compare(smd.Path(other))
 }
 
-// HasPrefix reports whether p is prefix, or lies below it.
+// HasPrefix reports whether p is prefix or below it.
 func (p Path) HasPrefix(prefix Path) bool {
 	return len(p) >= len(prefix) && p[:len(prefix)].Equal(prefix)
 }
@@ -69,8 +68,7 @@ func (p Path) HasPrefix(prefix Path) bool {
 // Clone returns a copy that shares no elements with p.
 func (p Path) Clone() Path { return slices.Clone(p) }
 
-// Child returns p with one more element. It never shares memory with another
-// child of p.
+// Child returns p with one more element. Children of p never share memory.
 func (p Path) Child(pe Element) Path {
 	return append(slices.Clip(p), pe)
 }
@@ -113,8 +111,8 @@ func appendKey(b []byte, fields value.FieldList) []byte {
 	return append(b, ']')
 }
 
-// appendScalar writes a key's value. Keys are scalars in every schema that the API server
-// accepts; anything else is written as JSON.
+// appendScalar writes a value in a key. It is a scalar in every schema that the API server accepts;
+// anything else is written as JSON.
 func appendScalar(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case string:
@@ -147,8 +145,7 @@ func isOdd(r rune) bool {
 	return true
 }
 
-// IsUnowned reports whether a field of metadata is one that the API server strips
-// from every field set.
+// IsUnowned reports whether the API server strips a field of metadata from every field set.
 func IsUnowned(name string) bool {
 	switch name {
 	case "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName",
@@ -158,8 +155,8 @@ func IsUnowned(name string) bool {
 	return false
 }
 
-// IsIdentity reports whether a path belongs to the identity of the object, which has no owner and
-// is in every manifest.
+// IsIdentity reports whether a path is part of an object's identity, which is in every manifest and
+// has no owner.
 func IsIdentity(p Path) bool {
 	if len(p) == 0 || p[0].FieldName == nil {
 		return true
@@ -173,7 +170,7 @@ func IsIdentity(p Path) bool {
 	return false
 }
 
-// IsKeyField reports whether a path names a field of the key of a list item.
+// IsKeyField reports whether a path names a key field of a list item.
 func IsKeyField(p Path) bool {
 	if len(p) < 2 || p[len(p)-2].Key == nil || p[len(p)-1].FieldName == nil {
 		return false
@@ -182,14 +179,14 @@ func IsKeyField(p Path) bool {
 	return is
 }
 
-// Positional reports whether the path names a list item by its position, which no owner does (edge
-// case 4).
+// Positional reports whether the path names a list item by position, which no owner does (edge case
+// 4).
 func (p Path) Positional() bool {
 	return slices.ContainsFunc(p, func(pe Element) bool { return pe.Index != nil })
 }
 
-// ByKey replaces positions in a path by the keys of the items at these positions in an object, and
-// reports whether they have keys. Without a schema, it assumes the keys of Kubernetes' own kinds.
+// ByKey replaces positions in a path with the keys of the items there, and reports whether they
+// have keys. Without a schema, it assumes the keys that Kubernetes' own kinds use.
 func (p Path) ByKey(object map[string]any) (Path, bool) {
 	var v any = object
 	var out Path
@@ -220,7 +217,7 @@ func (p Path) GetIn(v any) (any, bool) {
 	return append(Field(field), p...).Get(map[string]any{field: v})
 }
 
-// likelyElement guesses, without a schema, the element by which an owner would hold a list item.
+// likelyElement guesses the element of a list item without a schema.
 func likelyElement(item any) Element {
 	m, ok := item.(map[string]any)
 	if !ok {

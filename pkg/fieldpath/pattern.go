@@ -7,11 +7,10 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Pattern names fields as a [Path] does, and may leave elements open: [*] stands for any
-// item of a list, or any key of a map. A path is a pattern that leaves nothing open.
+// Pattern is a [Path] that may contain wildcards: [*] matches any item of a list or any key of a
+// map.
 //
 //	.webhooks[*].clientConfig.caBundle
-//	.spec.template.spec.containers[*].image
 //	.metadata.annotations[*]
 type Pattern []Element
 
@@ -25,17 +24,17 @@ func ParsePattern(s string) (Pattern, error) {
 	return Pattern(path), nil
 }
 
-// isOpen reports whether an element stands for any.
+// isOpen reports whether an element is a wildcard.
 func isOpen(pe Element) bool {
 	return pe.FieldName == nil && pe.Key == nil && pe.Value == nil && pe.Index == nil
 }
 
-// Path returns the pattern as a path, if it leaves nothing open.
+// Path returns the pattern as a path, and whether it has no wildcards.
 func (p Pattern) Path() (Path, bool) {
 	return Path(p), !slices.ContainsFunc(p, isOpen)
 }
 
-// String returns the text form. Two patterns have the same text only if they are equal.
+// String returns the text form. Different patterns have different texts.
 func (p Pattern) String() string {
 	var b []byte
 	for _, pe := range p {
@@ -48,12 +47,12 @@ func (p Pattern) String() string {
 	return string(b)
 }
 
-// Covers reports whether the pattern names the path, or a path above it.
+// Covers reports whether the pattern matches the path or a path above it.
 func (p Pattern) Covers(path Path) bool {
 	return len(path) >= len(p) && p.Matches(path[:len(p)])
 }
 
-// Matches reports whether the pattern names the path.
+// Matches reports whether the pattern matches the path.
 func (p Pattern) Matches(path Path) bool {
 	if len(p) != len(path) {
 		return false
@@ -66,8 +65,8 @@ func (p Pattern) Matches(path Path) bool {
 	return true
 }
 
-// Touches reports whether the pattern names the path, one above it, or one below it. A key of the
-// pattern may be a part of the path's.
+// Touches reports whether the pattern matches the path, one above it, or one below it. A key in the
+// pattern may be a part of the path's key.
 func (p Pattern) Touches(path Path) bool {
 	for i := range min(len(p), len(path)) {
 		if !standsFor(p[i], path[i]) {
@@ -90,8 +89,8 @@ func standsFor(pe, of Element) bool {
 	})
 }
 
-// Means is [Pattern.Matches] for a path of an object, where either may leave out a part of
-// a key that the other has, as in [SameField].
+// Means is [Pattern.Matches] for a path in an object, where either may omit a part of a key that
+// the other has, as in [SameField].
 func (p Pattern) Means(object map[string]any, path Path) bool {
 	if exact, ok := p.Path(); ok {
 		return SameField(object, exact, path)
@@ -99,19 +98,18 @@ func (p Pattern) Means(object map[string]any, path Path) bool {
 	return p.Matches(path) || slices.ContainsFunc(p.In(object), func(in Path) bool { return SameField(object, in, path) })
 }
 
-// In returns the paths of an object that the pattern names, in the object's order, keys of
-// maps sorted. Each of them names one value of the object; a list item that no key tells
-// from another one is left out.
+// In returns the paths in an object that the pattern matches, in the object's order, with map keys
+// sorted. Each names exactly one value; a list item that has the same key as another is omitted.
 //
-// The sets are what owners hold: their keys are those of the items. Where they know nothing
-// of an item, it has the key that such an item has in Kubernetes' own kinds.
+// The sets are those of owners, which provide the keys of list items. Items that they do not
+// contain get the key that such items have in Kubernetes' own kinds.
 func (p Pattern) In(object map[string]any, sets ...*Set) []Path {
 	var x expansion
 	x.walk(nil, p, object, sets)
 	return x.found
 }
 
-// expansion finds the paths of an object that a pattern names.
+// expansion collects the paths in an object that a pattern matches.
 type expansion struct {
 	found []Path
 }
@@ -149,7 +147,7 @@ func (x *expansion) walk(at Path, rest Pattern, v any, sets []*Set) {
 	}
 }
 
-// elementsOf returns the elements by which the items of a list are held, or likely would be.
+// elementsOf returns the elements of the items in a list: those in the sets, or likely ones.
 func elementsOf(list []any, items Items) []Element {
 	out := make([]Element, len(list))
 	for i, item := range list {
@@ -161,14 +159,14 @@ func elementsOf(list []any, items Items) []Element {
 	return out
 }
 
-// StatedPaths returns all paths that an object states, parents first, with keys as in [Path.ByKey],
-// without the object's identity.
+// StatedPaths returns all paths in an object except its identity, parents first, with keys as in
+// [Path.ByKey].
 func StatedPaths(object map[string]any) []Path {
 	return StatedPathsWithin(object, func(Path) bool { return true })
 }
 
-// StatedPathsWithin is StatedPaths without the paths that within excludes, and without those below
-// them.
+// StatedPathsWithin is StatedPaths without the paths for which within is false, and without paths
+// below those.
 func StatedPathsWithin(object map[string]any, within func(Path) bool) []Path {
 	var out []Path
 	var walk func(p Path, v any)
@@ -195,8 +193,8 @@ func StatedPathsWithin(object map[string]any, within func(Path) bool) []Path {
 	return out
 }
 
-// EmptyLists returns the paths of empty lists in an object. A list that is owned item by item
-// leaves no trace of them in any field set.
+// EmptyLists returns the paths of empty lists in an object, which are in no field set if their
+// items have owners.
 func EmptyLists(object map[string]any) *Set {
 	out := NewSet()
 	for _, p := range StatedPaths(object) {

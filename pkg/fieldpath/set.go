@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Set holds the paths of an owner.
+// Set contains the paths of an owner.
 type Set = smd.Set
 
 // NewSet returns the set of these paths.
@@ -25,7 +25,7 @@ func NewSet(paths ...Path) *Set {
 	return set
 }
 
-// Below returns what a set holds below an element, or nil.
+// Below returns the part of a set below an element, and whether it has any paths.
 func Below(set *Set, pe Element) (*Set, bool) {
 	child, ok := set.Children.Get(pe)
 	if !ok || child.Empty() {
@@ -34,8 +34,7 @@ func Below(set *Set, pe Element) (*Set, bool) {
 	return child, true
 }
 
-// Each calls visit with every path of a set, in order. The path is valid during the call
-// only.
+// Each calls visit with every path in a set, in order. The path is only valid during the call.
 func Each(set *Set, visit func(Path)) {
 	set.Iterate(func(p smd.Path) { visit(Path(p)) })
 }
@@ -43,10 +42,10 @@ func Each(set *Set, visit func(Path)) {
 // Insert adds a path to a set.
 func Insert(set *Set, p Path) { set.Insert(smd.Path(p)) }
 
-// Has reports whether a set has the path itself.
+// Has reports whether a set contains the path itself.
 func Has(set *Set, p Path) bool { return set.Has(smd.Path(p)) }
 
-// Touches reports whether a set has the path, a leaf above it, or any path below.
+// Touches reports whether a set contains the path, a leaf above it, or a path below it.
 func Touches(set *Set, p Path) bool {
 	for i, pe := range p {
 		child, below := set.Children.Get(pe)
@@ -61,7 +60,7 @@ func Touches(set *Set, p Path) bool {
 	return len(p) > 0 && !set.Empty()
 }
 
-// Holds reports whether a set has the path, or any path below.
+// Holds reports whether a set contains the path or a path below it.
 func Holds(set *Set, p Path) bool {
 	for i, pe := range p {
 		if i == len(p)-1 && set.Members.Has(pe) {
@@ -76,7 +75,7 @@ func Holds(set *Set, p Path) bool {
 	return len(p) > 0 && !set.Empty()
 }
 
-// BelowEach returns the parts of the sets below an element, without empty ones.
+// BelowEach returns the non-empty parts of the sets below an element.
 func BelowEach(sets []*Set, pe Element) []*Set {
 	var out []*Set
 	for _, set := range sets {
@@ -87,16 +86,16 @@ func BelowEach(sets []*Set, pe Element) []*Set {
 	return out
 }
 
-// Optional is a value or its absence: nil is a value too.
+// Optional is a value that may be absent. A nil Value may be present.
 type Optional struct {
 	Value any
 	Has   bool
 }
 
-// Present returns an Optional that holds v.
+// Present returns an Optional with the value v.
 func Present(v any) Optional { return Optional{Value: v, Has: true} }
 
-// FieldOf returns the value of a map under a name; absent if v is no map.
+// FieldOf returns a field of a map; absent if v is not a map.
 func FieldOf(v any, name string) Optional {
 	m, _ := v.(map[string]any)
 	below, has := m[name]
@@ -107,20 +106,20 @@ func FieldOf(v any, name string) Optional {
 type Shape int
 
 const (
-	// Leaf has nothing below: an atomic value, a scalar, or a value that was empty or null when its
-	// owner wrote it.
+	// Leaf has no elements below: it is an atomic value, a scalar, or a value that was empty or
+	// null when its owner wrote it.
 	Leaf Shape = iota
-	// Fields is a map whose fields have owners of their own.
+	// Fields is a map whose fields have their own owners.
 	Fields
 	// Keyed is a list whose items are identified by a key.
 	Keyed
 	// Values is a list whose items are identified by their value.
 	Values
-	// Odd has list positions below it, or elements of several kinds. No API server writes it.
+	// Odd has list positions or several kinds of elements below. No API server writes it.
 	Odd
 )
 
-// ShapeOf derives the shape from the sets of paths below one path; nil is none.
+// ShapeOf derives the shape of a path from the sets below it. A nil set is empty.
 func ShapeOf(sets ...*Set) Shape {
 	result := Leaf
 	see := func(pe Element) {
@@ -148,7 +147,7 @@ func ShapeOf(sets ...*Set) Shape {
 	return result
 }
 
-// Elements returns the elements directly below a path, sorted, without duplicates.
+// Elements returns the elements directly below a path, sorted and without duplicates.
 func Elements(sets ...*Set) []Element {
 	var out []Element
 	for _, set := range sets {
@@ -164,8 +163,7 @@ func Elements(sets ...*Set) []Element {
 	return out
 }
 
-// merge merges two sorted lists of elements with as few comparisons as possible, which dominate the
-// cost of sets.
+// merge merges two sorted lists of elements with few comparisons, which dominate the cost of sets.
 func merge(a, b []Element) []Element {
 	if len(a) == 0 {
 		return b
@@ -187,13 +185,13 @@ func merge(a, b []Element) []Element {
 	return append(append(out, a...), b...)
 }
 
-// FromTree decodes a fieldsV1 in the form of untyped clients, with the same result as [FromJSON].
+// FromTree decodes fieldsV1 from unstructured form, with the same result as [FromJSON].
 func FromTree(tree map[string]any) (*Set, error) {
 	set := smd.NewSet()
 	return set, decodeFields(set, tree)
 }
 
-// FromJSON decodes the text of a fieldsV1, as the API server does.
+// FromJSON decodes fieldsV1 from JSON, as the API server does.
 func FromJSON(text io.Reader) (*Set, error) {
 	set := smd.NewSet()
 	if err := set.FromJSON(text); err != nil {
@@ -202,7 +200,7 @@ func FromJSON(text io.Reader) (*Set, error) {
 	return set, nil
 }
 
-// ToTree returns a set in the form of untyped clients.
+// ToTree returns a set as unstructured fieldsV1.
 func ToTree(set *Set) (map[string]any, error) {
 	text, err := set.ToJSON()
 	if err != nil {
@@ -212,8 +210,8 @@ func ToTree(set *Set) (map[string]any, error) {
 	return tree, json.Unmarshal(text, &tree)
 }
 
-// decodeFields fills a set from the tree of one fieldsV1, as the API server does from its text: it
-// skips unknown keys, and holds an element itself if nothing known is below it.
+// decodeFields adds unstructured fieldsV1 to a set as the API server does: it skips unknown keys,
+// and adds an element itself if nothing known is below it.
 func decodeFields(set *Set, tree map[string]any) error {
 	keys := make([]string, 0, len(tree))
 	for key := range tree {
@@ -250,8 +248,8 @@ func decodeFields(set *Set, tree map[string]any) error {
 	return nil
 }
 
-// decodeElement decodes one key of a fieldsV1. Most are names of fields, and most keys of list
-// items are one plain string, which needs no JSON reader.
+// decodeElement decodes a key of fieldsV1. Most are field names, and most keys of list items are
+// one plain string, which needs no JSON decoder.
 func decodeElement(key string) (Element, error) {
 	if name, ok := strings.CutPrefix(key, "f:"); ok {
 		return Element{FieldName: &name}, nil

@@ -6,27 +6,27 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Conflict is a path in conflict: an apply would change the value that its owners set.
+// Conflict is a path in conflict: an apply would change a value that others own.
 type Conflict struct {
 	Path fieldpath.Path
-	// Yours is the manifest's value, Live the object's; nil is null or absent, which
-	// HasLive distinguishes.
+	// Yours is the manifest's value, Live the object's. Without HasLive, the object has no value,
+	// which is different from null.
 	Yours, Live any
 	HasLive     bool
-	// SameValue: taking the path would change its owner and not its value, because both are
-	// spellings of it.
+	// SameValue is set if both values are spellings of the same one, so that taking the path would
+	// only change its owner.
 	SameValue bool
 	// Owners are all owners of the path, or of a path above or below it, sorted.
 	Owners []Owner
 }
 
-// Change returns what taking the path changes.
+// Change returns what taking the path would change.
 func (c Conflict) Change() Change {
 	return Change{Path: c.Path, From: c.Live, To: c.Yours, Kind: Contested, SameValue: c.SameValue, Owners: c.Owners}
 }
 
-// IsStill reports whether a conflict is the same as before: path, live value and owners, whenever
-// those last wrote.
+// IsStill reports whether a conflict has the same path, live value and owners as before. It ignores
+// when the owners last wrote.
 func (c Conflict) IsStill(now Conflict) bool {
 	return c.Path.Equal(now.Path) && c.HasLive == now.HasLive && fieldpath.Equal(c.Live, now.Live) &&
 		slices.EqualFunc(c.Owners, now.Owners, func(a, b Owner) bool {
@@ -43,9 +43,10 @@ const (
 	Removed   ChangeKind = "removed"
 	Changed   ChangeKind = "changed"
 	Contested ChangeKind = "contested"
-	// TakenOver: others set the value; we change it and become its owner.
+	// TakenOver means that we change a value that others own, and become its owner.
 	TakenOver ChangeKind = "taken"
-	// Released: we stop owning the path, and it stays: others own it, or it has no owner then.
+	// Released means that we stop owning a path that stays in the object, with other owners or with
+	// none.
 	Released ChangeKind = "released"
 )
 
@@ -54,14 +55,14 @@ type Change struct {
 	Path     fieldpath.Path
 	From, To any
 	Kind     ChangeKind
-	// Owners of the path other than us, in the live object.
+	// Owners are the other owners of the path in the live object.
 	Owners []Owner
 	// SameValue is set with Contested if both sides are spellings of one value.
 	SameValue bool
-	// Atomic: the value is one path with everything in it.
+	// Atomic is set if the value is owned as a whole.
 	Atomic bool
-	// Order: only items of a keyed list or set have changed places. That takes nothing from an
-	// owner: items have owners, their order has none.
+	// Order is set if items of a keyed list or set only changed places. Nobody loses anything:
+	// items have owners, their order has none.
 	Order bool
 }
 
@@ -73,8 +74,8 @@ func SortConflicts(conflicts []Conflict) {
 // Compare returns the differences between two projections of an object by the same field set,
 // sorted by path. It matches items of keyed lists and sets by identity, never by position; reports
 // an atomic value as one path; treats null, absent and empty as different; and compares numbers by
-// value. An item that is new or gone is one change with everything in it. If items on both sides
-// have changed places, their list is one change with the keys in both orders.
+// value. An item that is new or gone is one change. If items changed places, their list is one
+// change with the keys in both orders.
 //
 // It sets no owners: see [WithOwners]. Either side may be nil.
 func Compare(before, after map[string]any, set *fieldpath.Set) []Change {
@@ -84,8 +85,7 @@ func Compare(before, after map[string]any, set *fieldpath.Set) []Change {
 	return c.changes
 }
 
-// WithOwners returns the changes with the owners of each path in entries, except for the manager's
-// own apply.
+// WithOwners returns the changes with the owners of each path, except for the manager's own apply.
 func WithOwners(changes []Change, entries []Entry, manager string) []Change {
 	others := Others(entries, manager)
 	out := slices.Clone(changes)
@@ -112,7 +112,7 @@ func (c *comparer) maps(path fieldpath.Path, before, after map[string]any, set *
 	}
 }
 
-// child compares both sides at one element of a set. A nil set holds nothing.
+// child compares both sides at one element of a set. A nil set is empty.
 func (c *comparer) child(path fieldpath.Path, pe fieldpath.Element, before, after fieldpath.Optional, set *fieldpath.Set) {
 	var below *fieldpath.Set
 	if set != nil {
@@ -138,8 +138,7 @@ func (c *comparer) child(path fieldpath.Path, pe fieldpath.Element, before, afte
 	c.changes = append(c.changes, change)
 }
 
-// inside compares what is below a path, and reports whether that covers every difference at the
-// path.
+// inside compares what is below a path, and reports whether that covers every difference.
 func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional, below *fieldpath.Set, shape fieldpath.Shape) bool {
 	b, bMap := before.Value.(map[string]any)
 	a, aMap := after.Value.(map[string]any)
@@ -161,9 +160,9 @@ func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional,
 	return false
 }
 
-// lists compares lists by element. If an item has no element, it gives up, and the lists are
+// lists compares lists by element. It returns false if an item has no element; the lists are then
 // compared as one value. Several items with one element, as after a create or update, are compared
-// in order, and each removed one is a change of its own.
+// in order, and each removed one is its own change.
 func (c *comparer) lists(path fieldpath.Path, before, after []any, set *fieldpath.Set) bool {
 	x := fieldpath.ItemsOf(set)
 	b, ok := x.Index(before)

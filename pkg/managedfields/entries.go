@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Entries decodes metadata.managedFields. An object without managed fields has no entries; an entry
-// may have no time. The error names the manager whose entry is invalid. A Secret's stringData is
-// read as data, where its values are stored.
+// Entries decodes metadata.managedFields. It returns no entries for an object without managed
+// fields. The error names the manager whose entry is invalid. A Secret's stringData is read as
+// data, where the server stores its values.
 func Entries(u *unstructured.Unstructured) ([]Entry, error) {
 	raw := rawEntries(u)
 	if len(raw) == 0 {
@@ -39,8 +39,7 @@ func Entries(u *unstructured.Unstructured) ([]Entry, error) {
 	return entries, nil
 }
 
-// EntriesOf is [Entries] for managed fields in the form of typed clients and metadata
-// watches.
+// EntriesOf is [Entries] for the managed fields of typed objects and metadata watches.
 func EntriesOf(fields []metav1.ManagedFieldsEntry) ([]Entry, error) {
 	entries := make([]Entry, 0, len(fields))
 	for i := range fields {
@@ -48,10 +47,7 @@ func EntriesOf(fields []metav1.ManagedFieldsEntry) ([]Entry, error) {
 		if f.Manager == "" && f.Operation == "" && f.FieldsV1 == nil { // A request to clear has this form.
 			continue
 		}
-		owner := Owner{
-			Manager: f.Manager, Operation: string(f.Operation),
-			Subresource: f.Subresource, APIVersion: f.APIVersion,
-		}
+		owner := Owner{Manager: f.Manager, Operation: string(f.Operation), Subresource: f.Subresource, APIVersion: f.APIVersion}
 		if f.Time != nil {
 			owner.Time = f.Time.UTC()
 		}
@@ -74,8 +70,8 @@ func typedFields(f *metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	return fieldpath.FromJSON(f.FieldsV1.GetRawReader())
 }
 
-// Managed returns what a manager holds by applying the main resource: an empty set,
-// never nil, if it holds nothing.
+// Managed returns the fields that a manager owns by applying the main resource. The set is never
+// nil.
 func Managed(entries []Entry, manager string) *fieldpath.Set {
 	return heldWhere(entries, func(e Entry) bool { return e.Is(manager) })
 }
@@ -95,38 +91,30 @@ func heldWhere(entries []Entry, of func(Entry) bool) *fieldpath.Set {
 	return set
 }
 
-// HeldBy returns what one owner holds.
+// HeldBy returns the fields of one owner.
 func HeldBy(entries []Entry, owner Owner) *fieldpath.Set {
 	return heldWhere(entries, func(e Entry) bool { return e.Equal(owner) })
 }
 
-// AppliedBy returns the entry of a manager's apply of the main resource.
+// AppliedBy returns the entry for a manager's apply of the main resource.
 func AppliedBy(entries []Entry, manager string) (Entry, bool) {
-	for _, e := range entries {
-		if e.Is(manager) {
-			return e, true
-		}
+	if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Is(manager) }); i >= 0 {
+		return entries[i], true
 	}
 	return Entry{}, false
 }
 
 // Others returns all entries except a manager's Apply entry. They include the same manager's
-// updates and subresources: to the API server these are other owners, which keep their fields when
-// we apply.
+// updates and subresources, which the API server treats as other owners: they keep their fields
+// when we apply.
 func Others(entries []Entry, manager string) []Entry {
-	out := make([]Entry, 0, len(entries))
-	for _, e := range entries {
-		if !e.Is(manager) {
-			out = append(out, e)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return e.Is(manager) })
 }
 
-// Owners returns, sorted, all owners of a path, of an atomic value around it, or of something below
-// it: equal values are shared, so there may be many. It includes entries of other versions than the
-// path's; their APIVersion says so. A path by position, such as .spec.containers[0], is an error,
-// because owners know list items by key: see [fieldpath.Path.ByKey].
+// Owners returns all owners of a path, of an atomic value around it, or of something below it,
+// sorted. Equal values are shared, so there may be many. It includes entries at other API versions.
+// A path by position, such as .spec.containers[0], is an error, because managed fields name list
+// items by key: see [fieldpath.Path.ByKey].
 func Owners(entries []Entry, p fieldpath.Path) ([]Owner, error) {
 	if p.Positional() {
 		return nil, fmt.Errorf("%s names a list item by its position: owners know it by its key", p)
@@ -141,9 +129,9 @@ func Owners(entries []Entry, p fieldpath.Path) ([]Owner, error) {
 	return owners, nil
 }
 
-// HoldersOf returns, sorted, all owners of the path itself or of something below it, for paths with
-// an owner. Such paths do not lead into atomic values, so an owner of a path above has stated an
-// empty parent ("labels: {}"), and nothing that others put into it.
+// HoldersOf returns all owners of a path that has an owner, or of something below it, sorted. Such
+// a path is never inside an atomic value, so an owner of a path above it has set an empty parent
+// ("labels: {}") and not what others put into it.
 func HoldersOf(entries []Entry, p fieldpath.Path) []Owner {
 	var owners []Owner
 	for _, e := range entries {
@@ -169,10 +157,7 @@ func ownerOf(m map[string]any) Owner {
 		s, _ := m[name].(string)
 		return s
 	}
-	o := Owner{
-		Manager: text("manager"), Operation: text("operation"),
-		Subresource: text("subresource"), APIVersion: text("apiVersion"),
-	}
+	o := Owner{Manager: text("manager"), Operation: text("operation"), Subresource: text("subresource"), APIVersion: text("apiVersion")}
 	if t, err := time.Parse(time.RFC3339, text("time")); err == nil {
 		o.Time = t
 	}
@@ -217,8 +202,8 @@ func Encode(entries []Entry) ([]any, error) {
 	return out, nil
 }
 
-// SameApplied reports whether a manager's apply has the same paths, at the same version, in both
-// objects. It is false if entries cannot be read.
+// SameApplied reports whether a manager's apply owns the same paths, at the same version, in both
+// objects. It is false if managed fields cannot be decoded.
 func SameApplied(a, b *unstructured.Unstructured, manager string) bool {
 	left, err := Entries(a)
 	if err != nil {
@@ -236,8 +221,8 @@ func SameApplied(a, b *unstructured.Unstructured, manager string) bool {
 	return l.APIVersion == r.APIVersion && l.Fields.Equals(r.Fields)
 }
 
-// SameOwners reports whether the same owners hold the same paths in both objects, regardless of
-// times. It is false if entries cannot be read.
+// SameOwners reports whether the same owners own the same paths in both objects, regardless of
+// times. It is false if managed fields cannot be decoded.
 func SameOwners(a, b *unstructured.Unstructured) bool {
 	left, err := Entries(a)
 	if err != nil {
@@ -248,14 +233,9 @@ func SameOwners(a, b *unstructured.Unstructured) bool {
 		return false
 	}
 	for _, l := range left {
-		found := false
-		for _, r := range right {
-			if r.SameEntry(l.Owner) && r.APIVersion == l.APIVersion && r.Fields.Equals(l.Fields) {
-				found = true
-				break
-			}
-		}
-		if !found {
+		if !slices.ContainsFunc(right, func(r Entry) bool {
+			return r.SameEntry(l.Owner) && r.APIVersion == l.APIVersion && r.Fields.Equals(l.Fields)
+		}) {
 			return false
 		}
 	}
@@ -263,17 +243,14 @@ func SameOwners(a, b *unstructured.Unstructured) bool {
 }
 
 // A Secret's stringData is write-only: the server stores its values in data, but records an apply
-// under the name that was sent. An entry's f:stringData.X therefore stands for f:data.X. The server
-// itself does not consider that: it lets another manager overwrite data.X without a conflict, and
-// keeps data.X when its applier no longer states it (edge case 12).
+// under the name that was sent, so f:stringData.X stands for f:data.X. The server itself ignores
+// this: it lets another manager overwrite data.X without a conflict, and keeps data.X when its
+// applier no longer sets it (edge case 12).
 
-const (
-	writeOnly = "stringData"
-	storedAs  = "data"
-)
+const writeOnly, storedAs = "stringData", "data"
 
-// stored returns the entry with stored paths in place of write-only ones. In the core group, only a
-// Secret has a field of that name.
+// stored returns the entry with stored paths in place of write-only ones. In the core group, only
+// Secrets have a field of that name.
 func stored(e Entry) Entry {
 	pe := fieldpath.FieldElement(writeOnly)
 	if e.APIVersion != "v1" || !fieldpath.Touches(e.Fields, fieldpath.Path{pe}) {
@@ -294,8 +271,8 @@ func stored(e Entry) Entry {
 	return e
 }
 
-// present returns the entry of a Secret without write-only paths whose value has left the object:
-// the server does not remove those, as it does other paths.
+// present returns the entry without write-only paths whose values are no longer in the Secret. The
+// server does not remove those, as it does other paths.
 func present(e Entry, u *unstructured.Unstructured) Entry {
 	if e.WriteOnly == nil || u.GetKind() != "Secret" {
 		return e
@@ -310,7 +287,7 @@ func present(e Entry, u *unstructured.Unstructured) Entry {
 	return e
 }
 
-// Stored returns the stored path of a write-only path, and any other path unchanged.
+// Stored returns the stored path of a write-only path. It returns other paths unchanged.
 func Stored(p fieldpath.Path, live *unstructured.Unstructured) fieldpath.Path {
 	if live == nil || len(p) == 0 || p[0].FieldName == nil || *p[0].FieldName != writeOnly ||
 		live.GetKind() != "Secret" || live.GetAPIVersion() != "v1" {

@@ -10,42 +10,42 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// The operations by which an owner acquires a path.
+// Operations by which a manager becomes an owner.
 const (
 	Apply  = "Apply"
 	Update = "Update"
 )
 
-// BeforeFirstApply is the manager to which the API server attributes everything in an object
-// without managed fields at its first apply.
+// BeforeFirstApply is the manager to which the API server attributes all fields of an object
+// without managed fields when it is first applied.
 const BeforeFirstApply = "before-first-apply"
 
-// Owner is the owner of paths of an object: one entry of metadata.managedFields. Two entries of one
-// manager that differ in operation or subresource are two owners (KEP-555).
+// Owner is an owner of fields: one entry of metadata.managedFields. Entries of one manager with
+// different operations or subresources are different owners (KEP-555).
 type Owner struct {
 	Manager     string `json:"manager"`
 	Operation   string `json:"operation"`
 	Subresource string `json:"subresource,omitempty"`
-	// APIVersion is the version of the owner's paths. Paths of two versions cannot be compared.
+	// APIVersion is the version of the owner's paths. Paths at different versions cannot be
+	// compared.
 	APIVersion string `json:"apiVersion,omitempty"`
 	// Time is when the owner last changed its fields; zero if the entry has none, such as the
 	// horizontal pod autoscaler's through /scale.
 	Time time.Time `json:"time,omitzero"`
 }
 
-// String returns the manager with what distinguishes its entries: the subresource, or else the
-// operation.
+// String returns the manager and its subresource or else its operation.
 func (o Owner) String() string {
 	return o.Manager + " (" + cmp.Or(o.Subresource, o.Operation) + ")"
 }
 
 // Is reports whether the owner is a manager's apply of the main resource. The manager's updates and
-// subresources are owners of their own.
+// subresources are other owners.
 func (o Owner) Is(manager string) bool {
 	return o.Manager == manager && o.Operation == Apply && o.Subresource == ""
 }
 
-// Compare orders owners by manager, operation, subresource and version.
+// Compare orders owners by manager, operation, subresource, version and time.
 func (o Owner) Compare(other Owner) int {
 	return cmp.Or(
 		cmp.Compare(o.Manager, other.Manager),
@@ -56,47 +56,46 @@ func (o Owner) Compare(other Owner) int {
 	)
 }
 
-// SameEntry reports whether both are one entry in two versions of an object. Like the API server,
-// it takes an applier that moves to another version for the same owner, and an updater that does so
-// for another.
+// SameEntry reports whether both are the same entry in two versions of an object. Like the API
+// server, it considers an applier at another API version the same owner, but an updater a different
+// one.
 func (o Owner) SameEntry(other Owner) bool {
 	return o.Manager == other.Manager && o.Operation == other.Operation && o.Subresource == other.Subresource &&
 		(o.Operation == Apply || o.APIVersion == other.APIVersion)
 }
 
-// Equal reports whether both are one owner, regardless of their times.
+// Equal reports whether both are the same owner, regardless of times.
 func (o Owner) Equal(other Owner) bool {
 	return o.Manager == other.Manager && o.Operation == other.Operation &&
 		o.Subresource == other.Subresource && o.APIVersion == other.APIVersion
 }
 
-// Entry is an owner with the paths that it holds.
+// Entry is an owner with its fields.
 type Entry struct {
 	Owner
 	Fields *fieldpath.Set
 	// WriteOnly is the part of Fields that the server records under a write-only name, and
-	// therefore neither protects nor removes; nil for nothing.
+	// therefore neither protects nor removes; nil if there is none.
 	WriteOnly *fieldpath.Set
 }
 
-// Giver is the manager under which the verb give sends managed fields. It owns nothing; by its
-// name, the webhook distinguishes transfers that a user asked for from other edits of managed
-// fields.
+// Giver is the field manager with which the verb give writes managed fields. It owns nothing. By
+// its name, the webhook recognizes transfers that a user requested.
 const Giver = "k8sconnect-give"
 
-// ClientSideApply is the manager under which kubectl's client-side apply writes.
+// ClientSideApply is the field manager of kubectl's client-side apply.
 const ClientSideApply = "kubectl-client-side-apply"
 
-// IsPerson reports whether a manager is a person with kubectl, such as kubectl-edit, kubectl-set
-// and kubectl-patch, whose fields are hotfixes and no tool's set to adopt.
+// IsPerson reports whether a manager is a person with kubectl, such as kubectl-edit, kubectl-set or
+// kubectl-patch, whose fields are hotfixes and not a tool's to adopt.
 func IsPerson(manager string) bool {
 	return strings.HasPrefix(manager, "kubectl-") && manager != ClientSideApply
 }
 
-// LastAppliedAnnotation holds what client-side apply last applied.
+// LastAppliedAnnotation contains what client-side apply last applied.
 const LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 
-// LastApplied returns the annotation with client-side apply's last configuration, or "".
+// LastApplied returns the value of the annotation, or "".
 func LastApplied(object map[string]any) string {
 	meta, _ := object["metadata"].(map[string]any)
 	annotations, _ := meta["annotations"].(map[string]any)
@@ -104,15 +103,16 @@ func LastApplied(object map[string]any) string {
 	return text
 }
 
-// LastAppliedPath is the path of client-side apply's annotation.
+// LastAppliedPath returns the path of the annotation.
 func LastAppliedPath() fieldpath.Path {
 	return fieldpath.Field("metadata", "annotations", LastAppliedAnnotation)
 }
 
-// IsLastApplied reports whether the path is that of client-side apply's annotation.
+// IsLastApplied reports whether a path is that of the annotation.
 func IsLastApplied(p fieldpath.Path) bool { return p.Equal(LastAppliedPath()) }
 
-// Newest returns the newest version of the entries for which of is true; empty if there are none.
+// Newest returns the newest API version of the entries for which of is true; empty if there are
+// none.
 func Newest(entries []Entry, of func(Entry) bool) (apiVersion string) {
 	versionOf := func(apiVersion string) string { return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:] }
 	for _, e := range entries {

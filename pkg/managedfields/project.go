@@ -4,19 +4,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Project returns the part of an object that a field set holds. Atomic values come whole; lists
-// keep the order of the object; list items keep their key fields, so that they can be
+// Project returns the part of an object that is in a field set. Atomic values are included whole;
+// lists keep the order of the object; list items keep their key fields, so that they can be
 // distinguished. A key that the object leaves to the server's defaults is recognized if only one
 // item fits. Project is idempotent.
 //
-// The result has its own maps and lists down to what is held, and shares the rest with the object:
-// do not change it in place.
+// The result shares values with the object: do not change it in place.
 func Project(object map[string]any, set *fieldpath.Set) map[string]any {
 	out, _ := projectMap(object, set)
 	return out
 }
 
-// project reduces a value to what the set holds below it, and reports whether that is anything.
+// project reduces a value to what is in the set, and reports whether anything is.
 func project(v any, set *fieldpath.Set) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -41,11 +40,8 @@ func projectMap(m map[string]any, set *fieldpath.Set) (map[string]any, bool) {
 // projectChild reduces the value at one element of a set.
 func projectChild(v any, pe fieldpath.Element, set *fieldpath.Set) (any, bool) {
 	member := set.Members.Has(pe)
-	below, ok := set.Children.Get(pe)
-	if !ok || below.Empty() {
-		return v, member
-	}
-	if !fieldpath.IsContainer(v) {
+	below, ok := fieldpath.Below(set, pe)
+	if !ok || !fieldpath.IsContainer(v) {
 		return v, member
 	}
 	cut, held := project(v, below)
@@ -70,8 +66,8 @@ func projectList(list []any, set *fieldpath.Set) ([]any, bool) {
 	return out, len(out) > 0
 }
 
-// ProjectItem returns the part of a list item that a set holds, with its key fields, and whether
-// that is anything. The element identifies the item in the set.
+// ProjectItem returns the part of a list item that is in a set, with its key fields, and whether
+// anything is. pe is its element in the set.
 func ProjectItem(item any, pe fieldpath.Element, set *fieldpath.Set) (any, bool) {
 	cut, held := projectChild(item, pe, set)
 	if !held {
@@ -80,7 +76,7 @@ func ProjectItem(item any, pe fieldpath.Element, set *fieldpath.Set) (any, bool)
 	return withKey(cut, item, pe), true
 }
 
-// withKey adds the fields of the item's key to the projected part.
+// withKey adds the item's key fields to the projected part.
 func withKey(cut, item any, pe fieldpath.Element) any {
 	m, ok := cut.(map[string]any)
 	whole, isMap := item.(map[string]any)

@@ -13,7 +13,7 @@ import (
 
 // Sharing says how an apply changes the owners of fields whose values stay the same.
 type Sharing struct {
-	// With counts the fields that become ours too, by their other owner.
+	// With counts the fields of other owners of which we become a co-owner.
 	With []Shared `json:"with,omitempty"`
 	// Claimed counts fields without an owner that become ours, Dropped those that are no longer
 	// ours.
@@ -27,8 +27,8 @@ type Shared struct {
 	Fields  int    `json:"fields"`
 }
 
-// SharingOf returns how the manager's ownership differs between the live object and the server's
-// answer to an apply.
+// SharingOf compares the manager's fields in the live object with those in the server's response to
+// an apply.
 func SharingOf(live, answer *unstructured.Unstructured, manager string) (Sharing, error) {
 	before, err := Entries(live)
 	if err != nil {
@@ -66,7 +66,7 @@ func SharingOf(live, answer *unstructured.Unstructured, manager string) (Sharing
 	return out, nil
 }
 
-// String is one short line: "shared with helm: 12 fields".
+// String returns one short line: "shared with helm: 12 fields".
 func (s Sharing) String() string {
 	var parts []string
 	for _, with := range s.With {

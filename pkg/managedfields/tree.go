@@ -9,10 +9,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Tree returns all fields of an object with their owners, except managedFields, in reading order:
-// the object's identity first, in each list item its key, and the status last. Every path of an
-// entry is the path of exactly one node; paths that the object lacks are returned apart, as absent.
-// Paths of another API version are looked up as if they were of the object's.
+// Tree returns all fields of an object except managedFields, with their owners, in reading order:
+// the object's identity first, the key first in each list item, and the status last. Each path of
+// an entry is the path of exactly one node; nodes for paths that the object does not have are
+// returned in absent. Paths at another API version are looked up as if they were at the object's.
 func Tree(object map[string]any, entries []Entry) (fields, absent []Node) {
 	b := &treeBuilder{}
 	held := make([]holding, len(entries))
@@ -34,7 +34,7 @@ func rank(n Node) int {
 	return slices.Index(order, "")
 }
 
-// holding is what an owner holds below a path.
+// holding is the part of an owner's set below a path.
 type holding struct {
 	owner Owner
 	set   *fieldpath.Set
@@ -63,7 +63,7 @@ func (b *treeBuilder) fields(p fieldpath.Path, m map[string]any, held []holding)
 	return nodes
 }
 
-// items returns the nodes of a list, with items identified as their owners do.
+// items returns the nodes of a list, with items identified as in managed fields.
 func (b *treeBuilder) items(p fieldpath.Path, list []any, held []holding) []Node {
 	all := fieldpath.NewSet()
 	for _, h := range held {
@@ -88,8 +88,7 @@ func (b *treeBuilder) items(p fieldpath.Path, list []any, held []holding) []Node
 	return nodes
 }
 
-// keyRank puts the fields of a key before all others, and a name first, since
-// readers look for it.
+// keyRank puts key fields first, and a name before other key fields, since readers look for it.
 func keyRank(n Node, at fieldpath.Items) int {
 	switch name := *n.last().FieldName; {
 	case !at.IsKey(name):
@@ -101,15 +100,11 @@ func keyRank(n Node, at fieldpath.Items) int {
 	}
 }
 
-// node returns one node, and the nodes below it if any of those has an owner.
+// node returns one node, with nodes below it if one of those has an owner.
 func (b *treeBuilder) node(p fieldpath.Path, pe fieldpath.Element, v any, held []holding) Node {
 	n := Node{Path: p.Child(pe), Value: v, Owners: membersAt(held, pe)}
 	below := heldBelow(held, pe)
-	sets := make([]*fieldpath.Set, len(below))
-	for i, h := range below {
-		sets[i] = h.set
-	}
-	shape := fieldpath.ShapeOf(sets...)
+	shape := fieldpath.ShapeOf(setsOf(below)...)
 	switch v := v.(type) {
 	case map[string]any:
 		if shape == fieldpath.Fields || len(n.Path) == 1 && *pe.FieldName == "metadata" {
@@ -126,13 +121,9 @@ func (b *treeBuilder) node(p fieldpath.Path, pe fieldpath.Element, v any, held [
 	return n
 }
 
-// missing records the paths that are held below p and that the object lacks.
+// missing records paths below p that have an owner and are not in the object.
 func (b *treeBuilder) missing(p fieldpath.Path, held []holding, has func(fieldpath.Element) bool) {
-	sets := make([]*fieldpath.Set, len(held))
-	for i, h := range held {
-		sets[i] = h.set
-	}
-	for _, pe := range fieldpath.Elements(sets...) {
+	for _, pe := range fieldpath.Elements(setsOf(held)...) {
 		if has(pe) {
 			continue
 		}
@@ -143,9 +134,17 @@ func (b *treeBuilder) missing(p fieldpath.Path, held []holding, has func(fieldpa
 	}
 }
 
+func setsOf(held []holding) []*fieldpath.Set {
+	sets := make([]*fieldpath.Set, len(held))
+	for i, h := range held {
+		sets[i] = h.set
+	}
+	return sets
+}
+
 func none(fieldpath.Element) bool { return false }
 
-// membersAt returns, sorted, the owners of one element.
+// membersAt returns the owners of one element, sorted.
 func membersAt(held []holding, pe fieldpath.Element) []Owner {
 	var owners []Owner
 	for _, h := range held {
@@ -157,7 +156,7 @@ func membersAt(held []holding, pe fieldpath.Element) []Owner {
 	return owners
 }
 
-// heldBelow returns what is held below one element.
+// heldBelow returns the holdings below one element.
 func heldBelow(held []holding, pe fieldpath.Element) []holding {
 	var below []holding
 	for _, h := range held {
@@ -172,20 +171,20 @@ func heldBelow(held []holding, pe fieldpath.Element) []holding {
 type Node struct {
 	Path  fieldpath.Path
 	Value any
-	// Owners hold the path itself, sorted; fields below it have their own.
+	// Owners own the path itself, sorted. Fields below it have their own owners.
 	Owners []Owner
-	// Below holds the parts of the value if they have their own owners. If it is empty, the value
-	// is owned as one: a scalar, an atomic list or map, an empty value, or one without owners.
+	// Below are the parts of the value if they have their own owners. Otherwise the value is owned
+	// as a whole: it is a scalar, an atomic list or map, empty, or without owners.
 	Below []Node
-	// Absent: the path has an owner, but the object does not have it at this API version.
+	// Absent is set if the path has an owner but is not in the object at this API version.
 	Absent bool
 }
 
-// Ownable reports whether the node's path can have an owner. The object's identity cannot, and
-// neither can fields of the API server, such as the resource version.
+// Ownable reports whether the path can have an owner. The object's identity cannot, and neither can
+// fields that the API server sets, such as the resource version.
 func (n Node) Ownable() bool { return !fieldpath.IsIdentity(n.Path) }
 
-// Walk calls visit for the nodes and for all below them, parents first.
+// Walk calls visit for the nodes and all nodes below them, parents first.
 func Walk(nodes []Node, visit func(Node)) {
 	for _, n := range nodes {
 		visit(n)
@@ -193,8 +192,8 @@ func Walk(nodes []Node, visit func(Node)) {
 	}
 }
 
-// At returns the node at a path. If the path leads into a value that is owned as one, it returns
-// that value's node. A list item may be named as in [fieldpath.Path.Get], or by its position.
+// At returns the node at a path, or the node of the value around it that is owned as a whole. A
+// list item may be named as in [fieldpath.Path.Get], or by position.
 func At(nodes []Node, p fieldpath.Path) (Node, bool) {
 	var at Node
 	for i, pe := range p {
@@ -208,7 +207,7 @@ func At(nodes []Node, p fieldpath.Path) (Node, bool) {
 	return at, len(p) > 0
 }
 
-// contains reports whether the node's value has anything at a path.
+// contains reports whether the node's value has a path.
 func (n Node) contains(p fieldpath.Path) bool {
 	const field = "v"
 	if _, ok := p.GetIn(n.Value); ok {
@@ -218,8 +217,7 @@ func (n Node) contains(p fieldpath.Path) bool {
 	return ok
 }
 
-// childAt returns the index of the node with the element at the end of its path,
-// or -1.
+// childAt returns the index of the node whose path ends in the element, or -1.
 func childAt(nodes []Node, pe fieldpath.Element) int {
 	if len(nodes) == 0 {
 		return -1
@@ -253,18 +251,8 @@ func (n Node) FieldName() (string, bool) {
 	return "", false
 }
 
-// IsKeyOf reports whether the node is a field of the key that identifies an item of a
-// list.
+// IsKeyOf reports whether the node is a key field of a list item.
 func (n Node) IsKeyOf(item Node) bool {
 	name, isField := n.FieldName()
-	key := item.last().Key
-	if !isField || key == nil {
-		return false
-	}
-	for _, field := range *key {
-		if field.Name == name {
-			return true
-		}
-	}
-	return false
+	return isField && slices.Contains(fieldpath.KeyNames(item.last()), name)
 }

@@ -22,17 +22,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Query selects recorded changes of owners by place and time. The zero value selects all.
+// Query selects recorded ownership changes by place and time. The zero value selects all.
 type Query struct {
-	// Places are the kinds in question, each in a namespace; nil means all kinds in Namespace. An
-	// empty namespace stands for all of them, and for objects without one.
+	// Places are the selected kinds, each in a namespace; nil selects all kinds in Namespace. An
+	// empty namespace selects all of them, and objects without one.
 	Places    []Place
 	Namespace string
-	// From is where the period begins; zero for all time.
+	// From is the start of the period; zero for all time.
 	From time.Time
-	// Managers are those of which one gained or lost a path; nil means any.
+	// Managers selects changes in which one of them gained or lost a path; nil selects all.
 	Managers []string
-	// Path names the fields in question, or one above or below them; nil means all.
+	// Path selects fields, and fields above and below them; nil selects all.
 	Path fieldpath.Pattern
 }
 
@@ -42,8 +42,9 @@ type Place struct {
 	Namespace string
 }
 
-// Changes reads what the webhook recorded, from the records alone. Besides what it found, it returns
-// an error if a record is unreadable, or if it found nothing and that proves nothing.
+// Changes reads the changes that the webhook recorded. In addition to the result, it returns an
+// error if a record cannot be decoded, or if nothing was found and that does not prove that nothing
+// changed.
 func (q Query) Changes(ctx context.Context, reader Reader, now time.Time) (event.PastChanges, error) {
 	out := event.PastChanges{From: q.From}
 	records := map[object.Ref]ownership.Record{} // A page may come twice.
@@ -77,8 +78,8 @@ func (q Query) Changes(ctx context.Context, reader Reader, now time.Time) (event
 	return out, errors.Join(faults...)
 }
 
-// listed returns the namespace whose records are read; empty for all. Those of objects without a
-// namespace are in the webhook's, which is unknown here.
+// listed returns the namespace whose records are read; empty for all. Records of cluster-scoped
+// objects are in the webhook's namespace, which is unknown here.
 func (q Query) listed() string {
 	if len(q.Places) == 0 {
 		return q.Namespace
@@ -117,7 +118,7 @@ func (q Query) add(out *event.PastChanges, r ownership.Record) {
 	out.Lost += r.Lost
 }
 
-// names reports whether a transition is of one of the managers and concerns the path.
+// names reports whether a transition concerns one of the managers and the path.
 func (q Query) names(t event.Transition) bool {
 	isAsked := func(o managedfields.Owner) bool { return slices.Contains(q.Managers, o.Manager) }
 	if q.Managers != nil && !slices.ContainsFunc(t.From, isAsked) && !slices.ContainsFunc(t.To, isAsked) {
@@ -127,12 +128,12 @@ func (q Query) names(t event.Transition) bool {
 	return q.Path == nil || err != nil || q.Path.Touches(path) // A path that was cut is shown.
 }
 
-// atOnce is how long the first lists of all kinds may take: kinds that are watched since then are
-// watched since the beginning.
+// atOnce is how long the first lists of all kinds may take: kinds watched within this time were
+// watched from the beginning.
 const atOnce = time.Minute
 
-// cover sets when the places were watched, and what of them is not. It returns why an empty result
-// proves nothing of any of them.
+// cover sets when the places were watched, and which of them were not. It returns an error if no
+// place was watched, so that an empty result proves nothing.
 func (q Query) cover(out *event.PastChanges, n notes, now time.Time) error {
 	noted, ok := n.longest()
 	if !ok {
@@ -169,7 +170,7 @@ func (q Query) cover(out *event.PastChanges, n notes, now time.Time) error {
 	}
 	out.Coverage = out.Coverage.From(first.UTC())
 	if everywhere := slices.ContainsFunc(places, func(p Place) bool { return p.Namespace == "" }); everywhere && len(noted.scope.ExcludedNamespaces) > 0 {
-		out.Limits = append(out.Limits, "the webhook leaves out the namespaces "+text.List(noted.scope.ExcludedNamespaces, maxNamed))
+		out.Limits = append(out.Limits, "the webhook excludes the namespaces "+text.List(noted.scope.ExcludedNamespaces, maxNamed))
 	}
 	whole := first.Add(atOnce)
 	if q.From.After(whole) {
@@ -189,8 +190,8 @@ func limitsOf(omitted map[ownership.Omission][]string, later map[time.Time][]str
 		text string
 	}{
 		{ownership.OmissionNever, "the webhook never tracks "},
-		{ownership.OmissionKind, "left out by the chart's values: "},
-		{ownership.OmissionNamespace, "in a namespace that the webhook leaves out: "},
+		{ownership.OmissionKind, "excluded by the chart's values: "},
+		{ownership.OmissionNamespace, "in a namespace that the webhook excludes: "},
 		{ownership.OmissionRefused, "the webhook may not list and watch "},
 		{ownership.OmissionUnseen, "not watched, or not yet: "},
 	} {

@@ -40,8 +40,8 @@ func TestChanges(t *testing.T) {
 	}
 	deployments, services, nodes, jobs := kind("apps", "Deployment"), kind("", "Service"), kind("", "Node"), kind("batch", "Job")
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "", errors.New("no"))
-	const everywhere = "the webhook leaves out the namespaces kube-system, loud, webhook-system"
-	excluded, refused, late := "left out by the chart's values: Pod, Secret", "the webhook may not list and watch Bird.example.com", "only since 2026-01-03T00:00:00Z: Job.batch"
+	const everywhere = "the webhook excludes the namespaces kube-system, loud, webhook-system"
+	excluded, refused, late := "excluded by the chart's values: Pod, Secret", "the webhook may not list and watch Bird.example.com", "only since 2026-01-03T00:00:00Z: Job.batch"
 	for name, test := range map[string]struct {
 		reader fakeReader
 		query  owners.Query
@@ -78,10 +78,10 @@ func TestChanges(t *testing.T) {
 			query: owners.Query{Places: []owners.Place{{Kind: jobs, Namespace: "prod"}, {Kind: deployments, Namespace: "prod"}}}, hour: 6, limits: []string{late},
 		},
 		"none of a kind that is not watched": {query: owners.Query{Places: []owners.Place{{Kind: kind("", "Secret"), Namespace: "prod"}}}, err: "the webhook does not track Secrets"},
-		"none of a namespace that is not":    {query: owners.Query{Namespace: "loud"}, err: "the webhook leaves out the namespace loud"},
-		"none, and the webhook does not run": {query: owners.Query{Namespace: "prod"}, hour: 9, later: time.Hour, err: "nothing is recorded, and the webhook has noted nothing down since"},
-		"none of the status":                 {query: owners.Query{Namespace: "prod"}, path: ".status.replicas", err: "the webhook does not record what is written by way of the subresource status"},
-		"what is watched is unknown":         {reader: viewer(all[1:]...), query: owners.Query{Namespace: "prod"}, hour: 9, err: "no permission to list the configmaps"},
+		"none of a namespace that is not":    {query: owners.Query{Namespace: "loud"}, err: "the webhook excludes the namespace loud"},
+		"none, and the webhook does not run": {query: owners.Query{Namespace: "prod"}, hour: 9, later: time.Hour, err: "nothing is recorded, and the webhook has recorded no progress since"},
+		"none of the status":                 {query: owners.Query{Namespace: "prod"}, path: ".status.replicas", err: "the webhook does not record writes through the status subresource"},
+		"what is watched is unknown":         {reader: viewer(all[1:]...), query: owners.Query{Namespace: "prod"}, hour: 9, err: "no permission to list ConfigMaps"},
 		"not installed": {
 			reader: fakeReader{errs: map[string]error{ownership.RecordKind: &meta.NoKindMatchError{}}}, err: "the webhook of k8sconnect, which records it, is not installed",
 		},

@@ -16,22 +16,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Question says what a survey reports. The zero Question asks only for counts.
+// Question says what a survey reports. The zero Question only asks for counts.
 type Question struct {
 	// Managers are counted; nil counts all.
 	Managers []string
-	// From are the managers whose objects are listed, with what only they hold.
+	// From are the managers whose objects are listed, with the fields that only they own.
 	From []string
-	// Expected are the expected managers, as patterns of [path.Match]; nil expects all. Fields that
-	// are written through the subresource status, or are part of the status, are always expected,
-	// and so are the records of this plugin and its webhook.
+	// Expected are patterns of [path.Match] for expected managers; nil expects all. Status fields,
+	// and fields written through the status subresource, are always expected, and so are the
+	// records of this plugin and its webhook.
 	Expected []string
-	// Served reports whether the server serves a kind at a version; nil serves everything.
+	// Served reports whether the server serves a kind at a version; nil means that it serves all.
 	Served func(schema.GroupVersionKind) bool
 }
 
-// Bookkeepers returns the managers under which this plugin and its webhook write their own records:
-// sets, their locks, and what the webhook has seen.
+// Bookkeepers returns the field managers of this plugin's and its webhook's own records: sets,
+// their locks, and what the webhook has seen.
 func Bookkeepers() []string {
 	return []string{
 		"k8sconnect-applyset", "k8sconnect-lock",
@@ -55,14 +55,15 @@ func (q *Question) counts(manager string) bool {
 	return q.Managers == nil || slices.Contains(q.Managers, manager)
 }
 
-// Counter counts. It is not safe for concurrent use: give each goroutine its own, and merge them.
+// Counter counts the owners in many objects. It is not safe for concurrent use: give each goroutine
+// its own, and merge them.
 type Counter struct {
 	question   Question
 	objects    int
 	unmanaged  int
 	rows       map[rowKey]*row
 	managers   map[managerKey]*row
-	unserved   map[versionKey]int
+	unserved   map[rowKey]int
 	unexpected []event.ObjectHolding
 	leaving    []event.ObjectHolding
 	unread     []event.Unread
@@ -81,11 +82,6 @@ type managerKey struct {
 	kind    schema.GroupKind
 }
 
-type versionKey struct {
-	owner managedfields.Owner
-	kind  schema.GroupKind
-}
-
 type row struct {
 	objects int
 	fields  event.Fields
@@ -96,15 +92,15 @@ func (r *row) add(objects int, fields event.Fields) {
 	r.fields = r.fields.Plus(fields)
 }
 
-// New returns a counter that has counted nothing.
+// New returns an empty counter.
 func New(q Question) *Counter {
 	return &Counter{
-		question: q, rows: map[rowKey]*row{}, managers: map[managerKey]*row{}, unserved: map[versionKey]int{},
+		question: q, rows: map[rowKey]*row{}, managers: map[managerKey]*row{}, unserved: map[rowKey]int{},
 		names: map[string]event.FieldName{}, seen: map[string]bool{},
 	}
 }
 
-// Add counts an object. If its managed fields cannot be decoded, it is reported as unread.
+// Add counts an object. If its managed fields cannot be decoded, it reports the object as unread.
 func (c *Counter) Add(ref object.Ref, fields []metav1.ManagedFieldsEntry) {
 	entries, err := managedfields.EntriesOf(fields)
 	if err != nil {
@@ -131,7 +127,7 @@ func (c *Counter) Add(ref object.Ref, fields []metav1.ManagedFieldsEntry) {
 	}
 }
 
-// countManager counts what a manager holds by all operations, and lists the object if the question
+// countManager counts what a manager owns by all operations, and lists the object if the question
 // asks for it.
 func (c *Counter) countManager(ref object.Ref, m manager) {
 	leaves := slices.Contains(c.question.From, m.name)
@@ -155,7 +151,7 @@ func (c *Counter) countManager(ref object.Ref, m manager) {
 	}
 }
 
-// surprise records what an unexpected manager holds.
+// surprise records what an unexpected manager owns.
 func (c *Counter) surprise(ref object.Ref, m manager) {
 	mark := fieldpath.Field("metadata", "labels", "applyset.kubernetes.io/part-of") // of a set's member
 	var paths []event.FieldName
@@ -176,16 +172,16 @@ func (c *Counter) surprise(ref object.Ref, m manager) {
 	}
 }
 
-// countVersions counts the owners at a version that is not served.
+// countVersions counts the owners at versions that are not served.
 func (c *Counter) countVersions(kind schema.GroupKind, entries []managedfields.Entry) {
 	if c.question.Served == nil {
 		return
 	}
-	seen := map[versionKey]bool{}
+	seen := map[rowKey]bool{}
 	for _, e := range entries {
 		owner := e.Owner
 		owner.Time = time.Time{}
-		key := versionKey{owner, kind}
+		key := rowKey{owner, kind}
 		if !seen[key] && c.question.counts(e.Manager) && !c.question.Served(schema.FromAPIVersionAndKind(e.APIVersion, kind.Kind)) {
 			c.unserved[key]++
 			seen[key] = true
@@ -255,7 +251,7 @@ func (c *Counter) Result() event.Surveyed {
 	return s
 }
 
-// surprises reports whether the manager holds anything unexpected.
+// surprises reports whether the manager owns anything unexpected.
 func (c *Counter) surprises(manager string) bool {
 	return slices.ContainsFunc(c.unexpected, func(h event.ObjectHolding) bool { return h.Manager == manager })
 }
@@ -268,7 +264,7 @@ func byKind(a, b schema.GroupKind) int {
 	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
 }
 
-// intern returns one copy of a text that many objects have.
+// intern returns a shared copy of a path that many objects have.
 func (c *Counter) intern(text string) event.FieldName {
 	name, known := c.names[text]
 	if !known {

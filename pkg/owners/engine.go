@@ -1,6 +1,6 @@
-// Package owners finds the manager that owns each field of an object, and earlier owners from the
-// webhook's OwnershipRecord; it also counts owners over many objects. Start with [Engine.Run] or
-// [Counter]. It changes nothing and formats nothing.
+// Package owners finds the owners of an object's fields, and former owners from the webhook's
+// OwnershipRecord. It also counts owners in many objects. Start with [Engine.Run] or [Counter]. It
+// changes nothing and formats nothing.
 package owners
 
 import (
@@ -29,22 +29,22 @@ var ErrHistoryUnknown = errors.New("the history is not known")
 // Engine finds the owners of objects. Reader is required.
 type Engine struct {
 	Reader Reader
-	// Path limits the answer to a path and what is below; empty means everything.
+	// Path limits the result to a path and everything below; empty means everything.
 	Path fieldpath.Path
-	// Managers limits it to their fields; nil means all fields.
+	// Managers limits the result to their fields; nil means all fields.
 	Managers []string
 	// Status includes the status.
 	Status bool
-	// History includes the history, since From.
+	// History includes the history since From.
 	History bool
 	From    time.Time
-	// Now returns the time; nil means the clock.
+	// Now returns the time; nil means time.Now.
 	Now func() time.Time
 }
 
-// Run emits an [event.Owned] for each object, in order. The error joins those of objects that could
-// not be shown: they do not exist, cannot be read, or lack the path, which is a
-// *[fieldpath.NotFoundError]. It is [ErrHistoryUnknown] if only the history is missing.
+// Run emits an [event.Owned] for each object, in order. The error joins the errors of objects that
+// could not be shown: they do not exist, cannot be read, or lack the path
+// ([fieldpath.NotFoundError]). It is [ErrHistoryUnknown] if only a history is missing.
 func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Event)) error {
 	past := &past{reader: e.Reader, now: e.Now, from: e.From}
 	if past.now == nil {
@@ -132,8 +132,8 @@ func of(u *unstructured.Unstructured, path fieldpath.Path) (event.Owned, error) 
 	return owned, nil
 }
 
-// anyOwnable reports whether anything could have an owner: an object with nothing but a name has no
-// managed fields.
+// anyOwnable reports whether any field could have an owner: an object with nothing but a name has
+// no managed fields.
 func anyOwnable(fields []managedfields.Node) bool {
 	found := false
 	managedfields.Walk(fields, func(n managedfields.Node) { found = found || n.Ownable() })
@@ -150,15 +150,15 @@ func below(nodes []managedfields.Node, path fieldpath.Path) []managedfields.Node
 	return out
 }
 
-// Reader reads objects. If the server does not serve a kind, [meta.IsNoMatchError] is true for the
-// error.
+// Reader reads objects. If the server does not serve a kind, [meta.IsNoMatchError] reports true for
+// the error.
 type Reader interface {
 	Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error)
 	Select(ctx context.Context, gvk schema.GroupVersionKind, which object.Selection, fields string, visit func(*unstructured.Unstructured)) error
 }
 
 // meant returns all paths that may have been meant. Paths with owners come first, because their
-// keys are right.
+// keys are known.
 func meant(u *unstructured.Unstructured, owned event.Owned) []fieldpath.Path {
 	var paths []fieldpath.Path
 	see := func(n managedfields.Node) { paths = append(paths, n.Path) }
@@ -184,7 +184,7 @@ func (e *UnknownError) Error() string { return e.Reason }
 // Hint says what to do about it.
 func (e *UnknownError) Hint() string { return e.hint }
 
-// newOmission returns an error with the rule of the webhook that leaves an object out.
+// newOmission returns an error with the rule by which the webhook excludes an object.
 func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own string) error {
 	never := build.Page("webhook.md#what-it-is-asked")
 	permissions := build.Page("webhook.md#permissions")
@@ -198,7 +198,7 @@ func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own s
 				"what tracking.secrets=true grants is in " + permissions,
 			}
 		}
-		return &UnknownError{"the webhook leaves out the kind " + kind.String() + " (its chart's value exclude.kinds)", ""}
+		return &UnknownError{"the webhook excludes the kind " + kind.String() + " (its chart's value exclude.kinds)", ""}
 	case ownership.OmissionNamespace:
 		switch {
 		case namespace == own:
@@ -206,7 +206,7 @@ func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own s
 		case slices.Contains([]string{"kube-system", "kube-node-lease"}, namespace):
 			return &UnknownError{"the webhook never tracks the namespace " + namespace, "see " + never}
 		}
-		return &UnknownError{"the webhook leaves out the namespace " + namespace + " (its chart's value exclude.namespaces)", ""}
+		return &UnknownError{"the webhook excludes the namespace " + namespace + " (its chart's value exclude.namespaces)", ""}
 	case ownership.OmissionRefused:
 		return &UnknownError{
 			"the webhook may not list and watch the kind " + kind.String(),
@@ -217,21 +217,21 @@ func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own s
 	}
 }
 
-// unvouched returns why an empty record does not prove that none of the selected fields was taken,
-// which may all be in the status; nil if it does.
+// unvouched returns why an empty record does not prove that no selected field was taken; nil if it
+// does. onlyStatus is set if all of them are in the status.
 func unvouched(c event.Coverage, onlyStatus bool) error {
 	switch {
 	case onlyStatus:
-		return &UnknownError{"the webhook does not record what is written by way of the subresource status", ""}
+		return &UnknownError{"the webhook does not record writes through the status subresource", ""}
 	case c.Stale:
 		return &UnknownError{
-			"nothing is recorded, and the webhook has noted nothing down since " + c.Until.UTC().Format(time.RFC3339) + "; does it run?", "",
+			"nothing is recorded, and the webhook has recorded no progress since " + c.Until.UTC().Format(time.RFC3339) + "; is it running?", "",
 		}
 	}
 	return nil
 }
 
-// onlyStatus reports whether all selected fields are in the status and owned only through the
+// onlyStatus reports whether all selected fields are in the status and owned only through its
 // subresource, which is not tracked.
 func onlyStatus(owned event.Owned) bool {
 	asked := slices.Concat(owned.Fields, owned.Absent)

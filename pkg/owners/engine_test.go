@@ -243,39 +243,39 @@ func TestHistory(t *testing.T) {
 		"no record, without a namespace":  {reader: fakeReader{objects: []string{node, tracker}}, ref: n1},
 		"nobody watches": {
 			reader: fakeReader{objects: []string{configMap}}, ref: web,
-			err: "the webhook has not noted down what it watches; does it run?",
+			err: "the webhook has not recorded what it watches; is it running?",
 		},
 		"nobody watches any more": {
 			reader: fakeReader{objects: []string{configMap, record}}, ref: web, want: []string{".data.b", ".data.a"},
-			unknown: "the webhook has not noted down what it watches; does it run?",
+			unknown: "the webhook has not recorded what it watches; is it running?",
 		},
 		"the webhook's namespace is not to be read": {
 			reader: fakeReader{objects: []string{node}, errs: map[string]error{"ConfigMap": forbidden}}, ref: n1,
-			err: "no permission to list the configmaps of all namespaces, in one of which the webhook notes down what it watches",
+			err: "no permission to list ConfigMaps in all namespaces, where the webhook records what it watches",
 		},
 		"and there is a record": {
 			reader: fakeReader{objects: []string{node, nodeRecord}, errs: map[string]error{"ConfigMap": forbidden}}, ref: n1, want: []string{".spec.unschedulable"},
-			unknown: "no permission to list the configmaps of all namespaces, in one of which the webhook notes down what it watches",
+			unknown: "no permission to list ConfigMaps in all namespaces, where the webhook records what it watches",
 		},
 		"the webhook publishes what it watches":  {reader: viewer(configMap, public), ref: web},
 		"and leaves out the object":              {reader: viewer(other("v1", "ConfigMap", "webhook-system"), public), ref: ref("ConfigMap", "webhook-system", "x"), err: "the webhook never tracks its own namespace, webhook-system"},
 		"it has published nothing yet":           {reader: fakeReader{objects: []string{configMap, unfilled, tracker}}, ref: web},
-		"nothing yet, for who may list no other": {reader: viewer(configMap, unfilled), ref: web, err: "no permission to list the configmaps of all namespaces"},
+		"nothing yet, for who may list no other": {reader: viewer(configMap, unfilled), ref: web, err: "no permission to list ConfigMaps in all namespaces"},
 		"it has published nothing for an hour": {
 			reader: viewer(configMap, public), ref: web, later: time.Hour,
-			err: "nothing is recorded, and the webhook has noted nothing down since 2026-01-05T00:00:30Z; does it run?",
+			err: "nothing is recorded, and the webhook has recorded no progress since 2026-01-05T00:00:30Z; is it running?",
 		},
 		"coverage that is no JSON": {
 			reader: fakeReader{objects: []string{configMap, strings.Replace(tracker, `{"since"`, `x{"since"`, 1)}}, ref: web,
-			err: "what the webhook noted down in configmap/tracker -n webhook-system cannot be read: invalid character 'x' looking for beginning of value",
+			err: "cannot read the webhook's note in configmap/tracker -n webhook-system: invalid character 'x' looking for beginning of value",
 		},
 		"a copy from another cluster": {
 			reader: fakeReader{objects: []string{configMap, strings.Replace(tracker, `'{"resources"`, `'{"of":"u-9","resources"`, 1)}}, ref: web,
-			err: "the webhook has not noted down what it watches; does it run?",
+			err: "the webhook has not recorded what it watches; is it running?",
 		},
 		"the webhook does not run any more": {
 			reader: fakeReader{objects: []string{configMap, tracker}}, ref: web, later: time.Hour,
-			err: "nothing is recorded, and the webhook has noted nothing down since 2026-01-05T00:00:30Z; does it run?",
+			err: "nothing is recorded, and the webhook has recorded no progress since 2026-01-05T00:00:30Z; is it running?",
 		},
 		"it has noted something down two minutes ago": {reader: fakeReader{objects: []string{configMap, tracker}}, ref: web, later: 2 * time.Minute},
 		"little has happened, and it hears that the cluster is there": {
@@ -287,7 +287,7 @@ func TestHistory(t *testing.T) {
 		},
 		"a kind that is left out":        {reader: with(secret), ref: ref("Secret", "prod", "login"), err: "the webhook does not track Secrets (its chart's value tracking.secrets)"},
 		"a kind that is never tracked":   {reader: with(other("v1", "Event", "prod")), ref: ref("Event", "prod", "x"), err: "the webhook never tracks the kind Event"},
-		"a kind that a value leaves out": {reader: with(other("v1", "Pod", "prod")), ref: ref("Pod", "prod", "x"), err: "the webhook leaves out the kind Pod (its chart's value exclude.kinds)"},
+		"a kind that a value leaves out": {reader: with(other("v1", "Pod", "prod")), ref: ref("Pod", "prod", "x"), err: "the webhook excludes the kind Pod (its chart's value exclude.kinds)"},
 		"a kind that was not listed":     {reader: with(other("v1", "Service", "prod")), ref: ref("Service", "prod", "x"), err: "the webhook does not track the kind Service: it cannot be watched, or is new"},
 		"a kind that may not be listed": {
 			reader: with(other("example.com/v1", "Bird", "prod")), err: "the webhook may not list and watch the kind Bird.example.com",
@@ -295,10 +295,10 @@ func TestHistory(t *testing.T) {
 		},
 		"kube-system":                       {reader: with(other("v1", "ConfigMap", "kube-system")), ref: ref("ConfigMap", "kube-system", "x"), err: "the webhook never tracks the namespace kube-system"},
 		"the webhook's own namespace":       {reader: with(other("v1", "ConfigMap", "webhook-system")), ref: ref("ConfigMap", "webhook-system", "x"), err: "the webhook never tracks its own namespace, webhook-system"},
-		"a namespace that a value left out": {reader: with(other("v1", "ConfigMap", "loud")), ref: ref("ConfigMap", "loud", "x"), err: "the webhook leaves out the namespace loud (its chart's value exclude.namespaces)"},
+		"a namespace that a value left out": {reader: with(other("v1", "ConfigMap", "loud")), ref: ref("ConfigMap", "loud", "x"), err: "the webhook excludes the namespace loud (its chart's value exclude.namespaces)"},
 		"the status": {
 			reader: with(status), ref: ref("Node", "", "n2"), path: ".status",
-			err: "the webhook does not record what is written by way of the subresource status",
+			err: "the webhook does not record writes through the status subresource",
 		},
 		"and what is beside it": {reader: with(status), ref: ref("Node", "", "n2")},
 		"what nobody can own":   {reader: with(status), ref: ref("Node", "", "n2"), path: ".metadata.name"},

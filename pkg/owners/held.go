@@ -11,15 +11,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// manager is one of an object's managers.
+// manager is a manager of an object's fields.
 type manager struct {
 	name string
 	// owners are its operations and subresources. One of them may be at several API versions.
 	owners []owner
-	// fields is all that it holds, written the part that did not come through the subresource
-	// status.
+	// fields are all its fields, written those that did not come through the status subresource.
 	fields, written *fieldpath.Set
-	// others is what all other managers hold.
+	// others are the fields of all other managers.
 	others *fieldpath.Set
 }
 
@@ -79,18 +78,18 @@ func union(a, b *fieldpath.Set) *fieldpath.Set {
 	}
 }
 
-// walked is a field on the way through a set.
+// walked is a field found in a set.
 type walked struct {
-	// path is valid during the call only.
+	// path is only valid during the call.
 	path fieldpath.Path
-	// shared: others hold it, or something below it.
+	// shared is set if others own it or something below it.
 	shared bool
-	// status: it is part of the status.
+	// status is set if it is part of the status.
 	status bool
 }
 
-// tally counts the fields of a set that can have an owner, and calls tell for each, unless it is
-// nil.
+// tally counts the fields in a set that can have an owner. If tell is not nil, it is called for
+// each.
 func tally(own, others *fieldpath.Set, tell func(walked)) event.Fields {
 	t := &tallying{tell: tell}
 	t.below(nil, own, others, false)
@@ -102,8 +101,8 @@ type tallying struct {
 	tell func(walked)
 }
 
-// below counts what is below a path. It walks both sets side by side, so that no path is looked up
-// from the top.
+// below counts what is below a path. It walks both sets side by side, so that it never looks up a
+// path from the top.
 func (t *tallying) below(path fieldpath.Path, own, others *fieldpath.Set, status bool) {
 	for pe := range own.Members.All() {
 		t.field(path, pe, others, status)
@@ -138,7 +137,7 @@ func (t *tallying) field(path fieldpath.Path, pe fieldpath.Element, others *fiel
 	}
 }
 
-// ManagerError says that a named manager owns none of the selected fields.
+// ManagerError says that the named managers own none of the selected fields.
 type ManagerError struct {
 	Managers []string
 	// Others are managers that own some of them.
@@ -165,7 +164,7 @@ func (e *ManagerError) Error() string {
 	return "none of these managers owns any of its fields: " + strings.Join(e.Managers, ", ")
 }
 
-// Hint names these managers.
+// Hint names the managers that do.
 func (e *ManagerError) Hint() string {
 	if len(e.Others) == 0 {
 		return "no manager does"
@@ -195,19 +194,20 @@ func holdingsOf(nodes []managedfields.Node) []event.Holding {
 		}
 	})
 	slices.SortStableFunc(out, func(a, b event.Holding) int {
-		nobody := func(s event.Holding) int {
-			if s.Owner == (managedfields.Owner{}) {
-				return 1
-			}
-			return 0
+		none := managedfields.Owner{}
+		switch {
+		case a.Owner == none && b.Owner != none:
+			return 1
+		case a.Owner != none && b.Owner == none:
+			return -1
 		}
-		return cmp.Or(cmp.Compare(nobody(a), nobody(b)), cmp.Compare(b.Fields, a.Fields), cmp.Compare(a.Owner.Manager, b.Owner.Manager))
+		return cmp.Or(cmp.Compare(b.Fields, a.Fields), cmp.Compare(a.Owner.Manager, b.Owner.Manager))
 	})
 	return out
 }
 
 // ownedBy returns the nodes that one of the managers owns, with their parents. An item keeps its
-// key fields, which identify it, whatever their owner. A map or list stays, empty if need be.
+// key fields, whoever owns them. A map or list stays, if need be empty.
 func ownedBy(nodes []managedfields.Node, managers []string) []managedfields.Node {
 	var out []managedfields.Node
 	for _, n := range nodes {
@@ -243,7 +243,7 @@ func withKey(item managedfields.Node, fields []managedfields.Node) []managedfiel
 	return out
 }
 
-// emptied replaces a map or list by an empty one, and returns any other value unchanged.
+// emptied replaces a map or list with an empty one, and returns any other value unchanged.
 func emptied(v any) any {
 	switch v.(type) {
 	case map[string]any:

@@ -19,26 +19,26 @@ import (
 // MigrationServer is the part of the API client that a [Migrator] needs.
 type MigrationServer interface {
 	object.Getter
-	// SetManagedFields replaces the managed fields of the object if it is still at that version;
-	// otherwise the error is a conflict.
+	// SetManagedFields replaces the managed fields of the object if it has not changed since live
+	// was read; otherwise it returns a conflict error.
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
 }
 
-// Knowledge is what a schema says of a path.
+// Knowledge says whether a schema has a path.
 type Knowledge int
 
 const (
-	// SchemaUnknown: there is no schema.
+	// SchemaUnknown means that there is no schema.
 	SchemaUnknown Knowledge = iota
-	// PathKnown: the schema has the path.
+	// PathKnown means that the schema has the path.
 	PathKnown
-	// PathUnknown: the schema lacks the path.
+	// PathUnknown means that the schema does not have the path.
 	PathUnknown
 )
 
-// Migrator rewrites owners at versions that the server does not serve: the next apply of such a
-// manager would remove nothing, and the next write of another would drop it from the managed
-// fields.
+// Migrator rewrites owners at API versions that the server no longer serves. Otherwise, the next
+// apply of such a manager would not remove fields, and the next write of another manager would drop
+// its entry.
 type Migrator struct {
 	Server MigrationServer
 	// Served reports whether the server serves a kind at a version.
@@ -52,8 +52,8 @@ type Migrator struct {
 }
 
 // Migrate moves the owners of one object to the version of the kind. It returns no event if there
-// is nothing to rewrite. An owner moves as a whole or stays: if the kind lacks one of its paths at
-// that version, the meaning of the path is unknown.
+// is nothing to rewrite. An owner moves as a whole or not at all: if the kind lacks one of its
+// paths at that version, the meaning of the path is unknown.
 func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref) (event.Migrated, bool) {
 	for attempts := retry.At(ref); ; {
 		told, again := m.once(ctx, kind, ref, attempts)
@@ -111,7 +111,7 @@ func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, a
 	return told, false
 }
 
-// movable reports whether the kind has all that an owner holds at its version, and what is missing.
+// movable reports whether the kind has all paths of an owner at its version, and which are missing.
 func (m *Migrator) movable(kind object.Kind, fields *fieldpath.Set) (unknown []event.FieldName, movable bool) {
 	movable = true
 	fieldpath.Each(fields, func(p fieldpath.Path) {
@@ -127,8 +127,8 @@ func (m *Migrator) movable(kind object.Kind, fields *fieldpath.Set) (unknown []e
 	return unknown, movable
 }
 
-// Stale reports whether an owner is one of the managers (any, if nil) at a version of the kind that
-// is not served.
+// Stale reports whether an owner is at a version of the kind that the server does not serve, and is
+// one of the managers, if these are not nil.
 func Stale(kind string, owner managedfields.Owner, managers []string, served func(schema.GroupVersionKind) bool) bool {
 	if managers != nil && !slices.Contains(managers, owner.Manager) {
 		return false

@@ -31,10 +31,10 @@ func (e *NoWebhookError) Error() string {
 }
 
 func (e *NoWebhookError) Hint() string {
-	return "install it, and what is taken from then on is recorded: " + build.Page("webhook.md#install")
+	return "install it to record takeovers from then on: " + build.Page("webhook.md#install")
 }
 
-// past reads histories. Facts that they share are read once.
+// past reads histories. It reads what they share only once.
 type past struct {
 	reader Reader
 	now    func() time.Time
@@ -110,8 +110,8 @@ func readRecord(ctx context.Context, reader Reader, ref object.Ref, uid types.UI
 	return record, nil
 }
 
-// about reports whether a transition concerns the selection: its path is at or below that, or
-// contains it.
+// about reports whether a transition concerns the selection: its path is at or below the selected
+// one, or contains it.
 func about(text string, owned event.Owned) bool {
 	if len(owned.Path) == 0 {
 		return true
@@ -144,7 +144,7 @@ func ownersOf(holders []ownership.Holder) []managedfields.Owner {
 	return out
 }
 
-// The webhook records what it watches in a ConfigMap of its namespace, and publishes a copy in
+// The webhook records what it watches in a ConfigMap in its namespace, and publishes a copy in
 // [ownership.ScopeName].
 const (
 	trackerLabels = "k8sconnect.io/tracker=true"
@@ -154,8 +154,8 @@ const (
 	namespaceKey  = "namespace"
 )
 
-// stale is the age of the last note beyond which the webhook counts as not running. It writes one
-// every minute, however little happens.
+// stale is the age of the last note after which the webhook is considered down. It writes a note
+// every minute, even if nothing happens.
 const stale = 3 * time.Minute
 
 // note is a webhook's record of what it watches.
@@ -172,7 +172,7 @@ type notes struct {
 }
 
 // readNotes reads the notes of webhooks: the published copy, which all users may read, or else what
-// the user may list, since an older webhook publishes nothing.
+// the user may list, since older webhooks publish nothing.
 func readNotes(ctx context.Context, reader Reader) notes {
 	var out notes
 	configMaps := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
@@ -185,7 +185,7 @@ func readNotes(ctx context.Context, reader Reader) notes {
 	err = reader.Select(ctx, configMaps, object.Selection{Labels: trackerLabels}, "", func(u *unstructured.Unstructured) {
 		switch n, noted, err := parseNote(u); {
 		case err != nil:
-			out.err = &UnknownError{Reason: "what the webhook noted down in " + object.RefOf(u).String() + " cannot be read: " + err.Error()}
+			out.err = &UnknownError{Reason: "cannot read the webhook's note in " + object.RefOf(u).String() + ": " + err.Error()}
 		case noted:
 			out.all = append(out.all, n)
 		}
@@ -193,13 +193,13 @@ func readNotes(ctx context.Context, reader Reader) notes {
 	switch {
 	case apierrors.IsForbidden(err):
 		out.err = &UnknownError{
-			Reason: "no permission to list the configmaps of all namespaces, in one of which the webhook notes down what it watches",
+			Reason: "no permission to list ConfigMaps in all namespaces, where the webhook records what it watches",
 			hint:   "its chart's value tracking.publicScope publishes that",
 		}
 	case err != nil:
 		out.err = &UnknownError{Reason: err.Error()}
 	case len(out.all) == 0 && out.err == nil:
-		out.err = &UnknownError{Reason: "the webhook has not noted down what it watches; does it run?"}
+		out.err = &UnknownError{Reason: "the webhook has not recorded what it watches; is it running?"}
 	}
 	return out
 }
@@ -212,8 +212,8 @@ func (n notes) longest() (note, bool) {
 	return slices.MinFunc(n.all, func(a, b note) int { return a.coverage.Since.Compare(b.coverage.Since) }), true
 }
 
-// of returns when the webhook watched objects of a kind in a namespace, or why that is unknown. Of
-// several webhooks, the one that has watched longest counts.
+// of returns when the webhook watched objects of a kind in a namespace, or why that is unknown. If
+// there are several webhooks, it uses the one that has watched longest.
 func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event.Coverage, error) {
 	if len(n.all) == 0 {
 		return event.Coverage{}, n.err
@@ -238,7 +238,7 @@ func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event
 	return best, nil
 }
 
-// parseNote decodes the note in a ConfigMap. noted is false for a copy that a backup tool brought
+// parseNote decodes the note in a ConfigMap. noted is false for a copy that a backup tool restored
 // from another cluster.
 func parseNote(u *unstructured.Unstructured) (n note, noted bool, err error) {
 	data, _, _ := unstructured.NestedStringMap(u.Object, "data")

@@ -16,10 +16,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Deep masks every text in a value, however deep, including errors and their hints; map keys stay.
-// The names of objects, paths and owners stay as well, and are no secret from then on. Each text
-// also passes through then, unless it is nil. Unchanged parts are shared with the argument, which
-// is never changed.
+// Deep masks all strings in a value, at any depth, including errors and their hints, but not map
+// keys. It keeps names of objects, paths and owners, and learns that they are not secret. If then
+// is not nil, each string passes through it afterwards. The result shares unchanged parts with x,
+// which is never changed.
 func (v *Vault) Deep(x any, then func(string) string) any {
 	if x == nil {
 		return x
@@ -32,14 +32,14 @@ func (v *Vault) Deep(x any, then func(string) string) any {
 	return out.Interface()
 }
 
-// walker changes the texts of a value.
+// walker masks the strings in a value.
 type walker struct {
 	vault *Vault
 	text  func(string) string
 }
 
-// error returns err with its text and all that it wraps changed. It can still be classified by type
-// and reason.
+// error masks the text of an error and of all errors that it wraps. The result can still be
+// classified by type and reason.
 func (w *walker) error(err error) error {
 	if !w.quotes(err) {
 		return err
@@ -72,7 +72,8 @@ func (w *walker) deep(x reflect.Value) (out reflect.Value, changed bool) {
 	}
 }
 
-// isName reports whether values of a type are names: no foreign text, and nothing from a Secret.
+// isName reports whether values of a type are names, which are neither foreign text nor from a
+// Secret.
 func isName(t reflect.Type) bool {
 	switch {
 	case t.Kind() == reflect.String:
@@ -115,7 +116,7 @@ func (w *walker) deepPointer(x reflect.Value) (reflect.Value, bool) {
 	return out, true
 }
 
-// deepParts masks the parts of a composite value, in a copy once one of them changes.
+// deepParts masks the parts of a composite value. It copies the value before the first change.
 func (w *walker) deepParts(x reflect.Value) (out reflect.Value, changed bool) {
 	out = x
 	switch x.Kind() {
@@ -158,7 +159,7 @@ func (w *walker) deepParts(x reflect.Value) (out reflect.Value, changed bool) {
 	return out, changed
 }
 
-// quotes reports whether the text of an error, or of one that it wraps, would change.
+// quotes reports whether the text of an error, or of an error that it wraps, would change.
 func (w *walker) quotes(err error) bool {
 	text := err.Error()
 	if w.text(text) != text {
@@ -192,8 +193,8 @@ func hintOf(err error) string {
 	return ""
 }
 
-// vaultError is an error with its text masked. A caller that asks for a type below it gets the
-// original; one that follows the chain for texts finds only masked ones.
+// vaultError is an error with masked text. errors.As returns the original errors that it wraps;
+// Unwrap returns only masked ones.
 type vaultError struct {
 	err    error
 	walker *walker
@@ -206,8 +207,8 @@ func (e *vaultError) Hint() string {
 	return e.walker.text(object.HintOf(e.err))
 }
 
-// Of returns the form for several objects of the first error in the chain that has one, masked as
-// well; otherwise the error itself.
+// Of returns the masked form for several objects of the first error in the chain that has one, or
+// else the error itself.
 func (e *vaultError) Of(objects int) error {
 	many := several(e.err, objects)
 	if many == nil {
@@ -236,10 +237,10 @@ func (e *vaultError) Is(target error) bool {
 	return ok && is.Is(target)
 }
 
-// joinedVaultError is a vaultError of an error that wraps any number.
+// joinedVaultError is a vaultError for an error that wraps several errors.
 type joinedVaultError struct{ vaultError }
 
-// masked wraps an error in its own shape: a joined error stays one.
+// masked masks an error. A joined error remains one.
 func (w *walker) masked(err error) error {
 	one := vaultError{err: err, walker: w}
 	if _, joins := err.(interface{ Unwrap() []error }); joins {
@@ -265,8 +266,8 @@ func (e *joinedVaultError) Unwrap() []error {
 	return below
 }
 
-// Error returns err with a text that quotes no value of its Secret; err itself stays below, for
-// callers that branch on it. It returns an error about any other object unchanged.
+// Error masks the values of a Secret in the text of an error, and keeps err wrapped for callers
+// that branch on it. It returns errors about other objects unchanged.
 func Error(u *unstructured.Unstructured, err error) error {
 	if err == nil {
 		return nil
@@ -278,9 +279,9 @@ func Error(u *unstructured.Unstructured, err error) error {
 	return &maskedError{about: u, err: err, text: text}
 }
 
-// Refusal is for a server's answer about an object of which only the name is known, so that its
-// quotes cannot be recognized: for a Secret only the code remains, or that it does not exist, in
-// our own words. The error is not kept below, where a printer might find it.
+// Refusal masks a server's error about an object whose values are unknown, so that they cannot be
+// recognized in it: for a Secret, it keeps only the status code or that the Secret does not exist.
+// It does not wrap err, because a printer might find it.
 func Refusal(ref object.Ref, err error) error {
 	var status apierrors.APIStatus
 	if !IsSecret(ref) || !errors.As(err, &status) {
@@ -303,8 +304,7 @@ func (e *maskedError) Error() string { return e.text }
 
 func (e *maskedError) Unwrap() error { return e.err }
 
-// Of returns the error for several objects, if there is such a form, without the values of this
-// one.
+// Of returns the form for several objects, if there is one, without values of this one.
 func (e *maskedError) Of(objects int) error {
 	many := several(e.err, objects)
 	if many == nil {

@@ -6,34 +6,35 @@ import (
 )
 
 const (
-	// realLength is the length from which a value is masked everywhere; below anyPlace only as a
-	// whole word.
+	// realLength is the length from which a value is masked everywhere. Below anyPlace, it is
+	// masked only as a whole word.
 	realLength = 6
 	anyPlace   = 8
 )
 
-// index finds forms in a text by their first bytes. It grows while in use, which an automaton does
-// not, and costs one look-up for each byte of a text. A run may see ten thousand Secrets, with
-// fifty forms each, so entries are small.
+// index finds forms in a text by their first bytes. Unlike an automaton, it can grow while in use;
+// it costs one look-up for each byte of a text. A run may read ten thousand Secrets with fifty
+// forms each, so entries are small.
 type index struct {
-	// first has the latest entry for the first bytes of a form.
+	// first maps the first bytes of a form to the latest entry.
 	first   map[uint64]int32
 	entries []entry
-	// filter has a bit for each hash of the first bytes of a form: most places of a text need no
-	// look-up. heads has one for each beginning that is shorter.
+	// filter has a bit for each hash of the first bytes of a form, so that most places in a text
+	// need no look-up. heads has one for each shorter beginning.
 	filter, heads []uint64
 	// sure counts the entries that are sure.
 	sure int
-	// longest form, in bytes.
+	// longest is the length of the longest form, in bytes.
 	longest int
 }
 
 // entry is a form.
 type entry struct {
 	form string
-	// next is one more than the index of the previous entry with the same first bytes; 0 for none.
+	// next is the index plus one of the previous entry with the same first bytes; 0 if there is
+	// none.
 	next int32
-	// sure: the form is masked in finished output too.
+	// sure is set if the form is also masked in finished output.
 	sure bool
 }
 
@@ -43,15 +44,15 @@ func newIndex() index {
 
 const filterBits = 20
 
-// number returns the first realLength bytes of a text as a number. A mask calls it for each byte of
-// a text, so it must be inlined.
+// number returns the first realLength bytes of a text as a number. It is called for each byte of a
+// text, so it must be inlined.
 func number(text string) uint64 {
 	_ = text[realLength-1]
 	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 |
 		uint64(text[3])<<24 | uint64(text[4])<<32 | uint64(text[5])<<40
 }
 
-// shortNumber is number for a text that is shorter.
+// shortNumber is number for a shorter text.
 func shortNumber(text string) uint64 {
 	n := uint64(len(text)) << 56
 	for i := range len(text) {
@@ -60,7 +61,7 @@ func shortNumber(text string) uint64 {
 	return n
 }
 
-// bit returns the place in a filter.
+// bit returns the place of a hash in a filter.
 func bit(n uint64) (word, mask uint64) {
 	hash := n * 0x9e3779b97f4a7c15 >> (64 - filterBits)
 	return hash / 64, 1 << (hash % 64)
@@ -110,7 +111,7 @@ type forms struct {
 
 func (x forms) none() bool { return len(x.entries) == 0 || x.onlySure && x.sure == 0 }
 
-// beginning calls f for the forms that share their beginning with a text, until it returns false.
+// beginning calls f for each form with the same first bytes as a text, until f returns false.
 func (x forms) beginning(text string, f func(form string) bool) {
 	for at := x.first[number(text)]; at > 0; at = x.entries[at-1].next {
 		if e := &x.entries[at-1]; (e.sure || !x.onlySure) && !f(e.form) {
@@ -119,8 +120,8 @@ func (x forms) beginning(text string, f func(form string) bool) {
 	}
 }
 
-// mask replaces every form. Overlapping matches become one mask: they are mostly pieces of one
-// value.
+// mask replaces every form. Overlapping matches, which are usually pieces of one value, become one
+// mask.
 func (x forms) mask(text string, names *nameSet) string {
 	if x.none() {
 		return text
@@ -138,7 +139,7 @@ func (x forms) mask(text string, names *nameSet) string {
 	return b.String() + text[done:]
 }
 
-// next returns the first stretch of forms that begins at or after a place; empty if there is none.
+// next returns the first stretch of overlapping forms at or after a place; empty if there is none.
 func (x forms) next(text string, at int, names *nameSet) (from, to int) {
 	for ; at+realLength <= len(text) && (to == 0 || at < to); at++ {
 		n := x.match(text, at, names)
@@ -152,7 +153,7 @@ func (x forms) next(text string, at int, names *nameSet) (from, to int) {
 	return from, to
 }
 
-// match returns how many bytes of a form begin at a place of the text; 0 for none.
+// match returns how many bytes of a form begin at a place in the text; 0 if none does.
 func (x forms) match(text string, at int, names *nameSet) int {
 	if !has(x.filter, number(text[at:])) { // Most places of a text.
 		return 0
@@ -178,8 +179,8 @@ func (x forms) match(text string, at int, names *nameSet) int {
 	return best
 }
 
-// open returns where a possible form begins that the end of the text cuts off; the length of the
-// text if there is none.
+// open returns where a form may begin that the end of the text truncates; the length of the text if
+// there is none.
 func (x forms) open(text string) int {
 	for at := max(0, len(text)-x.longest); at < len(text); at++ {
 		rest := text[at:]
@@ -214,7 +215,7 @@ func common(a, b string) int {
 	return n
 }
 
-// breaksOff reports whether a text ends where its rest was cut off.
+// breaksOff reports whether the text before rest was truncated there.
 func breaksOff(rest string) bool {
 	if rest == "" {
 		return true
@@ -228,14 +229,15 @@ func breaksOff(rest string) bool {
 	return false
 }
 
-// isWhole reports whether no letter or digit adjoins a part of a text.
+// isWhole reports whether a part of a text has no letter or digit next to it.
 func isWhole(text string, from, to int) bool {
 	last, _ := utf8.DecodeLastRuneInString(text[:from])
 	next, _ := utf8.DecodeRuneInString(text[to:])
 	return !isWord(last) && !isWord(next)
 }
 
-// isAlone reports whether a part of a text is all that is in quotes or after an equals sign.
+// isAlone reports whether a part of a text is everything in a pair of quotes or after an equals
+// sign.
 func isAlone(text string, from, to int) bool {
 	const quotes = "\"'`"
 	if from == 0 || to == len(text) {

@@ -1,5 +1,5 @@
-// Package redact keeps values of Secrets out of all output. [Pair] masks two versions of an object,
-// so that equal values stay equal; the [Vault] of a run masks foreign texts that may quote any
+// Package redact keeps the values of Secrets out of all output. [Pair] masks two versions of an
+// object, so that equal values stay equal. The [Vault] of a run masks foreign text that may quote a
 // Secret. It prints nothing.
 package redact
 
@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// The masks. Two values that differ get different ones, as in kubectl diff.
+// Masks. Two different values get different masks, as in kubectl diff.
 const (
 	Mask   = "***"
 	before = Mask + " (before)"
@@ -24,15 +24,14 @@ const (
 	live   = Mask + " (live)"
 )
 
-// IsSecret reports whether the values of an object are secret: those of Secrets of the core group,
-// at any version.
+// IsSecret reports whether an object is a Secret of the core group, at any version.
 func IsSecret(ref object.Ref) bool {
 	return ref.GVK.Group == "" && ref.GVK.Kind == "Secret"
 }
 
-// Pair masks an object, or a projection of it, at two points in time. Equal values stay equal. It
-// returns other objects than Secrets unchanged, and shares with its arguments what is not secret:
-// neither result may be changed in place.
+// Pair masks two versions of an object, or of a part of it, so that equal values stay equal. It
+// returns objects other than Secrets unchanged. Results may share data with the arguments: do not
+// change them.
 func Pair(ref object.Ref, b, a map[string]any) (masked, maskedToo map[string]any) {
 	if !IsSecret(ref) {
 		return b, a
@@ -43,7 +42,7 @@ func Pair(ref object.Ref, b, a map[string]any) (masked, maskedToo map[string]any
 	return masked, maskedToo
 }
 
-// Changes masks the values of changes of one object.
+// Changes masks the values in changes to one object.
 func Changes(ref object.Ref, changes []managedfields.Change) []managedfields.Change {
 	if !IsSecret(ref) || changes == nil {
 		return changes
@@ -56,7 +55,7 @@ func Changes(ref object.Ref, changes []managedfields.Change) []managedfields.Cha
 	return out
 }
 
-// Conflicts masks the values of conflicts of one object.
+// Conflicts masks the values in conflicts over one object.
 func Conflicts(ref object.Ref, conflicts []managedfields.Conflict) []managedfields.Conflict {
 	if !IsSecret(ref) || conflicts == nil {
 		return conflicts
@@ -69,7 +68,7 @@ func Conflicts(ref object.Ref, conflicts []managedfields.Conflict) []managedfiel
 	return out
 }
 
-// Object returns the object with its secret values masked; other objects than Secrets unchanged.
+// Object masks the values of a Secret. It returns other objects unchanged.
 func Object(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if u == nil || !IsSecret(object.RefOf(u)) {
 		return u
@@ -90,12 +89,12 @@ func names(p fieldpath.Path) []string {
 	return out
 }
 
-// secrecy is the relation of a path of a Secret to its values.
+// secrecy says whether a path in a Secret is secret.
 type secrecy int
 
 const (
 	open secrecy = iota
-	// holder: secret values are below.
+	// holder paths contain secret values.
 	holder
 	secret
 )
@@ -120,8 +119,7 @@ func secrecyOf(path []string) secrecy {
 	return open
 }
 
-// pair masks the two values at one path; hasX and hasY say which of them exist. Null and empty are
-// not secret.
+// pair masks two values at one path; hasX and hasY say which of them exist. Null is not secret.
 func pair(path []string, x, y any, hasX, hasY bool, tagX, tagY string) (any, any) {
 	level := secrecyOf(path)
 	if level == open {
@@ -129,7 +127,7 @@ func pair(path []string, x, y any, hasX, hasY bool, tagX, tagY string) (any, any
 	}
 	xm, xIsMap := x.(map[string]any)
 	ym, yIsMap := y.(map[string]any)
-	// A map of values keeps its keys. Deeper down there should be no map.
+	// A map of values keeps its keys. There should be no map below.
 	if (level == holder || len(path) == 1) && (xIsMap || yIsMap) {
 		return pairMaps(path, x, y, xm, ym, tagX, tagY)
 	}
@@ -163,7 +161,7 @@ func pairMaps(path []string, x, y any, xm, ym map[string]any, tagX, tagY string)
 	return orMask(x, outX, tagX), orMask(y, outY, tagY)
 }
 
-// orMask returns the masked map, or a mask for a value that is no map.
+// orMask returns the masked map, or a mask for a value that is not a map.
 func orMask(v any, masked map[string]any, tag string) any {
 	if _, ok := v.(map[string]any); ok {
 		return masked

@@ -15,14 +15,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// spellings returns the forms in which a program may quote a value: unchanged, in the quotes of Go,
-// JSON, YAML, Python and URLs, once and twice (a log quotes a body that quotes a value), in base64,
-// and in hexadecimal. A long value has fewer forms, since each costs its length; its lines are
-// values of their own ([parts]).
+// spellings returns the forms in which a program may quote a value: unchanged; quoted for Go, JSON,
+// YAML, Python and URLs, once and twice (a log quotes a body that quotes a value); in base64; in
+// hexadecimal. A long value has fewer forms, to save memory; its lines are values of their own
+// ([parts]).
 func spellings(value string) []string {
 	standard := base64.StdEncoding.EncodeToString([]byte(value))
 	forms := append(folded(standard), standard, strings.TrimRight(standard, "="))
@@ -40,7 +41,7 @@ func spellings(value string) []string {
 	return text.Distinct(append(forms, quotings(quotings([]string{value}))...))
 }
 
-// quotings returns the texts and each of them in each kind of quotes, without the quotes.
+// quotings returns the strings, and each of them in every kind of quotes, without the quotes.
 func quotings(texts []string) []string {
 	out := texts
 	for _, t := range texts {
@@ -55,7 +56,7 @@ func quotings(texts []string) []string {
 	return text.Distinct(out)
 }
 
-// isUnquoted reports whether a text looks the same in all quotes.
+// isUnquoted reports whether a string looks the same in every kind of quotes.
 func isUnquoted(text string) bool {
 	return strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == ""
 }
@@ -65,7 +66,7 @@ func inGo(text string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// inJSON returns a text as JSON has it, and in ASCII alone, which is Python's default.
+// inJSON returns a string as quoted in JSON, and in ASCII-only JSON, which is Python's default.
 func inJSON(text string) (plain, ascii string) {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
@@ -90,12 +91,12 @@ func inJSON(text string) (plain, ascii string) {
 	return plain, b.String()
 }
 
-// asHTML replaces what Go's JSON encoder escapes for HTML.
+// asHTML escapes what Go's JSON encoder escapes for HTML.
 func asHTML(quoted string) string {
 	return strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(quoted)
 }
 
-// inPython returns a text as in Python's repr.
+// inPython returns a string as quoted by Python's repr.
 func inPython(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -118,7 +119,8 @@ func inPython(text string) string {
 	return b.String()
 }
 
-// inPath escapes a text for a path, as Python and JavaScript do; the bytes of safe stay.
+// inPath escapes a string for a URL path, as Python and JavaScript do, except for the bytes in
+// safe.
 func inPath(text, safe string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -131,7 +133,7 @@ func inPath(text, safe string) string {
 	return b.String()
 }
 
-// folded returns the lines of an encoded value, as base64 and openssl break it.
+// folded returns the lines into which base64 and openssl break an encoded value.
 func folded(encoded string) []string {
 	var lines []string
 	for _, width := range []int{64, 76} {
@@ -144,14 +146,14 @@ func folded(encoded string) []string {
 }
 
 var (
-	// userinfo finds the password of a connection string.
+	// userinfo matches the password in a connection string.
 	userinfo = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^:/?#\s]*:([^/?#\s]+)@`)
-	// setting finds the value of one setting: k=v, k: v.
+	// setting matches the value of a setting: k=v, k: v.
 	setting = regexp.MustCompile(`(?:^|[\s;,&?])[A-Za-z_][\w.-]*(?:=|:[ \t]+)("[^"]*"|'[^']*'|[^\s;,&]+)`)
 )
 
-// parts returns the parts of a value that may be quoted on their own: its lines, the password of a
-// connection string, the values of settings, the scalars of JSON.
+// parts returns the parts of a value that may be quoted separately: its lines, the password in a
+// connection string, the values of settings, the scalars in JSON.
 func parts(value string) []string {
 	var out []string
 	if !utf8.ValidString(value) {
@@ -186,8 +188,21 @@ func parts(value string) []string {
 	return out
 }
 
-// values calls f for each value of a Secret, and of its last-applied annotation.
-func values(o map[string]any, f func(string)) {
+// values calls f for each value of a Secret, including those in its last-applied annotation.
+func values(u *unstructured.Unstructured, f func(string)) {
+	dataOf(u.Object, f)
+	last := u.GetAnnotations()[managedfields.LastAppliedAnnotation]
+	if last == "" {
+		return
+	}
+	f(last)
+	var before map[string]any
+	if json.Unmarshal([]byte(last), &before) == nil {
+		dataOf(before, f)
+	}
+}
+
+func dataOf(o map[string]any, f func(string)) {
 	each(o["data"], func(encoded string) {
 		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil {
 			f(string(decoded)) // Its spellings have the encoded one.
@@ -200,8 +215,8 @@ func values(o map[string]any, f func(string)) {
 	each(o["stringData"], f)
 }
 
-// each calls f for every scalar in a value of any shape: the server refuses data that is no map of
-// strings, and quotes it in the refusal.
+// each calls f for every scalar in a value of any shape: the server rejects data that is not a map
+// of strings, and quotes it in the error.
 func each(value any, f func(string)) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -223,16 +238,16 @@ func each(value any, f func(string)) {
 	}
 }
 
-// nameSet holds words that are no secret, because a run prints them anyway: the names of objects,
-// namespaces, kinds, groups, keys and files. A masked name would name nothing, and reveal the
-// value.
+// nameSet contains words that are not secret, because a run prints them anyway: the names of
+// objects, namespaces, kinds, groups, keys and files. Masking a name would make it useless, and
+// reveal the value.
 type nameSet struct {
 	words map[string]bool
 	kinds map[schema.GroupKind]bool
 }
 
 func newNames() *nameSet {
-	// An image is named by a digest.
+	// Digests of images begin with it.
 	return &nameSet{words: map[string]bool{"sha256": true}, kinds: map[schema.GroupKind]bool{}}
 }
 
@@ -244,7 +259,7 @@ func (n *nameSet) add(words ...string) {
 	}
 }
 
-// object adds the names of an object, and the keys of its data.
+// object adds the names of an object and the keys of its data.
 func (n *nameSet) object(o map[string]any) {
 	n.ref(object.RefOf(&unstructured.Unstructured{Object: o}))
 	for _, field := range []string{"data", "stringData"} {

@@ -2,7 +2,6 @@ package redact
 
 import (
 	"cmp"
-	"encoding/json"
 	"io"
 	"slices"
 	"strings"
@@ -12,21 +11,19 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 const (
-	// shortest is the length below which a value is masked as a whole word only: a secret "a" must
-	// not cost every a of a message.
+	// shortest is the length below which a value is masked only as a whole word: a secret "a" must
+	// not mask every a in a message.
 	shortest = 4
 	// shortestLine is the length from which single lines of a value are masked.
 	shortestLine = 8
 )
 
-// Text masks the secret values of an object in a text, such as a server's error message, in every
-// spelling; the name, the namespace and the keys of the object stay. It returns texts about other
-// objects unchanged.
+// Text masks the values of a Secret in a text, such as a server's error message, in every spelling,
+// but keeps the Secret's name, namespace and keys. It returns texts about other objects unchanged.
 func Text(u *unstructured.Unstructured, text string) string {
 	if u == nil || !IsSecret(object.RefOf(u)) {
 		return text
@@ -44,19 +41,12 @@ func Text(u *unstructured.Unstructured, text string) string {
 	}
 	names := newNames()
 	names.object(u.Object)
-	values(u.Object, add)
-	if last := u.GetAnnotations()[managedfields.LastAppliedAnnotation]; last != "" {
-		add(last)
-		var before map[string]any
-		if json.Unmarshal([]byte(last), &before) == nil {
-			values(before, add)
-		}
-	}
+	values(u, add)
 	return maskForms(text, forms, names)
 }
 
-// maskForms masks every occurrence of a form. Overlapping ones become one mask, so that nothing is
-// left of a value that contains another one.
+// maskForms masks every occurrence of a form. Overlapping occurrences become one mask, so that
+// nothing remains of a value that contains another.
 func maskForms(text string, forms map[string]bool, names *nameSet) string {
 	var found [][2]int
 	for form := range forms {
@@ -91,10 +81,10 @@ func isWord(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// Writer returns a writer that masks finished output on its way to w: the safety net below earlier
-// masking. It only looks for values that can hardly be anything else, so that it does not mask a
-// word of ours, or a key of a document. It finds a value however it is split into writes: the
-// possible beginning of one is held back until the next write, or [Writer.Flush].
+// Writer returns a writer that masks finished output, as a safety net. It only masks values that
+// are unmistakable, and no words of our own or keys of a document. It finds a value that is split
+// between writes, because it holds back its possible beginning until the next write or
+// [Writer.Flush].
 func (v *Vault) Writer(w io.Writer) *Writer { return &Writer{vault: v, w: w} }
 
 // Writer masks what is written to it.
@@ -127,7 +117,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 			}
 		}
 	}
-	// The held-back text must not split a value that is complete.
+	// Do not hold back a part of a complete value.
 	for from, to := 0, 0; ; {
 		if from, to = x.next(text, to, w.vault.names); from == to || to > end {
 			if from < to {
@@ -147,7 +137,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// eraseLine ends each drawing of a live line; nothing before it needs to be held back.
+// eraseLine ends each drawing of the status line. Nothing before it needs to be held back.
 const eraseLine = "\x1b[K"
 
 // Flush writes what was held back.

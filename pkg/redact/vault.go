@@ -1,23 +1,21 @@
 package redact
 
 import (
-	"encoding/json"
 	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Vault knows the values of every Secret that one run has seen, and masks them in everything that
-// the run prints. It does not mask values shorter than [realLength]: "true" or "1" are everywhere.
-// In a text about the Secret itself, [Text] masks those as well.
+// Vault knows the values of every Secret that a run has read, and masks them in everything that the
+// run prints. It does not mask values shorter than [realLength], such as "true" or "1"; [Text] does
+// in texts about the Secret itself.
 //
-// A value stays where it is a name (of an object, a kind, a file, a key) or a part of one: it is
-// printed anyway, and a masked name would name nothing. A value that is a plain word ("postgres")
-// is masked where it is quoted alone, and stays in sentences, which are ours.
+// It does not mask a value where it is, or is part of, a name of an object, kind, file or key:
+// names are printed anyway, and useless if masked. It masks a value that is a plain word
+// ("postgres") only where it is quoted alone, since sentences are ours.
 //
 // A Vault is safe for concurrent use. A nil Vault knows nothing.
 type Vault struct {
@@ -27,21 +25,21 @@ type Vault struct {
 }
 
 const (
-	// tokenLength is the length from which one line of a value, or one word of letters, is too rare
-	// to be anything but secret.
+	// tokenLength is the length from which a line of a value, or a word of letters, is too rare to
+	// be anything but secret.
 	tokenLength = 16
-	// piece is the length of the parts into which long values are split, so that a part of one is
-	// recognized.
+	// piece is the length of the parts into which long values are split, so that a part of a value
+	// is recognized.
 	piece = 512
 )
 
-// NewVault returns a Vault that knows nothing yet.
+// NewVault returns an empty Vault.
 func NewVault() *Vault {
 	return &Vault{index: newIndex(), names: newNames()}
 }
 
-// Learn learns the names of an object, and its values if it is a Secret; of a list, those of its
-// items.
+// Learn adds the names of an object and, if it is a Secret, its values. For a list, it does so for
+// each item.
 func (v *Vault) Learn(o map[string]any) {
 	if v == nil || o == nil {
 		return
@@ -70,17 +68,10 @@ func (v *Vault) Learn(o map[string]any) {
 	v.mu.Lock()
 	v.names.object(o)
 	v.mu.Unlock()
-	values(o, v.Add)
-	if last := u.GetAnnotations()[managedfields.LastAppliedAnnotation]; last != "" {
-		v.Add(last)
-		var before map[string]any
-		if json.Unmarshal([]byte(last), &before) == nil {
-			values(before, v.Add)
-		}
-	}
+	values(u, v.Add)
 }
 
-// Ref declares that the names of an object are no secret.
+// Ref declares that the names of an object are not secret.
 func (v *Vault) Ref(r object.Ref) {
 	if v == nil {
 		return
@@ -96,7 +87,7 @@ func (v *Vault) Ref(r object.Ref) {
 	v.names.ref(r)
 }
 
-// Name declares that a name, such as that of a field manager, is no secret.
+// Name declares that a name, such as a field manager's, is not secret.
 func (v *Vault) Name(name string) {
 	if v == nil {
 		return
@@ -112,7 +103,7 @@ func (v *Vault) Name(name string) {
 	v.names.add(name)
 }
 
-// File declares that the parts of a file's path are no secret.
+// File declares that the parts of a path are not secret.
 func (v *Vault) File(path string) {
 	if v == nil {
 		return
@@ -122,7 +113,7 @@ func (v *Vault) File(path string) {
 	v.names.add(strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })...)
 }
 
-// Add learns one value, with the forms in which it, or a part of it, may be quoted.
+// Add adds a value, with all forms in which it or a part of it may be quoted.
 func (v *Vault) Add(value string) {
 	if v == nil {
 		return
@@ -150,7 +141,7 @@ func (v *Vault) add(value string, sure bool) {
 	}
 }
 
-// pieces splits a long form into overlapping parts, the last one as long as the others.
+// pieces splits a long form into overlapping parts of equal length.
 func pieces(form string) []string {
 	if len(form) <= piece {
 		return []string{form}
@@ -162,29 +153,26 @@ func pieces(form string) []string {
 	return append(parts, form[len(form)-piece:])
 }
 
-// isRare reports whether a value is unlikely to be a word of ours.
+// isRare reports whether a value is unlikely to be a word of our own.
 func isRare(value string) bool {
 	value = strings.TrimSpace(value)
-	if len(value) < anyPlace {
-		return false
-	}
-	return !isPlainWord(value)
+	return len(value) >= anyPlace && !isPlainWord(value)
 }
 
-// isPlainWord reports whether a value may be a word of a sentence.
+// isPlainWord reports whether a value may be a word in a sentence.
 func isPlainWord(text string) bool {
 	return len(text) < tokenLength && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// isToken distinguishes a line of a key or a token from one of a configuration, which may well
-// equal a line of YAML that we print.
+// isToken distinguishes a line of a key or token from a line of configuration, which may equal a
+// line of YAML that we print.
 func isToken(line string) bool {
 	return len(line) >= tokenLength &&
 		strings.Trim(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_-.") == ""
 }
 
-// Text masks the known values in a foreign text: a server's message, a log. If the text breaks off
-// within a value, at its end or before an ellipsis, it masks the part that is there.
+// Text masks the known values in foreign text, such as a server's message or a log. If the text is
+// truncated within a value, it masks the part that is there.
 func (v *Vault) Text(text string) string {
 	if v == nil || len(text) < realLength {
 		return text

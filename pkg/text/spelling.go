@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Nearest returns the known word that word is most probably a typing error for; empty if none is
-// similar enough. Among equally similar ones it returns the first.
+// Nearest returns the known word for which word is most likely a typo; empty if none is similar
+// enough. Among equally similar words, it returns the first.
 func Nearest(word string, known []string) string {
 	best, bestEdits := "", 0
 	for _, k := range known {
@@ -37,15 +37,15 @@ func AllWithMeant(names, known []string) []string {
 	return out
 }
 
-// Similar reports whether one word may be a typing error for the other: at most one edit for every
-// three letters, ignoring case.
+// Similar reports whether one word may be a typo for the other: at most one edit for every three
+// letters, ignoring case.
 func Similar(a, b string) bool {
 	const letters = 3
 	return min(len(a), len(b)) >= letters &&
 		Edits(strings.ToLower(a), strings.ToLower(b)) <= max(len(a), len(b))/letters
 }
 
-// Edits returns how many letters to add, remove, change or swap with their neighbour to turn one
+// Edits returns how many letters to insert, delete, replace or swap with a neighbour to turn one
 // word into the other (optimal string alignment).
 func Edits(one, other string) int {
 	a, b := []rune(one), []rune(other)
@@ -72,8 +72,8 @@ func Edits(one, other string) int {
 	return up[len(b)]
 }
 
-// Glob reports whether a name matches a shell pattern. A star matches slashes and dots too, which
-// names of contexts and groups contain.
+// Glob reports whether a name matches a shell pattern. A star also matches slashes and dots, which
+// occur in names of contexts and groups.
 func Glob(glob, name string) bool {
 	if !strings.ContainsAny(glob, `*?[\`) {
 		return glob == name
@@ -83,15 +83,13 @@ func Glob(glob, name string) bool {
 	return ok && err == nil
 }
 
-// IsGlob reports whether a pattern is valid: no bracket in it is open or empty, and no backslash
-// ends it.
+// IsGlob reports whether a pattern is valid.
 func IsGlob(glob string) bool {
 	_, err := path.Match(shellGlob(glob), "")
 	return err == nil
 }
 
-// shellGlob converts a glob for package path. A shell negates a bracket by [!…], which there would
-// mean the opposite.
+// shellGlob converts a glob for package path, which negates a bracket with [^…] instead of [!…].
 func shellGlob(glob string) string {
 	out := []byte(glob)
 	within := false

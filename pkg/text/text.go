@@ -1,7 +1,7 @@
-// Package text makes single lines of untrusted texts: [Printable] for names, [OneLine] for prose,
-// [Excerpt] for evidence, [ShellQuote] for words of a command; [Nearest] suggests a word.
-// Characters that a terminal would obey are spelled out (docs/design/text.md). It has no messages
-// and knows no terminal width.
+// Package text makes untrusted text safe to print: [Printable] for names, [OneLine] for prose,
+// [Excerpt] for evidence, [ShellQuote] for words of a command. [Nearest] suggests a word. It
+// escapes characters that a terminal would interpret (docs/design/text.md). It knows no terminal
+// width.
 package text
 
 import (
@@ -12,12 +12,12 @@ import (
 	"unicode/utf8"
 )
 
-// ShellQuote quotes a word so that a POSIX shell reads it unchanged.
+// ShellQuote quotes a word for a POSIX shell.
 //
-// A word with unprintable characters takes the form $'…' with octal numbers, which a terminal shows
-// and pastes without obeying it. bash, zsh, ksh and any shell that follows POSIX of 2024 read it
-// back to the byte. An older shell reads another word, which names nothing, and runs no part of it:
-// there is no quote inside.
+// A word with unprintable characters takes the form $'…' with octal escapes, which a terminal shows
+// and pastes without interpreting them. bash, zsh, ksh and shells that follow POSIX 2024 decode it
+// exactly. Older shells read a different word and execute no part of it, since it contains no
+// quote.
 func ShellQuote(word string) string {
 	special := func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-…", r)
@@ -50,7 +50,7 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// List lists at most so many names, and counts the rest: "a, b and 3 more".
+// List joins at most the given number of names, and counts the rest: "a, b and 3 more".
 func List(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
@@ -58,7 +58,7 @@ func List(names []string, most int) string {
 	return strings.Join(names[:most], ", ") + " and " + strconv.Itoa(len(names)-most) + " more"
 }
 
-// Distinct removes duplicates, keeping the order.
+// Distinct removes duplicates and keeps the order.
 func Distinct[T comparable](items []T) []T {
 	seen := map[T]bool{}
 	var out []T
@@ -71,9 +71,9 @@ func Distinct[T comparable](items []T) []T {
 	return out
 }
 
-// Printable spells out unprintable characters as Go does in a string: escape sequences (\x1b), line
-// breaks (\n), marks that turn the direction of the text (\u202e) and broken UTF-8 (\xff). The
-// characters in keep stay as they are.
+// Printable escapes unprintable characters as in a Go string: control characters (\x1b), line
+// breaks (\n), marks that change the direction of text (\u202e) and invalid UTF-8 (\xff). It does
+// not escape the characters in keep.
 func Printable(s string, keep ...rune) string {
 	var b strings.Builder
 	for i, width := 0, 0; i < len(s); i += width {
@@ -92,13 +92,13 @@ func Printable(s string, keep ...rune) string {
 	return b.String()
 }
 
-// OneLine makes prose one line: white space becomes one space, escape sequences that set colours or
-// move the cursor are removed, and other unprintable characters are spelled out as in Printable.
+// OneLine makes prose one line: it turns white space into single spaces, removes sequences that set
+// colours or move the cursor, and escapes other unprintable characters as Printable does.
 func OneLine(s string) string {
 	return Printable(strings.Join(strings.Fields(withoutSequences(s)), " "))
 }
 
-// withoutSequences removes whole control sequences, ESC [ … letter, which carry no content.
+// withoutSequences removes terminal control sequences (ESC [ … letter).
 func withoutSequences(s string) string {
 	var b strings.Builder
 	for {
@@ -122,7 +122,7 @@ const Ellipsis = "…"
 
 const (
 	// excerptHead and excerptTail are how many characters an excerpt keeps of a longer text: the
-	// beginning says what happened, the end mostly why.
+	// beginning says what happened, the end usually why.
 	excerptHead = 180
 	excerptTail = 160
 )
@@ -132,7 +132,7 @@ func Excerpt(s string) string {
 	return ends(OneLine(s), excerptHead, excerptTail, excerptHead+excerptTail, " "+Ellipsis+" ")
 }
 
-// Truncate cuts a text at its end to at most so many bytes, without splitting a character.
+// Truncate shortens a text to at most the given number of bytes without splitting a character.
 func Truncate(s string, bytes int) string {
 	if len(s) <= bytes {
 		return s
@@ -144,15 +144,15 @@ func Truncate(s string, bytes int) string {
 	return strings.TrimRight(s[:end], " ") + Ellipsis
 }
 
-// TruncateMiddle cuts a text in its middle to so many characters: two names often differ only at
-// the end.
+// TruncateMiddle removes the middle of a text that has more than the given number of characters:
+// two names often differ only at the end.
 func TruncateMiddle(s string, characters int) string {
 	characters = max(characters, 1)
 	head := characters / 2
 	return ends(s, head, characters-head-1, characters, Ellipsis)
 }
 
-// ends returns both ends of a text with more than so many characters.
+// ends returns both ends of a text with more than most characters.
 func ends(s string, head, tail, most int, between string) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s

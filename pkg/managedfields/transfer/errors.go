@@ -12,12 +12,12 @@ import (
 )
 
 var (
-	// ErrUnmanaged says that an object has no managed fields, so that nothing in it has an owner.
+	// ErrUnmanaged says that an object has no managed fields, so that no field has an owner.
 	ErrUnmanaged = object.Hinted("the managed fields were cleared, so the next apply conflicts with before-first-apply over every difference; "+
-		"where the receiver's manifest is known (-f, --helm-release), --from=before-first-apply gives it what it states",
+		"where the receiver's manifest is known (-f, --helm-release), --from=before-first-apply gives it the fields in that manifest",
 		"it has no managed fields, so no field has an owner")
-	// ErrLast says that nothing in an object would have an owner any more. The API server would then
-	// attribute all of it to before-first-apply, and each apply would conflict with that.
+	// ErrLast says that no field of an object would have an owner any more. The API server would
+	// then attribute all of them to before-first-apply, and each apply would conflict with that.
 	ErrLast = object.Hinted("the server assigns an object without managed fields to before-first-apply at the next apply; "+
 		"give the fields to a manager, with --to, so that they have an owner",
 		"it would have no owner left")
@@ -42,7 +42,7 @@ func (e *NotOwnedError) Error() string {
 
 func (e *NotOwnedError) Hint() string {
 	if len(e.Owners) == 0 {
-		return "whoever applies it next owns it, without a conflict"
+		return "the next manager to apply it will own it, without a conflict"
 	}
 	return ""
 }
@@ -53,15 +53,15 @@ type NothingError struct {
 }
 
 func (e *NothingError) Error() string {
-	return fmt.Sprintf("%s owns nothing of it", strings.Join(text.AllWithMeant(e.From, e.Managers), " or "))
+	return fmt.Sprintf("%s owns none of its fields", strings.Join(text.AllWithMeant(e.From, e.Managers), " or "))
 }
 
-// Hint names the managers that own something.
+// Hint names the managers that own fields.
 func (e *NothingError) Hint() string {
 	return "its owners: " + strings.Join(e.Managers, ", ")
 }
 
-// Missing reports whether an error says only that the givers own nothing.
+// Missing reports whether an error only says that the givers do not own the fields.
 func Missing(err error) bool {
 	var nothing *NothingError
 	var notOwned *NotOwnedError

@@ -10,43 +10,45 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Mode says what the givers keep.
+// Mode says what happens to the givers' ownership.
 type Mode string
 
 const (
-	// Move: the givers lose the fields to the receiver.
+	// Move moves the fields from the givers to the receiver.
 	Move Mode = "move"
-	// Share: the givers keep the fields, and the receiver owns them too.
+	// Share makes the receiver a co-owner of the givers' fields.
 	Share Mode = "share"
-	// Release: the givers lose the fields, without a receiver.
+	// Release removes the givers' ownership. There is no receiver.
 	Release Mode = "release"
 )
 
 // Wish describes a transfer of ownership.
 type Wish struct {
-	// Paths are the fields to transfer, each with all that is below it. Empty means all fields of
-	// the managers in From, except for the status.
+	// Paths are the fields to transfer, including everything below. Empty means all fields of the
+	// managers in From, except for the status.
 	Paths []fieldpath.Path
-	// From are the givers. Empty means the present owner, if there is only one.
+	// From are the givers. Empty means the current owner, if there is only one.
 	From []string
 	// To is the receiver.
 	To string
-	// As is the operation by which the receiver is to own them; empty means that of its entry.
+	// As is the operation by which the receiver will own the fields; empty means the operation of
+	// its existing entry.
 	As string
 	// Mode is Move by default.
 	Mode Mode
-	// Stated is the receiver's manifest, if it is known. A field that it lacks stays with its owner
+	// Stated is the receiver's manifest, if known. A field that is not in it stays with its owner,
 	// unless Paths names it, because the receiver's next apply would remove it.
 	Stated map[string]any
 }
 
-// Outcome is the result of a wish.
+// Outcome is the result of a transfer.
 type Outcome struct {
-	// Entries are all managed fields of the object after the transfer.
+	// Entries are all entries of the object after the transfer.
 	Entries []managedfields.Entry
-	// Given are the fields that change owners, each with one former owner, sorted by path.
+	// Given are the fields that change owners, sorted by path. A field with several former owners
+	// is listed once for each.
 	Given []Given
-	// Left are selected fields that stay as they are.
+	// Left are selected fields that do not change owners.
 	Left []Left
 }
 
@@ -56,9 +58,9 @@ type Given struct {
 	From managedfields.Owner
 	// To is zero if the field is released.
 	To managedfields.Owner
-	// Shared: From still owns it.
+	// Shared is set if From still owns the field.
 	Shared bool
-	// Inner: the path only contains others, which have their own owners.
+	// Inner is set if the path only contains others, which have their own owners.
 	Inner bool
 }
 
@@ -73,15 +75,15 @@ type Left struct {
 type Why string
 
 const (
-	// Unstated: the receiver applies, and its manifest lacks the field.
+	// Unstated means that the receiver applies a manifest without the field.
 	Unstated Why = "unstated"
-	// OtherVersion: the owner holds it at another API version than the receiver, and managed fields
-	// are not converted.
+	// OtherVersion means that the owner has the field at a different API version than the receiver.
+	// Managed fields are not converted.
 	OtherVersion Why = "other version"
 )
 
 // Give returns the managed fields after a transfer. It changes no other entry, and adds no path
-// that had no owner. Given is empty if everything is already as wished.
+// that had no owner. Given is empty if there is nothing to change.
 func Give(entries []managedfields.Entry, w Wish) (Outcome, error) {
 	if err := w.check(entries); err != nil {
 		return Outcome{}, err
@@ -140,7 +142,7 @@ func (w Wish) carryOut(entries, meant []managedfields.Entry, to managedfields.Ow
 			parents := parentsOf(set, entries[i].Fields)
 			out.give(entries[i], parents.Difference(into.Fields), at, true)
 			into.Fields = into.Fields.Union(set).Union(parents)
-			if into.Time.IsZero() && !has(entries, at) {
+			if into.Time.IsZero() && !slices.ContainsFunc(entries, isOf(at)) {
 				into.Time = e.Time
 			}
 			received[at.APIVersion] = into
@@ -152,7 +154,7 @@ func (w Wish) carryOut(entries, meant []managedfields.Entry, to managedfields.Ow
 	}
 	for _, at := range slices.Sorted(maps.Keys(received)) {
 		into := received[at]
-		if i := slices.IndexFunc(out.Entries, func(e managedfields.Entry) bool { return e.Equal(into.Owner) }); i >= 0 {
+		if i := slices.IndexFunc(out.Entries, isOf(into.Owner)); i >= 0 {
 			out.Entries[i] = into
 		} else {
 			out.Entries = append(out.Entries, into)
@@ -171,10 +173,10 @@ func (o *Outcome) give(e managedfields.Entry, set *fieldpath.Set, to managedfiel
 	})
 }
 
-// parentsOf returns the parents of the given paths that their owner holds: maps, list items, and
-// key fields of items. The receiver must own them too: when an applier gives up a map's value or a
-// list's item, everything in it goes, unless another manager owns the item itself, and an item
-// needs its key.
+// parentsOf returns the parents of the given paths that their owner has too: maps, list items, and
+// key fields of items. The receiver must also own them: when an applier gives up a map or list
+// item, the server removes everything in it, unless another manager owns the item itself; and an
+// item needs its key.
 func parentsOf(given, all *fieldpath.Set) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	add := func(p fieldpath.Path) {
@@ -200,17 +202,17 @@ func (o *Outcome) leave(e managedfields.Entry, set *fieldpath.Set, why Why) {
 	})
 }
 
-// meant returns, for each entry, the part to give away.
+// meant returns the part of each entry to give away.
 func (w Wish) meant(entries []managedfields.Entry, to managedfields.Owner) ([]managedfields.Entry, error) {
 	out := make([]managedfields.Entry, len(entries))
 	var had bool
 	for i, e := range entries {
 		out[i] = managedfields.Entry{Owner: e.Owner, Fields: fieldpath.NewSet()}
 		if w.Mode != Release && seat(e.Owner) == seat(to) {
-			had = had || w.anyOf(e)
+			had = had || w.isFrom(e)
 			continue
 		}
-		if e.Subresource == statusSubresource || len(w.From) > 0 && !slices.Contains(w.From, e.Manager) {
+		if e.Subresource == statusSubresource || !w.isFrom(e) {
 			continue
 		}
 		out[i].Fields = w.of(e.Fields)
@@ -226,7 +228,7 @@ func (w Wish) meant(entries []managedfields.Entry, to managedfields.Owner) ([]ma
 	return out, nil
 }
 
-// one compares one path with its owners.
+// one checks that the givers own a path.
 func (w Wish) one(p fieldpath.Path, entries, meant []managedfields.Entry, to managedfields.Owner) error {
 	var from []managedfields.Owner
 	for _, e := range meant {
@@ -237,9 +239,9 @@ func (w Wish) one(p fieldpath.Path, entries, meant []managedfields.Entry, to man
 	slices.SortFunc(from, managedfields.Owner.Compare)
 	switch {
 	case len(from) > 1 && len(w.From) == 0 && w.Mode != Share && !oneManager(from):
-		advice := "name those that are to lose it with --from, or add an owner with --share"
+		advice := "name the owners that lose it with --from, or add an owner with --share"
 		if w.Mode == Release {
-			advice = "name those that are to lose it with --from"
+			advice = "name the owners that lose it with --from"
 		}
 		return object.Hinted(advice, "%s has several owners: %s", p, list(from))
 	case len(from) > 0:
@@ -258,7 +260,7 @@ func (w Wish) one(p fieldpath.Path, entries, meant []managedfields.Entry, to man
 	return &NotOwnedError{Path: p, From: w.From, Owners: owners}
 }
 
-// seat identifies an owner regardless of version.
+// seat identifies an owner regardless of its version.
 func seat(o managedfields.Owner) managedfields.Owner {
 	return managedfields.Owner{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource}
 }
@@ -277,12 +279,12 @@ func (w Wish) of(set *fieldpath.Set) *fieldpath.Set {
 	return out
 }
 
-// anyOf reports whether an entry has anything that a wish without paths selects.
-func (w Wish) anyOf(e managedfields.Entry) bool {
+// isFrom reports whether the entry's manager may be a giver.
+func (w Wish) isFrom(e managedfields.Entry) bool {
 	return len(w.From) == 0 || slices.Contains(w.From, e.Manager)
 }
 
-// statedOf splits a set into what a manifest states and the rest.
+// statedOf splits a set into the paths that a manifest contains, and the rest.
 func statedOf(set *fieldpath.Set, manifest map[string]any) (stated, rest *fieldpath.Set) {
 	stated = fieldpath.NewSet()
 	fieldpath.Each(set, func(p fieldpath.Path) {
@@ -293,7 +295,7 @@ func statedOf(set *fieldpath.Set, manifest map[string]any) (stated, rest *fieldp
 	return stated, set.Difference(stated)
 }
 
-// around returns the value that contains a path, with the owners of the whole value.
+// around returns the value that contains a path and is owned as a whole, with its owners.
 func around(entries []managedfields.Entry, p fieldpath.Path) (fieldpath.Path, []managedfields.Owner) {
 	for n := len(p) - 1; n > 0; n-- {
 		var owners []managedfields.Owner
@@ -310,7 +312,7 @@ func around(entries []managedfields.Entry, p fieldpath.Path) (fieldpath.Path, []
 	return nil, nil
 }
 
-// below returns what a set holds below a path.
+// below returns the part of a set below a path.
 func below(set *fieldpath.Set, p fieldpath.Path) (*fieldpath.Set, bool) {
 	for _, pe := range p {
 		var ok bool
@@ -325,31 +327,26 @@ func oneManager(owners []managedfields.Owner) bool {
 	return !slices.ContainsFunc(owners, func(o managedfields.Owner) bool { return o.Manager != owners[0].Manager })
 }
 
-// entryOf returns an owner's entry, an empty one if it has none.
+func isOf(owner managedfields.Owner) func(managedfields.Entry) bool {
+	return func(e managedfields.Entry) bool { return e.Equal(owner) }
+}
+
+// entryOf returns an owner's entry, or an empty one.
 func entryOf(entries []managedfields.Entry, owner managedfields.Owner) managedfields.Entry {
-	for _, e := range entries {
-		if e.Equal(owner) {
-			return e
-		}
+	if i := slices.IndexFunc(entries, isOf(owner)); i >= 0 {
+		return entries[i]
 	}
 	return managedfields.Entry{Owner: owner, Fields: fieldpath.NewSet()}
 }
 
-func has(entries []managedfields.Entry, owner managedfields.Owner) bool {
-	return slices.ContainsFunc(entries, func(e managedfields.Entry) bool { return e.Equal(owner) })
-}
-
-// Reversion returns entries with the given owners moved to another version. If one of them then
-// equals another owner, the two become one entry with the paths of both, because the API server
-// would forget one of them. Other entries stay as they are, in order.
+// Reversion returns entries with the given owners moved to another version. If a moved owner equals
+// another one, both become one entry with all of their paths, because the API server would drop one
+// of them. Other entries stay unchanged and in order.
 func Reversion(entries []managedfields.Entry, owners []managedfields.Owner, version string) []managedfields.Entry {
 	out := make([]managedfields.Entry, 0, len(entries))
 	moved := make([]bool, 0, len(entries))
 	for _, e := range entries {
-		moves := false
-		for _, o := range owners {
-			moves = moves || o.Equal(e.Owner)
-		}
+		moves := slices.ContainsFunc(owners, e.Equal)
 		if moves {
 			e.APIVersion = version
 		}
@@ -366,7 +363,7 @@ func Reversion(entries []managedfields.Entry, owners []managedfields.Owner, vers
 	return out
 }
 
-// placeOf returns the position of an entry with the same owner, if one of the two has moved.
+// placeOf returns the position of an entry with the same owner, if one of the two was moved.
 func placeOf(entries []managedfields.Entry, moved []bool, e managedfields.Entry, moves bool) int {
 	for i, other := range entries {
 		if (moves || moved[i]) && other.SameEntry(e.Owner) {

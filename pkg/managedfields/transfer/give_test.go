@@ -200,14 +200,14 @@ func TestRefused(t *testing.T) {
 		"nobody's":                     {[]string{helm}, transfer.Wish{To: "helm"}, ".data.z", ".data.z has no owner", "next"},
 		"somebody else's":              {[]string{helm}, transfer.Wish{To: "x", As: "Update", From: []string{"edit"}}, ".data.a", "edit does not own .data.a: helm (Apply) does", ""},
 		"a part of a whole":            {[]string{helm}, transfer.Wish{To: "x", As: "Update"}, ".data.m.b", ".data.m is owned as one value by helm (Apply), and .data.m.b is only a part of it", "give .data.m"},
-		"a stranger":                   {[]string{helm}, transfer.Wish{To: "x"}, ".data.a", `"x" owns nothing of it yet`, "--as-operation=apply"},
+		"a stranger":                   {[]string{helm}, transfer.Wish{To: "x"}, ".data.a", `"x" owns none of its fields yet`, "--as-operation=apply"},
 		"the server's own bookkeeping": {[]string{helm}, transfer.Wish{To: "before-first-apply"}, ".data.a", "bookkeeping", ""},
 		"this verb itself":             {[]string{helm}, transfer.Wish{To: "k8sconnect-give"}, ".data.a", "owns nothing", ""},
 		"the status":                   {[]string{helm}, transfer.Wish{To: "helm"}, ".status.x", "belongs to the status", ""},
 		"the identity":                 {[]string{helm}, transfer.Wish{To: "helm"}, ".metadata.name", "identity", ""},
 		"no managed fields":            {nil, transfer.Wish{To: "helm"}, ".data.a", "no managed fields", "cleared"},
-		"nothing at all":               {[]string{helm}, transfer.Wish{To: "helm", From: []string{"edit"}}, "", "edit owns nothing of it", "helm"},
-		"a slip":                       {[]string{helm, flux}, transfer.Wish{To: "helm", From: []string{"flx"}}, "", "flx (did you mean flux?) owns nothing of it", "its owners: flux, helm"},
+		"nothing at all":               {[]string{helm}, transfer.Wish{To: "helm", From: []string{"edit"}}, "", "edit owns none of its fields", "helm"},
+		"a slip":                       {[]string{helm, flux}, transfer.Wish{To: "helm", From: []string{"flx"}}, "", "flx (did you mean flux?) owns none of its fields", "its owners: flux, helm"},
 		"the last owner":               {[]string{helm}, transfer.Wish{Mode: transfer.Release, From: []string{"helm"}}, "", "it would have no owner left", "before-first-apply"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,10 +17,9 @@ const (
 	ancientChanges    = "ancient-changes"
 )
 
-// receiver returns the owner that receives the fields: the manager's own entry, so that its writes
-// go on as before. A manager that applies releases a field by no longer stating it, while an
-// updater keeps it; so it makes an Apply entry for a manager that never applied only if the wish
-// says so.
+// receiver returns the owner that receives the fields: the manager's existing entry, so that it can
+// continue to write as before. An applier releases a field by omitting it from its manifest, while
+// an updater keeps it; so a manager gets a new Apply entry only if the wish says so.
 func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, error) {
 	if w.Mode == Release {
 		return managedfields.Owner{}, nil
@@ -59,17 +58,17 @@ func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, erro
 		return managedfields.Owner{Manager: w.To, Operation: managedfields.Update}, nil
 	}
 	return to, object.Hinted("--as-operation=apply if it uses server-side apply: its next apply removes what it does not state; "+
-		"--as-operation=update if not. Known to this object: "+strings.Join(managers(entries), ", "),
-		"%q owns nothing of it yet, so it is unknown how it writes", w.To)
+		"--as-operation=update if not. Managers of this object: "+strings.Join(managers(entries), ", "),
+		"%q owns none of its fields yet, so it is unknown how it writes", w.To)
 }
 
-// isScale reports whether the wish is only about the number of replicas.
+// isScale reports whether the wish only concerns the number of replicas.
 func (w Wish) isScale() bool {
 	replicas := fieldpath.Field("spec", "replicas")
 	return len(w.Paths) > 0 && !slices.ContainsFunc(w.Paths, func(p fieldpath.Path) bool { return !p.Equal(replicas) })
 }
 
-// check refuses a wish that no entries could fulfil.
+// check rejects a wish that cannot be fulfilled.
 func (w Wish) check(entries []managedfields.Entry) error {
 	const longest = 128 // The API server accepts no longer name.
 	switch {
@@ -107,9 +106,9 @@ func managers(entries []managedfields.Entry) []string {
 	return slices.Compact(names)
 }
 
-// At returns a path as its owners write it: a list item may be named by its position, or by a part
-// of its key. The error is a *[fieldpath.NotFoundError] if neither the object nor an owner has such
-// a path.
+// At returns a path as its owners write it. In p, a list item may be named by position or by a part
+// of its key. The error is a *[fieldpath.NotFoundError] if neither the object nor an owner has the
+// path.
 func At(object map[string]any, entries []managedfields.Entry, p fieldpath.Path) (fieldpath.Path, error) {
 	fields, absent := managedfields.Tree(object, entries)
 	if node, found := managedfields.At(fields, p); found {

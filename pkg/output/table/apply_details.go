@@ -129,7 +129,7 @@ func withCommas(before string, words []string, after string) []string {
 }
 
 func was(c managedfields.Change, _ int) []string {
-	if c.From == nil || isLastApplied(c) {
+	if c.From == nil || managedfields.IsLastApplied(c.Path) {
 		return nil
 	}
 	if c.Kind == managedfields.Changed {

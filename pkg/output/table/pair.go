@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -97,7 +96,7 @@ func cutImage(s string, width int) (string, bool) {
 // by its size. The annotation repeats the whole object as client-side apply last saw it, and every
 // adoption removes it.
 func foldLastApplied(before, after map[string]any) map[string]any {
-	path := fieldpath.Field("metadata", "annotations", managedfields.LastAppliedAnnotation)
+	path := managedfields.LastAppliedPath()
 	was, _ := path.Get(before)
 	last, ok := was.(string)
 	if _, stays := path.Get(after); !ok || stays || last == format.Masked {
@@ -109,9 +108,4 @@ func foldLastApplied(before, after map[string]any) map[string]any {
 	annotations[managedfields.LastAppliedAnnotation] = fmt.Sprintf("(%s)", text.Count(len(last), "byte"))
 	meta["annotations"], before["metadata"] = annotations, meta
 	return before
-}
-
-// isLastApplied reports whether a change concerns a last-applied annotation.
-func isLastApplied(c managedfields.Change) bool {
-	return c.Path.Equal(fieldpath.Field("metadata", "annotations", managedfields.LastAppliedAnnotation))
 }

@@ -59,5 +59,5 @@ func withoutLastApplied(changes []managedfields.Change, adopted []string) []mana
 	if len(adopted) == 0 {
 		return changes
 	}
-	return slices.DeleteFunc(slices.Clone(changes), isLastApplied)
+	return slices.DeleteFunc(slices.Clone(changes), func(c managedfields.Change) bool { return managedfields.IsLastApplied(c.Path) })
 }

@@ -204,7 +204,7 @@ func TestSelected(t *testing.T) {
 		!strings.Contains(strings.Join(strings.Fields(out), " "), "kubectl-edti (did you mean kubectl-edit?) owns nothing of the 12 objects") {
 		t.Errorf("a slip: status %d", status)
 	}
-	if status, out := s.give(t, "cm/a1", "--from=kubectl-edti", "--to=flux", "--as-operation=apply"); status != 1 || !strings.Contains(out, "kubectl-edti (did you mean kubectl-edit?) owns nothing of it") {
+	if status, out := s.give(t, "cm/a1", "--from=kubectl-edti", "--to=flux", "--as-operation=apply"); status != 1 || !strings.Contains(out, "kubectl-edti (did you mean kubectl-edit?) owns none of its fields") {
 		t.Errorf("a slip beside a name: status %d", status)
 	}
 	if status, out := s.give(t, "cm", "-l", "app=web", "--from=kubectl-edit", "--to=flux", "--as-operation=apply"); status != 0 || !strings.Contains(out, "6 given, 6 unchanged") {
