@@ -266,7 +266,6 @@ func (x Items) Index(list []any) (Index, bool) {
 	return out, true
 }
 
-// isDistinct reports whether no two items have the same element.
 func (x Index) isDistinct() bool {
 	for n := 1; n < len(x.sorted); n++ {
 		if x.Elements[x.sorted[n-1]].Equals(x.Elements[x.sorted[n]]) {

@@ -25,7 +25,6 @@ func ParsePath(s string) (Path, error) {
 	return path, nil
 }
 
-// fault adds the column to an error.
 func (p *parser) fault(err error) error {
 	column := utf8.RuneCountInString(p.given[:min(p.pos, len(p.given))]) + 1
 	return fmt.Errorf("path %q, column %d: %w", p.given, column, err)
@@ -49,7 +48,6 @@ type parser struct {
 	wild bool
 }
 
-// syntaxError describes an error at the parser's position.
 type syntaxError string
 
 func (e syntaxError) Error() string { return string(e) }
@@ -287,7 +285,6 @@ func (p *parser) space() {
 	}
 }
 
-// until consumes the text before the first byte in stop.
 func (p *parser) until(stop string) string {
 	start := p.pos
 	if n := strings.IndexAny(p.text[start:], stop); n >= 0 {

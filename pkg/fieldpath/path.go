@@ -132,7 +132,6 @@ func appendScalar(b []byte, v any) []byte {
 	return append(b, text...)
 }
 
-// isPlain reports whether a name needs no quotes.
 func isPlain(name string) bool {
 	return name != "" && strings.IndexFunc(name, isOdd) < 0
 }

@@ -24,7 +24,6 @@ func ParsePattern(s string) (Pattern, error) {
 	return Pattern(path), nil
 }
 
-// isOpen reports whether an element is a wildcard.
 func isOpen(pe Element) bool {
 	return pe.FieldName == nil && pe.Key == nil && pe.Value == nil && pe.Index == nil
 }
@@ -109,7 +108,6 @@ func (p Pattern) In(object map[string]any, sets ...*Set) []Path {
 	return x.found
 }
 
-// expansion collects the paths in an object that a pattern matches.
 type expansion struct {
 	found []Path
 }

@@ -76,7 +76,6 @@ func Managed(entries []Entry, manager string) *fieldpath.Set {
 	return heldWhere(entries, func(e Entry) bool { return e.Is(manager) })
 }
 
-// heldWhere returns the union of the matching entries, never nil.
 func heldWhere(entries []Entry, of func(Entry) bool) *fieldpath.Set {
 	set := fieldpath.NewSet()
 	for _, e := range entries {

@@ -37,7 +37,6 @@ func projectMap(m map[string]any, set *fieldpath.Set) (map[string]any, bool) {
 	return out, len(out) > 0
 }
 
-// projectChild reduces the value at one element of a set.
 func projectChild(v any, pe fieldpath.Element, set *fieldpath.Set) (any, bool) {
 	member := set.Members.Has(pe)
 	below, ok := fieldpath.Below(set, pe)
@@ -76,7 +75,6 @@ func ProjectItem(item any, pe fieldpath.Element, set *fieldpath.Set) (any, bool)
 	return withKey(cut, item, pe), true
 }
 
-// withKey adds the item's key fields to the projected part.
 func withKey(cut, item any, pe fieldpath.Element) any {
 	m, ok := cut.(map[string]any)
 	whole, isMap := item.(map[string]any)

@@ -25,7 +25,6 @@ func Tree(object map[string]any, entries []Entry) (fields, absent []Node) {
 	return fields, b.absent
 }
 
-// rank orders the top-level fields of an object.
 func rank(n Node) int {
 	order := []string{"apiVersion", "kind", "metadata", "", "status"}
 	if i := slices.Index(order, *n.last().FieldName); i >= 0 {
@@ -44,7 +43,6 @@ type treeBuilder struct {
 	absent []Node
 }
 
-// fields returns the nodes of a map.
 func (b *treeBuilder) fields(p fieldpath.Path, m map[string]any, held []holding) []Node {
 	nodes := make([]Node, 0, len(m))
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -156,7 +154,6 @@ func membersAt(held []holding, pe fieldpath.Element) []Owner {
 	return owners
 }
 
-// heldBelow returns the holdings below one element.
 func heldBelow(held []holding, pe fieldpath.Element) []holding {
 	var below []holding
 	for _, h := range held {
@@ -207,7 +204,6 @@ func At(nodes []Node, p fieldpath.Path) (Node, bool) {
 	return at, len(p) > 0
 }
 
-// contains reports whether the node's value has a path.
 func (n Node) contains(p fieldpath.Path) bool {
 	const field = "v"
 	if _, ok := p.GetIn(n.Value); ok {

@@ -102,7 +102,6 @@ func (q Query) concerns(o ownership.Object) bool {
 	})
 }
 
-// add adds the selected changes of one record.
 func (q Query) add(out *event.PastChanges, r ownership.Record) {
 	ref := object.Ref{GVK: schema.FromAPIVersionAndKind(r.Object.APIVersion, r.Object.Kind), Namespace: r.Object.Namespace, Name: r.Object.Name}
 	for _, e := range r.Entries {
@@ -118,7 +117,6 @@ func (q Query) add(out *event.PastChanges, r ownership.Record) {
 	out.Lost += r.Lost
 }
 
-// names reports whether a transition concerns one of the managers and the path.
 func (q Query) names(t event.Transition) bool {
 	isAsked := func(o managedfields.Owner) bool { return slices.Contains(q.Managers, o.Manager) }
 	if q.Managers != nil && !slices.ContainsFunc(t.From, isAsked) && !slices.ContainsFunc(t.To, isAsked) {

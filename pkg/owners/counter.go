@@ -39,7 +39,6 @@ func Bookkeepers() []string {
 	}
 }
 
-// expects reports whether a manager is expected.
 func (q *Question) expects(manager string) bool {
 	if q.Expected == nil || slices.Contains(Bookkeepers(), manager) {
 		return true
@@ -50,7 +49,6 @@ func (q *Question) expects(manager string) bool {
 	})
 }
 
-// counts reports whether a manager is counted.
 func (q *Question) counts(manager string) bool {
 	return q.Managers == nil || slices.Contains(q.Managers, manager)
 }
@@ -151,7 +149,6 @@ func (c *Counter) countManager(ref object.Ref, m manager) {
 	}
 }
 
-// surprise records what an unexpected manager owns.
 func (c *Counter) surprise(ref object.Ref, m manager) {
 	mark := fieldpath.Field("metadata", "labels", "applyset.kubernetes.io/part-of") // of a set's member
 	var paths []event.FieldName
@@ -172,7 +169,6 @@ func (c *Counter) surprise(ref object.Ref, m manager) {
 	}
 }
 
-// countVersions counts the owners at versions that are not served.
 func (c *Counter) countVersions(kind schema.GroupKind, entries []managedfields.Entry) {
 	if c.question.Served == nil {
 		return
@@ -251,7 +247,6 @@ func (c *Counter) Result() event.Surveyed {
 	return s
 }
 
-// surprises reports whether the manager owns anything unexpected.
 func (c *Counter) surprises(manager string) bool {
 	return slices.ContainsFunc(c.unexpected, func(h event.ObjectHolding) bool { return h.Manager == manager })
 }

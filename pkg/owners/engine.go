@@ -78,7 +78,6 @@ func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Eve
 	return errors.Join(faults...)
 }
 
-// of returns the owners of the selected fields of an object.
 func (e *Engine) of(u *unstructured.Unstructured) (event.Owned, error) {
 	owned, err := of(u, e.Path)
 	if err != nil {
@@ -103,7 +102,6 @@ func (e *Engine) of(u *unstructured.Unstructured) (event.Owned, error) {
 	return owned, nil
 }
 
-// of returns the owners of an object's fields, or only of those at a path.
 func of(u *unstructured.Unstructured, path fieldpath.Path) (event.Owned, error) {
 	entries, err := managedfields.Entries(u)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// manager is a manager of an object's fields.
 type manager struct {
 	name string
 	// owners are its operations and subresources. One of them may be at several API versions.
@@ -22,13 +21,11 @@ type manager struct {
 	others *fieldpath.Set
 }
 
-// owner is a manager with one operation and subresource.
 type owner struct {
 	owner  managedfields.Owner
 	fields *fieldpath.Set
 }
 
-// managersOf groups the entries of an object by manager.
 func managersOf(entries []managedfields.Entry) []manager {
 	var out []manager
 	place := map[string]int{}
@@ -78,7 +75,6 @@ func union(a, b *fieldpath.Set) *fieldpath.Set {
 	}
 }
 
-// walked is a field found in a set.
 type walked struct {
 	// path is only valid during the call.
 	path fieldpath.Path
@@ -172,7 +168,6 @@ func (e *ManagerError) Hint() string {
 	return "managers that do: " + strings.Join(e.Others, ", ")
 }
 
-// holdingsOf counts the fields of each owner, and those without one.
 func holdingsOf(nodes []managedfields.Node) []event.Holding {
 	var out []event.Holding
 	count := func(o managedfields.Owner) {

@@ -42,7 +42,6 @@ type past struct {
 	notes  *notes
 }
 
-// of reads the selected history of an object.
 func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event.Owned) *event.History {
 	record, err := readRecord(ctx, p.reader, object.RefOf(u), u.GetUID())
 	if err != nil {
@@ -158,7 +157,6 @@ const (
 // every minute, even if nothing happens.
 const stale = 3 * time.Minute
 
-// note is a webhook's record of what it watches.
 type note struct {
 	namespace string // the webhook's own
 	scope     ownership.Scope

@@ -32,7 +32,6 @@ func (v *Vault) Deep(x any, then func(string) string) any {
 	return out.Interface()
 }
 
-// walker masks the strings in a value.
 type walker struct {
 	vault *Vault
 	text  func(string) string
@@ -237,7 +236,6 @@ func (e *vaultError) Is(target error) bool {
 	return ok && is.Is(target)
 }
 
-// joinedVaultError is a vaultError for an error that wraps several errors.
 type joinedVaultError struct{ vaultError }
 
 // masked masks an error. A joined error remains one.

@@ -28,7 +28,6 @@ type index struct {
 	longest int
 }
 
-// entry is a form.
 type entry struct {
 	form string
 	// next is the index plus one of the previous entry with the same first bytes; 0 if there is
@@ -52,7 +51,6 @@ func number(text string) uint64 {
 		uint64(text[3])<<24 | uint64(text[4])<<32 | uint64(text[5])<<40
 }
 
-// shortNumber is number for a shorter text.
 func shortNumber(text string) uint64 {
 	n := uint64(len(text)) << 56
 	for i := range len(text) {

@@ -161,7 +161,6 @@ func pairMaps(path []string, x, y any, xm, ym map[string]any, tagX, tagY string)
 	return orMask(x, outX, tagX), orMask(y, outY, tagY)
 }
 
-// orMask returns the masked map, or a mask for a value that is not a map.
 func orMask(v any, masked map[string]any, tag string) any {
 	if _, ok := v.(map[string]any); ok {
 		return masked

@@ -96,7 +96,6 @@ func asHTML(quoted string) string {
 	return strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(quoted)
 }
 
-// inPython returns a string as quoted by Python's repr.
 func inPython(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -259,7 +258,6 @@ func (n *nameSet) add(words ...string) {
 	}
 }
 
-// object adds the names of an object and the keys of its data.
 func (n *nameSet) object(o map[string]any) {
 	n.ref(object.RefOf(&unstructured.Unstructured{Object: o}))
 	for _, field := range []string{"data", "stringData"} {
@@ -284,7 +282,6 @@ func (n *nameSet) ref(r object.Ref) {
 	}
 }
 
-// knows reports whether the names of an object were added.
 func (n *nameSet) knows(r object.Ref) bool {
 	known := func(word string) bool { return len(word) < shortest || n.words[word] }
 	return known(r.Name) && known(r.Namespace) && n.kinds[r.GVK.GroupKind()]

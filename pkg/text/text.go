@@ -98,7 +98,6 @@ func OneLine(s string) string {
 	return Printable(strings.Join(strings.Fields(withoutSequences(s)), " "))
 }
 
-// withoutSequences removes terminal control sequences (ESC [ … letter).
 func withoutSequences(s string) string {
 	var b strings.Builder
 	for {
@@ -152,7 +151,6 @@ func TruncateMiddle(s string, characters int) string {
 	return ends(s, head, characters-head-1, characters, Ellipsis)
 }
 
-// ends returns both ends of a text with more than most characters.
 func ends(s string, head, tail, most int, between string) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s

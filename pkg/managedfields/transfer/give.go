@@ -106,7 +106,6 @@ func Give(entries []managedfields.Entry, w Wish) (Outcome, error) {
 	return out, nil
 }
 
-// carryOut moves the selected fields to the receiver.
 func (w Wish) carryOut(entries, meant []managedfields.Entry, to managedfields.Owner) Outcome {
 	var out Outcome
 	received := map[string]managedfields.Entry{} // by API version
@@ -260,12 +259,10 @@ func (w Wish) one(p fieldpath.Path, entries, meant []managedfields.Entry, to man
 	return &NotOwnedError{Path: p, From: w.From, Owners: owners}
 }
 
-// seat identifies an owner regardless of its version.
 func seat(o managedfields.Owner) managedfields.Owner {
 	return managedfields.Owner{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource}
 }
 
-// of returns the selected part of a set.
 func (w Wish) of(set *fieldpath.Set) *fieldpath.Set {
 	if len(w.Paths) == 0 {
 		return set.RecursiveDifference(fieldpath.NewSet(fieldpath.Field("status")))
@@ -312,7 +309,6 @@ func around(entries []managedfields.Entry, p fieldpath.Path) (fieldpath.Path, []
 	return nil, nil
 }
 
-// below returns the part of a set below a path.
 func below(set *fieldpath.Set, p fieldpath.Path) (*fieldpath.Set, bool) {
 	for _, pe := range p {
 		var ok bool
@@ -331,7 +327,6 @@ func isOf(owner managedfields.Owner) func(managedfields.Entry) bool {
 	return func(e managedfields.Entry) bool { return e.Equal(owner) }
 }
 
-// entryOf returns an owner's entry, or an empty one.
 func entryOf(entries []managedfields.Entry, owner managedfields.Owner) managedfields.Entry {
 	if i := slices.IndexFunc(entries, isOf(owner)); i >= 0 {
 		return entries[i]

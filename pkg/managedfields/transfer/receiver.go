@@ -62,7 +62,6 @@ func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, erro
 		"%q owns none of its fields yet, so it is unknown how it writes", w.To)
 }
 
-// isScale reports whether the wish only concerns the number of replicas.
 func (w Wish) isScale() bool {
 	replicas := fieldpath.Field("spec", "replicas")
 	return len(w.Paths) > 0 && !slices.ContainsFunc(w.Paths, func(p fieldpath.Path) bool { return !p.Equal(replicas) })
@@ -96,7 +95,6 @@ func (w Wish) check(entries []managedfields.Entry) error {
 	return nil
 }
 
-// managers returns the names of all managers with an entry, sorted.
 func managers(entries []managedfields.Entry) []string {
 	var names []string
 	for _, e := range entries {

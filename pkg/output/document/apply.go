@@ -41,7 +41,6 @@ func NewApply(b output.Base) output.Results {
 	return d
 }
 
-// appliedObject is an object in an ApplyResult or the stream.
 type appliedObject struct {
 	objectName
 	Action    event.Action           `json:"action"`

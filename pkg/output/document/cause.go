@@ -5,7 +5,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// causeTexts returns causes as lines of a report.
 func causeTexts(causes []event.Cause) []string {
 	var text []string
 	for _, c := range causes {
@@ -21,7 +20,6 @@ func causeTexts(causes []event.Cause) []string {
 	return text
 }
 
-// rootEntry is a cause with the objects that it blocks.
 type rootEntry struct {
 	event.Cause
 	Count int          `json:"count"`

@@ -11,7 +11,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// deprecatedUse is a deprecated version or field in an object.
 type deprecatedUse struct {
 	objectName
 	Path         string                `json:"path,omitempty"`
@@ -25,7 +24,6 @@ type deprecatedUse struct {
 	HelmReleases []event.HelmRevision  `json:"helmReleases,omitempty"`
 }
 
-// deprecatedResult is the document of the verb deprecated.
 type deprecatedResult struct {
 	header
 	Release    string                 `json:"release"`

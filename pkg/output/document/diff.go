@@ -18,7 +18,6 @@ func NewDiff(b output.Base) output.Results {
 	return gather(b, "DiffResult", output.DiffActions(), only(comparedOf), complete, diffSuite)
 }
 
-// comparedObject is an object in a DiffResult or the stream.
 type comparedObject struct {
 	objectName
 	Action   event.Action           `json:"action"`

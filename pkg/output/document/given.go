@@ -15,7 +15,6 @@ func NewGiven(b output.Base) output.Results {
 	return d
 }
 
-// givenObject is an object in a GiveResult or the stream.
 type givenObject struct {
 	objectName
 	Action   event.Action `json:"action"`
@@ -27,7 +26,6 @@ type givenObject struct {
 	Next     *nextApply   `json:"nextApply,omitempty"`
 }
 
-// movedField is a field that changed owners.
 type movedField struct {
 	Path string              `json:"path"`
 	From managedfields.Owner `json:"from"`
@@ -42,7 +40,6 @@ type leftField struct {
 	Why   string              `json:"why"`
 }
 
-// nextApply predicts the receiver's next apply.
 type nextApply struct {
 	Manager string          `json:"manager"`
 	Before  []contestedPath `json:"conflictsBefore"`

@@ -70,7 +70,6 @@ func newCase(verb string, o objectName, source string, warnings []string) junitC
 	}
 }
 
-// problem describes an error in one line, with details below.
 func problem(action event.Action, err *fault, details []string) *junitProblem {
 	text := details
 	p := &junitProblem{Type: string(action), Message: string(action)}

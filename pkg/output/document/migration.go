@@ -9,7 +9,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// migrationResult is the document of a migration of owners to a served version.
 type migrationResult struct {
 	header
 	DryRun  bool             `json:"dryRun,omitempty"`

@@ -14,7 +14,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// objectWriter writes objects in one format.
 type objectWriter struct {
 	write func(u *unstructured.Unstructured) (string, error)
 	// begin, between and end surround the objects.
@@ -90,7 +89,6 @@ const (
 
 var errTooMuch = fmt.Errorf("the template produces more than %d MiB of text", maxText>>20)
 
-// limited is a buffer with a maximum size.
 type limited struct {
 	bytes.Buffer
 	left int

@@ -10,13 +10,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// ownersResult is the document of the verb owners.
 type ownersResult struct {
 	header
 	Objects []ownedObject `json:"objects"`
 }
 
-// ownedObject is an object in an OwnersResult.
 type ownedObject struct {
 	objectName
 	// Path is the requested path, if any.
@@ -34,7 +32,6 @@ type ownedObject struct {
 	Error    *fault              `json:"historyError,omitempty"`
 }
 
-// managerEntry is an owner with the number of its fields.
 type managerEntry struct {
 	managedfields.Owner
 	Fields int `json:"fields"`
@@ -47,7 +44,6 @@ type ownedField struct {
 	Absent bool                  `json:"absent,omitempty"`
 }
 
-// ownersDocument collects objects and writes them at the end.
 type ownersDocument struct {
 	output.Base
 	objects []ownedObject
@@ -97,7 +93,6 @@ func ownedOf(o event.Owned) ownedObject {
 	return out
 }
 
-// historyResult is the document of recorded changes in many objects.
 type historyResult struct {
 	header
 	From     time.Time      `json:"from,omitzero"`
@@ -108,7 +103,6 @@ type historyResult struct {
 	Limits   []string       `json:"limits,omitempty"`
 }
 
-// changeEntry is a transition with its object.
 type changeEntry struct {
 	objectName
 	event.Transition

@@ -46,7 +46,6 @@ type gathered[T interface{ ref() object.Ref }] struct {
 	digests  map[object.Key]string
 }
 
-// extras are reports about an object in addition to its result.
 type extras struct {
 	warnings []string
 	remarks  []event.Remarked
@@ -124,7 +123,6 @@ func writeResult[T any](b output.Base, r result[T], suite func(result[T]) junitS
 	return writeDocument(b, r)
 }
 
-// writeDocument writes a value as JSON, YAML or KYAML.
 func writeDocument(b output.Base, v any) error {
 	write := func(v any) ([]byte, error) { return format.JSON(v, "  ") }
 	switch b.Format {
@@ -156,7 +154,6 @@ func (s summary) MarshalJSON() ([]byte, error) {
 	return []byte("{" + strings.Join(parts, ",") + "}"), nil
 }
 
-// hookEntry is a Helm hook in JSON.
 type hookEntry struct {
 	objectName
 	Source string   `json:"source,omitempty"`

@@ -7,7 +7,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// rollbackEntry is the result of a rollback for one object.
 type rollbackEntry struct {
 	Action event.Action `json:"action"`
 	Reason string       `json:"reason,omitempty"`
@@ -17,7 +16,6 @@ type rollbackEntry struct {
 	Error      *fault       `json:"error,omitempty"`
 }
 
-// unreturned are paths that a manager owned before the run and does not own now.
 type unreturned struct {
 	Manager string   `json:"manager"`
 	Paths   []string `json:"paths"`

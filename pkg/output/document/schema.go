@@ -8,7 +8,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// apiVersion is the API version of all documents.
 const apiVersion = "cli.k8sconnect.io/v1alpha1"
 
 // header begins a document without a summary.

@@ -6,13 +6,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// setsResult is the document of the verb sets.
 type setsResult struct {
 	header
 	Sets []setEntry `json:"sets"`
 }
 
-// setEntry is a set in a SetsResult.
 type setEntry struct {
 	Parent     object.Ref     `json:"parent"`
 	ID         string         `json:"id"`

@@ -44,7 +44,6 @@ func stuckProblem(action event.Action, o stuckObject) *junitProblem {
 	return p
 }
 
-// stuckDocument collects results and writes them at the end.
 type stuckDocument struct {
 	output.Base
 	result   result[stuckObject]

@@ -8,7 +8,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// surveyResult is the document of a survey of owners.
 type surveyResult struct {
 	header
 	Objects    int            `json:"objects"`
@@ -32,7 +31,6 @@ func fieldsOfSurvey(f event.Fields) surveyFields {
 	return surveyFields{Fields: f.All, Shared: f.Shared, Sole: f.Sole()}
 }
 
-// surveyTotal counts what one manager owns.
 type surveyTotal struct {
 	Manager string `json:"manager"`
 	Kinds   int    `json:"kinds"`
@@ -42,7 +40,6 @@ type surveyTotal struct {
 	Expected *bool `json:"expected,omitempty"`
 }
 
-// surveyRow counts what one owner has in objects of one kind.
 type surveyRow struct {
 	managedfields.Owner
 	Of      surveyKind `json:"of"`
@@ -55,7 +52,6 @@ type surveyKind struct {
 	Kind  string `json:"kind"`
 }
 
-// surveyObject is what one manager owns in one object.
 type surveyObject struct {
 	objectName
 	Manager string `json:"manager"`
@@ -63,7 +59,6 @@ type surveyObject struct {
 	Paths []event.FieldName `json:"paths"`
 }
 
-// surveyStale counts objects in which an owner has fields at a version that is not served.
 type surveyStale struct {
 	managedfields.Owner
 	Of      surveyKind `json:"of"`

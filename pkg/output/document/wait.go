@@ -49,7 +49,6 @@ func waitSuite(result result[waitedObject]) junitSuite {
 	return suite
 }
 
-// conditionTexts returns unmet conditions as lines of a report.
 func conditionTexts(conditions []conditionEntry) []string {
 	var text []string
 	for _, c := range conditions {

@@ -6,7 +6,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// waitedObject is an object in a WaitResult or the stream.
 type waitedObject struct {
 	objectName
 	Since *metav1.Time `json:"since,omitempty"` // of what is stalled: nothing moved
@@ -26,7 +25,6 @@ type waitEntry struct {
 	Error      *fault           `json:"error,omitempty"`
 }
 
-// conditionEntry is a condition with the values that it read.
 type conditionEntry struct {
 	For     string         `json:"for,omitempty"`
 	FailOn  string         `json:"failOn,omitempty"`

@@ -8,7 +8,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// byObject maps objects to reports about them.
 type byObject[T any] map[object.Key][]T
 
 // take returns and removes the reports about one object.
@@ -28,7 +27,6 @@ func addWarning(to byObject[string], e event.Warned) {
 	}
 }
 
-// remarkTexts returns remarks as lines of a report.
 func remarkTexts(entries []event.Remarked) []string {
 	var said []string
 	for _, r := range entries {
@@ -55,7 +53,6 @@ func allWarnings(from byObject[string]) []string {
 	return texts
 }
 
-// decidedEntry is a decision about one path.
 type decidedEntry struct {
 	Path    string `json:"path"`
 	Outcome string `json:"outcome"`

@@ -44,7 +44,6 @@ func Aligned(rows [][]string, width func() int) string {
 	return b.String()
 }
 
-// narrow narrows the widest columns until the rows fit.
 func narrow(widths []int, columns int) {
 	if columns <= 0 {
 		return

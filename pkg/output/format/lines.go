@@ -50,7 +50,6 @@ func (y YAMLLines) Value(head string, v any, isField bool) []string {
 	return []string{head + " " + value}
 }
 
-// container formats a non-empty map or list.
 func (y YAMLLines) container(head string, v any, flush bool) []string {
 	lines := y.nested(v)
 	if head == "-" { // - a: 1
@@ -72,7 +71,6 @@ func (y YAMLLines) container(head string, v any, flush bool) []string {
 	return out
 }
 
-// nested returns the lines of a map or list.
 func (y YAMLLines) nested(v any) []string {
 	var out []string
 	switch v := v.(type) {

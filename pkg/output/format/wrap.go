@@ -105,7 +105,6 @@ const verbs = " annotate api-resources api-versions apply attach auth autoscale 
 	" config cordon cp create debug delete describe diff drain edit events exec explain expose get k8sconnect kustomize" +
 	" label logs options patch plugin port-forward proxy replace rollout run scale set taint top uncordon version wait "
 
-// hasCommand reports whether a line contains a kubectl command.
 func hasCommand(line string) bool {
 	for {
 		_, rest, found := strings.Cut(line, "kubectl ")
@@ -120,7 +119,6 @@ func hasCommand(line string) bool {
 	}
 }
 
-// wrapped breaks one line.
 func wrapped(line string, indent, width int) []string {
 	var out []string
 	blanks := strings.Repeat(" ", indent)

@@ -71,5 +71,4 @@ func saysTheSame(made, text []byte) bool {
 	return json.Unmarshal(text, &want) == nil && reflect.DeepEqual(got, want)
 }
 
-// unfit reports whether a character is unsafe for a terminal.
 func unfit(r rune) bool { return r != '\n' && r != '\t' && !strconv.IsPrint(r) }

@@ -25,7 +25,6 @@ func (m *markup) text(s string) { m.b.WriteString(html.EscapeString(s)) }
 
 func (m *markup) close(name string) { m.b.WriteString("</" + name + ">") }
 
-// element writes an element that contains only text.
 func (m *markup) element(name, text string, attributes ...string) {
 	m.open(name, attributes...)
 	m.text(text)
@@ -35,7 +34,6 @@ func (m *markup) element(name, text string, attributes ...string) {
 // raw writes text without escaping: markup, style and script.
 func (m *markup) raw(constant string) { m.b.WriteString(constant) }
 
-// style covers screens, phones and paper.
 const style = `
 :root { color-scheme: light dark; --line: #8884; --mark: #f5a62333; }
 body { font: 15px/1.45 system-ui, sans-serif; margin: 1.5rem auto; max-width: 75rem; padding: 0 1rem; }

@@ -169,7 +169,6 @@ func startRedraw(draw func()) *redraw {
 	return r
 }
 
-// stop returns after the last call.
 func (r *redraw) stop() {
 	if r != nil {
 		close(r.quit)

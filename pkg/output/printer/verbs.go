@@ -262,7 +262,6 @@ func (l *logged) Finish(ctx context.Context) error {
 	return errors.Join(l.report.Finish(ctx), l.log.Finish(ctx))
 }
 
-// noResults is for runs that print no results.
 type noResults struct{}
 
 func (noResults) Handle(event.Event)           {}

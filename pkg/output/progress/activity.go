@@ -29,7 +29,6 @@ type activity struct {
 	found []string
 }
 
-// task is an object in progress.
 type task struct {
 	ref    object.Ref
 	since  time.Time
@@ -37,7 +36,6 @@ type task struct {
 	news   string
 }
 
-// explanation has the codes of an object's causes.
 type explanation struct {
 	key   object.Key
 	codes string
@@ -98,21 +96,18 @@ func (a *activity) handle(e event.Event, now time.Time) {
 	}
 }
 
-// ends removes an object that is no longer in progress.
 func (a *activity) ends(ref object.Ref) {
 	if i := a.taskOf(ref); i >= 0 {
 		a.underway = slices.Delete(a.underway, i, i+1)
 	}
 }
 
-// hears records the latest news about an object in progress.
 func (a *activity) hears(ref object.Ref, news string) {
 	if i := a.taskOf(ref); i >= 0 {
 		a.underway[i].news = news
 	}
 }
 
-// taskOf returns the index of an object among those in progress, or -1.
 func (a *activity) taskOf(ref object.Ref) int {
 	return slices.IndexFunc(a.underway, func(t task) bool { return t.ref.Key() == ref.Key() })
 }
@@ -190,7 +185,6 @@ func others(tasks []task) string {
 	return text
 }
 
-// unheard names the objects without a report so far.
 func unheard(s *output.State) string {
 	if left := s.Total - s.Done; left > 1 {
 		return fmt.Sprintf("%d objects", left)

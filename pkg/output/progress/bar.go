@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// bar draws a progress bar that is width columns wide, including its brackets.
 func bar(done, total, width int) string {
 	inner := width - len("[]")
 	if total <= 0 || inner < 1 {

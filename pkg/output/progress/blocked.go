@@ -57,7 +57,6 @@ func oneLine(err error) string {
 	return text.Printable(err.Error())
 }
 
-// seconds formats a countdown.
 func seconds(d time.Duration) string {
 	return fmt.Sprintf("%d s", int64(max(0, d).Round(time.Second)/time.Second))
 }

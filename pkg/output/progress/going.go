@@ -31,7 +31,6 @@ func (c *Reporter) going(e event.Going) {
 	}
 }
 
-// columns returns a function that measures the terminal on stderr; nil if there is none.
 func (c *Reporter) columns() func() int {
 	if c.statusLine == nil {
 		return nil
@@ -52,7 +51,6 @@ func (c *Reporter) stuck(e event.Stuck) {
 	c.hangs("still there: "+format.Name(e.Ref)+format.TerminatingFor(e.Since, c.now()), "more objects are still there for the same reason\n", e)
 }
 
-// stalled is stuck for an awaited object.
 func (c *Reporter) stalled(e event.Stalled) {
 	c.hangs("no progress: "+format.Name(e.Ref)+format.TerminatingFor(e.Since, c.now()), "more objects make no progress for the same reason\n",
 		event.Stuck{Ref: e.Ref, Since: e.Since, Causes: e.Causes})

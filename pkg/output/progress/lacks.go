@@ -13,7 +13,6 @@ import (
 // room.
 const brief = 60
 
-// reading describes a value that was read.
 func reading(v event.Value) string {
 	if v.Absent {
 		return text.Printable(v.Expr) + " is absent"
@@ -21,7 +20,6 @@ func reading(v event.Value) string {
 	return text.Printable(v.Expr) + " is " + format.CutMiddle(format.Value(v.Value), brief)
 }
 
-// shortly describes what an object still lacks.
 func shortly(j event.Judged) string {
 	if j.Note != "" {
 		return text.Printable(j.Note)
@@ -53,7 +51,6 @@ func shortly(j event.Judged) string {
 	return ""
 }
 
-// going describes what changed.
 func going(e event.Going) string {
 	if e.Text == "" {
 		return fmt.Sprintf("%d of %d objects in it are gone", e.Done, e.Total)

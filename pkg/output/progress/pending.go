@@ -40,7 +40,6 @@ func (p pending) line(now time.Time) string {
 	return text + p.others
 }
 
-// over reports whether the limit has passed.
 func (p pending) over(now time.Time) bool {
 	return p.limit > 0 && now.Sub(p.since) > p.limit
 }

@@ -17,7 +17,6 @@ import (
 // mostWorkloads is how many workloads get their own line on a terminal.
 const mostWorkloads = 5
 
-// hasReplicas reports whether objects of a kind become ready replica by replica.
 func hasReplicas(kind schema.GroupKind) bool {
 	switch kind.Group {
 	case "apps":
@@ -81,7 +80,6 @@ func (l *statusLine) lines(a *activity, blocked *pending, now time.Time) (line s
 	return format.Cut(strings.TrimSpace(held(a.state)+"  "+strings.TrimSpace(p.line(now))), width), above
 }
 
-// latestBut returns the object with the latest news among those that are not shown.
 func (a *activity) latestBut(shown []lack) (latest event.Judged, ok bool) {
 	news := 0
 	for key, l := range a.lacking {

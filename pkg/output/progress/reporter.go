@@ -238,7 +238,6 @@ func heard(action event.Action, err error) bool {
 	return errors.As(err, &status) && !object.IsUnanswered(err)
 }
 
-// resume records that nothing blocks the run any more.
 func (c *Reporter) resume() {
 	c.blocked, c.kinds = nil, nil
 	c.lost = false

@@ -54,7 +54,6 @@ func (l *statusLine) columns() int {
 	return 80
 }
 
-// progress returns phase, bar, counters, rate and failures.
 func (l *statusLine) progress(c *output.State, width int) string {
 	if c.Total <= 0 {
 		return ""

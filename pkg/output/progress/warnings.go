@@ -49,7 +49,6 @@ func (c *Reporter) warn(e event.Warned, hint string) {
 	c.warnings.Add(c.state.Place(e.Ref), one)
 }
 
-// remark is warn for remarks, with the hint below.
 func (c *Reporter) remark(e event.Remarked) {
 	c.warn(event.Warned{Ref: e.Ref, Text: strings.TrimPrefix(e.Path+": "+e.Text, ": ")}, e.Hint)
 }
@@ -86,7 +85,6 @@ func (c *Reporter) flush(phase int) {
 	}
 }
 
-// shown returns how many objects one line names.
 func (c *Reporter) shown() int {
 	if c.verbose {
 		return math.MaxInt
@@ -200,7 +198,6 @@ func (c *Reporter) annotateApplied(e event.Applied) {
 	}
 }
 
-// annotateCompared is annotateApplied for a diff.
 func (c *Reporter) annotateCompared(e event.Compared) {
 	var paths []string
 	for _, change := range e.Changes {

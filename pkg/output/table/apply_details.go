@@ -13,10 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// actionWidth aligns what follows the action in the table of an apply.
 const actionWidth = len(event.Configured)
 
-// applyLine writes one line of an apply with its notes.
 func applyLine(base output.Base, b *strings.Builder, action event.Action, text string, details []string) {
 	b.WriteString(base.Paint.Action(action, format.Pad(string(action), actionWidth)) + "  " + text + "\n")
 	for _, detail := range details {
@@ -71,7 +69,6 @@ func details(b output.Base, a event.Applied, room int) []string {
 	return all
 }
 
-// joined says that an existing object became a member of the set.
 func joined(a event.Applied) string {
 	verb := "joined"
 	if a.DryRun {
@@ -139,7 +136,6 @@ func was(c managedfields.Change, _ int) []string {
 	return []string{"was " + format.Shorten(format.Value(c.From))}
 }
 
-// fromTo shows both values, shortened so that their difference is visible.
 func fromTo(c managedfields.Change, room int) []string {
 	const arrow = "→ "
 	from, to := values(c.From, c.To, true)
@@ -165,7 +161,6 @@ func pathsOf(paths []fieldpath.Path) []managedfields.Change {
 	return changes
 }
 
-// commas appends a comma to each word but the last.
 func commas(words []string) []string {
 	listed := make([]string, len(words))
 	for i, word := range words {

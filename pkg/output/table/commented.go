@@ -47,7 +47,6 @@ func commentedYAML(o event.Owned, now func() time.Time) string {
 	return b.String()
 }
 
-// commented returns a line with its owners as a comment.
 func commented(line yamlLine, version string, now time.Time) string {
 	switch {
 	case line.part, line.unownable:

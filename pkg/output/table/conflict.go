@@ -11,7 +11,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// widestColumn limits the width to which values are padded.
 const widestColumn = 60
 
 // report writes every conflict of the run, then the ways to settle them. opening says how far the
@@ -45,7 +44,6 @@ func report(base output.Base, b *strings.Builder, conflicts []event.Applied, ope
 	}
 }
 
-// row is a path in conflict.
 type row struct {
 	path, yours, live string
 	owners            []string

@@ -14,7 +14,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// deletedWidth aligns what follows the action in the table of a delete.
 const deletedWidth = len(event.Remains)
 
 // deleteTable prints one line for each object. Objects that still exist come last, with a shared
@@ -76,7 +75,6 @@ func (t *deleteTable) Flush() {
 	t.Screen.Result(b.String())
 }
 
-// spared writes objects that were not deleted.
 func (t *deleteTable) spared(b *strings.Builder, all []event.Deleted, why func(event.Deleted) error) {
 	of := map[event.Action][]event.Deleted{}
 	for _, d := range all {

@@ -19,7 +19,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// contextLines is how many lines surround each change.
 const contextLines = 3
 
 // diffTable prints each object that would change: its name, then lines that begin with # for what
@@ -86,7 +85,6 @@ func (t *diffTable) Handle(e event.Event) {
 	t.texts.Add(at, t.head(compared)+t.changes(compared, before, after))
 }
 
-// quiet reports whether an object is not shown.
 func (t *diffTable) quiet(c event.Compared) bool {
 	if c.Reason != "" || c.Err != nil {
 		return false

@@ -9,7 +9,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// yamlLine is one line of an object's YAML.
 type yamlLine struct {
 	text   string
 	owners []managedfields.Owner
@@ -58,7 +57,6 @@ func (y fieldTree) lines(nodes []managedfields.Node) []yamlLine {
 	return out
 }
 
-// field formats a field of a map.
 func (y fieldTree) field(name string, n managedfields.Node) []yamlLine {
 	key := format.Scalar(name) + ":"
 	if len(n.Below) == 0 {
@@ -99,7 +97,6 @@ func deeper(lines []yamlLine) []yamlLine {
 	return lines
 }
 
-// owned returns the lines of a value that is owned as a whole.
 func owned(n managedfields.Node, text []string) []yamlLine {
 	out := make([]yamlLine, len(text))
 	for i, line := range text {

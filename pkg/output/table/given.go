@@ -87,7 +87,6 @@ func (t *givenTable) details(g event.Given) []string {
 	return lines
 }
 
-// next describes the receiver's next apply.
 func (t *givenTable) next(n event.NextApply) []string {
 	who := text.Printable(n.Manager) + "'s next apply"
 	if n.Err != nil {
@@ -112,7 +111,6 @@ func (t *givenTable) next(n event.NextApply) []string {
 	return lines
 }
 
-// each lists the first paths of one kind, each with a note.
 func (t *givenTable) each(verb string, all []fieldpath.Path, note string) []string {
 	most := manyPaths
 	if t.Verbose {

@@ -77,7 +77,6 @@ func changeRows(changes []event.ObjectTransition, width func() int) string {
 	return out.String()
 }
 
-// sinceFrom says when the requested period begins; empty for all time.
 func sinceFrom(from, now time.Time) string {
 	if from.IsZero() {
 		return ""
@@ -102,7 +101,6 @@ func changeRow(c event.ObjectTransition) []string {
 	}
 }
 
-// ownersAfter names the owners after a transition.
 func ownersAfter(tr event.Transition, now time.Time) string {
 	to := cmp.Or(format.OwnerList(tr.To, now), noOwner)
 	if tr.Cut {
@@ -119,7 +117,6 @@ func valuesText(tr event.Transition) string {
 	return "from " + text.Printable(tr.FromValue) + " to " + text.Printable(tr.ToValue)
 }
 
-// howLast says how a path last changed owners.
 func howLast(tr event.Transition) string {
 	how := text.Printable(tr.Kind)
 	if tr.Forced {
@@ -128,7 +125,6 @@ func howLast(tr event.Transition) string {
 	return how
 }
 
-// missingLines says how many transitions the record lacks.
 func missingLines(dropped, lost int) (said []string) {
 	if dropped > 0 {
 		said = append(said, text.Count(dropped, "older transition")+" did not fit into the record")

@@ -81,7 +81,6 @@ func largeDiff(c managedfields.Conflict, whole bool) []string {
 	return all
 }
 
-// splitLarge separates conflicts that fit on a line from large ones.
 func splitLarge(conflicts []managedfields.Conflict) (small, large []managedfields.Conflict) {
 	for _, c := range conflicts {
 		if isLarge(c) {

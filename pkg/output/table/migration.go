@@ -13,7 +13,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// migrationTable prints a migration of owners to a served version.
 type migrationTable struct {
 	output.Base
 	migrated []event.Migrated
@@ -82,7 +81,6 @@ func (t *migrationTable) owner(o managedfields.Owner) string {
 	return format.Owner(o, t.Now()) + " at " + text.Printable(o.APIVersion)
 }
 
-// whyLeft says why an owner stays at its version.
 func whyLeft(to string, l event.LeftOwner) string {
 	if len(l.Unknown) == 0 {
 		return "the server publishes no schema for " + text.Printable(to)

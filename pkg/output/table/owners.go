@@ -218,7 +218,6 @@ func cellsOf(row []ownerCell) int {
 	return n
 }
 
-// colour writes the owners of a row, each manager in its colour, and pads the column.
 func (t *ownersTable) colour(row []ownerCell, column int) string {
 	var b strings.Builder
 	for i, c := range row {

@@ -53,7 +53,6 @@ func cutPair(a, b string, aw, bw int) (string, string) {
 	return format.Cut(text.Ellipsis+string(ar[from:]), aw), format.Cut(text.Ellipsis+string(br[from:]), bw)
 }
 
-// cutValue shortens a value to a width.
 func cutValue(s string, width int) string {
 	if format.Cells(s) > width {
 		if image, ok := cutImage(s, width); ok {

@@ -9,7 +9,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// rollback collects the results of a rollback, if any.
 type rollback struct {
 	objects output.PlanOrdered[event.RolledBack]
 	tally   map[event.Action]int

@@ -13,7 +13,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// setsTable prints one line for each set, or one set with its members.
 type setsTable struct {
 	output.Base
 	// wide adds ids, kinds and tools; members adds a line for each member.
@@ -96,7 +95,6 @@ func (t *setsTable) row(s event.Set) []string {
 	return row
 }
 
-// lastRun says how the last run of a set ended, when, and who ran it.
 func lastRun(r *event.SetRun) string {
 	if r == nil {
 		return "-"
@@ -147,7 +145,6 @@ func (t *setsTable) memberLines(s event.Set) string {
 	return b.String()
 }
 
-// runLines lists the runs in the history with their results.
 func (t *setsTable) runLines(s event.Set) string {
 	var b strings.Builder
 	for _, r := range s.Runs {

@@ -44,7 +44,6 @@ func applySummary(c *output.State, o output.Options) string {
 	return text
 }
 
-// diffSummary returns the last line of a diff: "1 to create, 40 unchanged".
 func diffSummary(c *output.State) string {
 	words := map[event.Action]string{
 		event.Create:   "to create",
@@ -89,7 +88,6 @@ func undone(c *output.State) []string {
 	return unmade(c)
 }
 
-// unmade counts the skipped parts of the input.
 func unmade(c *output.State) []string {
 	var parts []string
 	if n := len(c.LeftOut); n > 0 {
@@ -101,7 +99,6 @@ func unmade(c *output.State) []string {
 	return parts
 }
 
-// waitSummary returns the last line of a wait: "3 met, 1 not met in time".
 func waitSummary(c *output.State) string {
 	parts := unmade(c)
 	if text := tallyOf(c.Tally); text != "" {
@@ -113,7 +110,6 @@ func waitSummary(c *output.State) string {
 	return strings.Join(parts, ", ")
 }
 
-// tallyOf counts the results of a wait.
 func tallyOf(tally map[event.Action]int) string {
 	words := map[event.Action]string{
 		event.Met: "met", event.Failed: "failed", event.TimedOut: "not met in time", event.Unmet: "not met",
@@ -122,7 +118,6 @@ func tallyOf(tally map[event.Action]int) string {
 	return strings.Join(counted(output.WaitActions(), tally, words), ", ")
 }
 
-// deleteSummary returns the last line of a delete: "3 deleted, 1 terminating".
 func deleteSummary(c *output.State, dryRun bool) string {
 	parts := append(counted(output.DeleteActions(), c.Tally, nil), undone(c)...)
 	if len(parts) == 0 {

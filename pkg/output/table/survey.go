@@ -12,7 +12,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// surveyTable prints a survey: the owners, and below them the objects in question.
 type surveyTable struct{ output.Base }
 
 // NewSurvey returns the table of a survey of owners.
@@ -36,7 +35,6 @@ func (t *surveyTable) survey(s event.Surveyed) string {
 	return b.String()
 }
 
-// holdingRows lists owners by kinds.
 func holdingRows(s event.Surveyed) [][]string {
 	rows := [][]string{{"MANAGER", "KIND", "OBJECTS", "FIELDS", "SHARED", "SOLE"}}
 	for _, h := range s.Holdings {
@@ -46,7 +44,6 @@ func holdingRows(s event.Surveyed) [][]string {
 	return rows
 }
 
-// managerRows lists managers.
 func managerRows(s event.Surveyed) [][]string {
 	rows := [][]string{{"MANAGER", "KINDS", "OBJECTS", "FIELDS", "SHARED", "SOLE"}}
 	for _, m := range s.Managers {
@@ -91,7 +88,6 @@ func (t *surveyTable) title(b *strings.Builder, title string) {
 	}
 }
 
-// unexpected lists the fields of managers that --expect does not name.
 func (t *surveyTable) unexpected(b *strings.Builder, s event.Surveyed) {
 	if len(s.Unexpected) == 0 {
 		return
@@ -138,7 +134,6 @@ func (t *surveyTable) objects(b *strings.Builder, title string, holdings []event
 	b.WriteString("\n")
 }
 
-// unserved lists owners at versions that the server does not serve.
 func (t *surveyTable) unserved(b *strings.Builder, s event.Surveyed) {
 	if len(s.Unserved) == 0 {
 		return

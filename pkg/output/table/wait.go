@@ -44,7 +44,6 @@ func (t *waitTable) Handle(e event.Event) {
 	}
 }
 
-// listed reports whether objects that met their conditions get a line.
 func (t *waitTable) listed() bool { return t.Verbose || t.State.Total <= oneScreen }
 
 func (t *waitTable) Finish(context.Context) error {
@@ -69,7 +68,6 @@ func (t *waitTable) Finish(context.Context) error {
 	return nil
 }
 
-// imageLines lists the images that the Pods of a workload run.
 func imageLines(b output.Base, images []event.Image) []string {
 	var lines []string
 	for _, i := range images {
@@ -88,7 +86,6 @@ func waitedLine(b output.Base, text *strings.Builder, w event.Waited, width int)
 	format.Below(text, waitedLines(b, w, format.Within(b.Width, "    ")), "    ", b.Width)
 }
 
-// waitedLines returns the lines below an object that did not meet its conditions.
 func waitedLines(b output.Base, w event.Waited, room int) []string {
 	if w.Action == event.Met {
 		return nil
@@ -120,7 +117,6 @@ func withoutRepetition(conditions []event.Condition) []event.Condition {
 	return conditions
 }
 
-// brief removes redundant causes, unless the output is verbose.
 func brief(b output.Base, causes []event.Cause) []event.Cause {
 	if b.Verbose {
 		return causes
