@@ -13,7 +13,7 @@ import (
 
 const configMapHead = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\n"
 
-// bombs are small texts that stand for very much, by the line that has to be named.
+// bombs are small texts with exploding aliases, by the line to report.
 var bombs = map[string]struct {
 	text string
 	line string
@@ -32,7 +32,7 @@ var bombs = map[string]struct {
 	},
 }
 
-// layers is a list for each name, of n aliases of the one before.
+// layers returns one list for each name, each with n aliases of the previous one.
 func layers(names string, n int) string {
 	var b strings.Builder
 	for i := 1; i < len(names); i++ {
@@ -41,8 +41,8 @@ func layers(names string, n int) string {
 	return b.String()
 }
 
-// Edge case 93: what aliases stand for is bounded before they are followed. The allocations do not
-// depend on how fast the machine is.
+// Edge case 93: aliases are bounded before they are expanded. The test counts allocations, which do
+// not depend on the machine's speed.
 func TestAliasesAreBounded(t *testing.T) {
 	for name, bomb := range bombs {
 		for _, kustomized := range []bool{false, true} {
@@ -69,7 +69,7 @@ func TestAliasesAreBounded(t *testing.T) {
 	}
 }
 
-// Many documents that are each within the bound are bounded together.
+// Documents that are each within the bound are bounded together.
 func TestAliasesOfAllDocumentsAreBounded(t *testing.T) {
 	one := configMapHead + "x: &x " + strings.Repeat("a", 4000) + "\ndata: [" + strings.Repeat("*x,", 900) + "]\n---\n"
 	dir := t.TempDir()
@@ -80,7 +80,7 @@ func TestAliasesOfAllDocumentsAreBounded(t *testing.T) {
 	}
 }
 
-// Real input passes: a definition of 1.9 MB, and anchors that save some typing.
+// Real input is accepted: a CRD of 1.9 MB, and anchors that save some typing.
 func TestLargeAndAliasedObjectsAreRead(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "large.yaml"), "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec:\n"+

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// never is a server that takes a request and does not answer it.
+// never is a server that does not answer.
 type never struct{}
 
 func (never) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -21,7 +21,7 @@ func (never) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// trickle is a server whose answer comes one byte every two seconds.
+// trickle is a server that sends one byte every two seconds.
 type trickle struct{ text string }
 
 func (s trickle) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -41,7 +41,7 @@ func dribble(w io.Writer, text string) error {
 	return nil
 }
 
-// Any wait is reported after a moment, with its limit; and it ends by itself.
+// Each wait is reported after a moment, with its limit, and ends.
 func TestSilentInputs(t *testing.T) {
 	const url, shown = "https://someone:secret@example.com/app.yaml?token=secret", "https://example.com/app.yaml?***"
 	for name, tt := range map[string]struct {
@@ -81,13 +81,12 @@ func TestSilentInputs(t *testing.T) {
 	}
 }
 
-// refused is a port at which nothing listens.
+// refused is a port without a server.
 type refused struct{}
 
 func (refused) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("refused") }
 
-// A server that refuses at once is asked three times, and never said to be waited for: the limit of
-// that wait is none of it.
+// A server that refuses at once is asked three times, and no wait is reported.
 func TestRefusedInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -101,7 +100,7 @@ func TestRefusedInput(t *testing.T) {
 	})
 }
 
-// Slow input is no silence: it is read to its end, however long that takes.
+// Slow input is not silent, so it is read to its end.
 func TestSlowInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, writer := io.Pipe()
@@ -121,7 +120,7 @@ func TestSlowInput(t *testing.T) {
 	})
 }
 
-// A regular file is nothing to wait for, and what comes at once is not told.
+// No wait is reported for a regular file or for input that comes at once.
 func TestPromptInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		write(t, map[string]string{"app.yaml": configMap("a")})
@@ -136,7 +135,7 @@ func TestPromptInput(t *testing.T) {
 	})
 }
 
-// The end of ctx ends the reading of a URL too, in the middle of its answer.
+// The end of ctx interrupts the answer to a URL.
 func TestSilentURLEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

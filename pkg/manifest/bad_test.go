@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Edge cases 22 and 23: a fault is reported in one line, with file and line.
+// Edge cases 22 and 23: each fault is one line with file and line.
 func TestBadInput(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text string
@@ -28,15 +28,15 @@ func TestBadInput(t *testing.T) {
 		},
 		"a line with --- is missing": {
 			text: configMap("a") + configMap("b"),
-			want: []string{"app.yaml:5: two objects are in one document", "  put a line with --- alone before this line"},
+			want: []string{"app.yaml:5: two objects are in one document", "  put a line with only --- before this line"},
 		},
 		"--- at the end of a line": {
 			text: configMap("a") + "data:\n  a: b---\n" + configMap("b"),
-			want: []string{"app.yaml:7: two objects are in one document", "  put a line with --- alone before this line"},
+			want: []string{"app.yaml:7: two objects are in one document", "  put a line with only --- before this line"},
 		},
 		"--- at the beginning of a line": {
 			text: configMap("a") + "---" + configMap("b"),
-			want: []string{"app.yaml:5: two objects are in one document", "  put a line with --- alone before this line"},
+			want: []string{"app.yaml:5: two objects are in one document", "  put a line with only --- before this line"},
 		},
 		"two keys that YAML 1.1 makes one": {
 			text: configMap("a") + "data:\n  yes: a\n  true: b\n",
@@ -58,7 +58,7 @@ func TestBadInput(t *testing.T) {
 			text: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n\tname: a\n",
 			want: []string{
 				"app.yaml:4: not YAML: found character that cannot start any token",
-				"  the line is indented with a tab; YAML takes spaces only",
+				"  the line is indented with a tab; YAML allows only spaces",
 			},
 		},
 		"indentation": {
@@ -83,7 +83,7 @@ func TestBadInput(t *testing.T) {
 		},
 		"alias of nothing": {
 			text: configMap("a") + "data: *nope\n",
-			want: []string{"app.yaml:5: not YAML: an alias (*) of an anchor that does not exist", "  quote a text that begins with *"},
+			want: []string{"app.yaml:5: not YAML: an alias (*) to an anchor that does not exist", "  quote text that begins with *"},
 		},
 		"broken JSON": {
 			text: `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}` + "\n\n" + `{"apiVersion": "v1",` + "\n" + `"kind": [}`,
@@ -153,7 +153,7 @@ func TestBadInput(t *testing.T) {
 		"edge case 23: generateName": {
 			text: "apiVersion: batch/v1\nkind: Job\nmetadata:\n  generateName: a-\n",
 			want: []string{
-				"app.yaml:4: Job: generateName without a name: apply needs to know which object is meant",
+				"app.yaml:4: Job: generateName without a name: apply needs a name to identify the object",
 				"  set metadata.name, or create a new object each time with kubectl create",
 			},
 		},
@@ -187,9 +187,9 @@ func TestBadInput(t *testing.T) {
 				"app.yaml:8: the items of a ConfigMapList are text, not a list",
 			},
 		},
-		"UTF-32":                {text: "a\x00\x00\x00:\x00\x00\x00", want: []string{"app.yaml: UTF-32 text, which no reader of YAML or JSON accepts", "  save it as UTF-8"}},
-		"UTF-32, marked":        {text: "\xff\xfe\x00\x00a\x00\x00\x00", want: []string{"app.yaml: UTF-32 text, which no reader of YAML or JSON accepts", "  save it as UTF-8"}},
-		"UTF-32, big, marked":   {text: "\x00\x00\xfe\xff\x00\x00\x00a", want: []string{"app.yaml: UTF-32 text, which no reader of YAML or JSON accepts", "  save it as UTF-8"}},
+		"UTF-32":                {text: "a\x00\x00\x00:\x00\x00\x00", want: []string{"app.yaml: UTF-32 text is not supported", "  save it as UTF-8"}},
+		"UTF-32, marked":        {text: "\xff\xfe\x00\x00a\x00\x00\x00", want: []string{"app.yaml: UTF-32 text is not supported", "  save it as UTF-8"}},
+		"UTF-32, big, marked":   {text: "\x00\x00\xfe\xff\x00\x00\x00a", want: []string{"app.yaml: UTF-32 text is not supported", "  save it as UTF-8"}},
 		"a zero byte elsewhere": {text: "ab\x00c", want: []string{"app.yaml:1: not YAML: control characters are not allowed"}},
 		"items of a list": {
 			text: "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n" +
@@ -202,7 +202,7 @@ func TestBadInput(t *testing.T) {
 		},
 		"several objects, and one document that is none": {
 			text: configMap("a") + "---\nreplicas: 1\n---\n" + configMap("b"),
-			want: []string{"app.yaml:6: no Kubernetes object, but a document without apiVersion, kind, metadata"},
+			want: []string{"app.yaml:6: not a Kubernetes object but a document without apiVersion, kind, metadata"},
 		},
 		"nothing":       {text: "", want: []string{"no Kubernetes object in the input"}},
 		"only comments": {text: "# a\n---\n# b\n---\nnull\n", want: []string{"no Kubernetes object in the input"}},
@@ -218,7 +218,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// A value that cannot be read may be a password: what is written is never quoted.
+// An unreadable value may be a password, so it is never quoted.
 func TestValuesAreNotQuoted(t *testing.T) {
 	for name, tt := range map[string]struct {
 		value string
@@ -254,7 +254,7 @@ func TestValuesAreNotQuoted(t *testing.T) {
 				write(t, map[string]string{file: text})
 				_, err := Read(t.Context(), Options{Filenames: []string{file}})
 				if err == nil {
-					continue // It can be read after all.
+					continue // It is readable.
 				}
 				if got := strings.Join(lines(err), "\n"); strings.Contains(got, "hunter2") {
 					t.Errorf("%s: %s", file, got)
@@ -271,7 +271,7 @@ func TestValuesAreNotQuoted(t *testing.T) {
 	}
 }
 
-// A file that was not meant for the API server is one line, and can be left out.
+// A file that is not for the API server is one line, and can be skipped.
 func TestNonObjects(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text, reason string
@@ -292,7 +292,7 @@ func TestNonObjects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			write(t, map[string]string{"dir/" + name: tt.text, "dir/object.yaml": configMap("a")})
 			_, err := Read(t.Context(), Options{Filenames: []string{"dir"}})
-			want := []string{"dir/" + name + ":1: no Kubernetes object, but " + tt.reason, "  --skip-non-objects leaves such files out"}
+			want := []string{"dir/" + name + ":1: not a Kubernetes object but " + tt.reason, "  --skip-non-objects skips such files"}
 			if diff := cmp.Diff(want, lines(err)); diff != "" {
 				t.Errorf("errors (-want +got):\n%s", diff)
 			}
@@ -307,7 +307,6 @@ func TestNonObjects(t *testing.T) {
 	}
 }
 
-// A broken object is never skipped.
 func TestBrokenIsNotSkipped(t *testing.T) {
 	for name, text := range map[string]string{
 		"syntax":          configMap("a") + " b: c\n",

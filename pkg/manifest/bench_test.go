@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// deployment is a manifest of common size.
+// deployment returns a manifest of typical size.
 func deployment(i int) string {
 	return fmt.Sprintf(`apiVersion: apps/v1
 kind: Deployment
@@ -93,7 +93,7 @@ func fromStdin(text *bytes.Buffer) Options {
 	return Options{Filenames: []string{"-"}, In: io.Reader(bytes.NewReader(text.Bytes()))}
 }
 
-// Real sets: definitions of thousands of lines, dashboards, scripts, and small objects.
+// The sets contain CRDs of thousands of lines, dashboards, scripts and small objects.
 func BenchmarkCorpus(b *testing.B) {
 	dir := corpus(b)
 	for _, set := range []string{"argocd", "kube-prometheus", "rook", "metallb"} {

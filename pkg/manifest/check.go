@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// check finds faults that no kind allows. The API server, which knows the kind, finds the others.
+// check finds faults that are invalid for every kind. The API server finds the others.
 func (r *reader) check(fields map[string]any, path []any) {
 	r.subject = subject(fields)
 	apiVersion := r.text(fields, path, "apiVersion")
@@ -31,7 +31,7 @@ func (r *reader) check(fields map[string]any, path []any) {
 	case unnamed && r.unnamed:
 		r.segment(metadata, path, "generateName")
 	case unnamed:
-		r.fault(under(path, "generateName"), "generateName without a name: apply needs to know which object is meant",
+		r.fault(under(path, "generateName"), "generateName without a name: apply needs a name to identify the object",
 			"set metadata.name, or create a new object each time with kubectl create")
 	default:
 		r.segment(metadata, path, "name")
@@ -43,7 +43,7 @@ func (r *reader) check(fields map[string]any, path []any) {
 	r.texts(metadata, path, "annotations")
 }
 
-// subject names the object as far as its fields allow: kind and name, the kind alone, or nothing.
+// subject names the object by kind and name, or only by kind, or not, depending on its fields.
 func subject(fields map[string]any) string {
 	kind, _ := fields["kind"].(string)
 	metadata, _ := fields["metadata"].(map[string]any)
@@ -65,8 +65,8 @@ func (r *reader) text(fields map[string]any, path []any, key string) string {
 	return text
 }
 
-// segment checks a string that becomes a segment of a URL's path: with a slash, or as "..", it
-// would address something else.
+// segment checks a string that becomes a segment of a URL's path. A slash or ".." would address
+// another resource.
 func (r *reader) segment(fields map[string]any, path []any, key string) {
 	text := r.text(fields, path, key)
 	for _, problem := range content.IsPathSegmentName(text) {
@@ -113,31 +113,28 @@ func (r *reader) notText(path []any, value any, want string) {
 	}
 }
 
-// lastApplied is the annotation with client-side apply's copy of the manifest.
+// lastApplied is the annotation in which client-side apply stores the manifest.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// withoutServerFields removes fields from an object that only a server can have written, which are
-// there if the object was copied from a cluster. It returns a warning that names them, or nothing.
+// withoutServerFields removes fields that only a server can have set, because the object was copied
+// from a cluster. It returns a warning that names them, or "".
 //
 // In a server-side apply, the API server (1.36) treats them as follows:
-//   - managedFields, even empty: the request is refused (KEP-555).
-//   - uid: refused unless the object exists and has this very uid.
-//   - resourceVersion: refused unless the object is still at this version, or does
-//     not exist.
-//   - deletionTimestamp, deletionGracePeriodSeconds: refused as immutable.
-//   - creationTimestamp, generation, selfLink: ignored.
-//   - the last-applied annotation: owned as it was at the time of the copy; it
-//     misleads the next client-side apply, and shows what a Secret once held.
+//   - managedFields, even empty: it refuses the request (KEP-555).
+//   - uid: it refuses the request unless the object has this uid.
+//   - resourceVersion: it refuses the request unless the object has this version or does not exist.
+//   - deletionTimestamp, deletionGracePeriodSeconds: it refuses them as immutable.
+//   - creationTimestamp, generation, selfLink: it ignores them.
+//   - the last-applied annotation: it stores the copied value, which misleads the next client-side
+//     apply and may reveal former values of a Secret.
 //
-// An author can mean uid and resourceVersion as preconditions. In a file that is kept and applied
-// again they hold at most once, so they count as copied.
+// As preconditions, uid and resourceVersion would hold at most once in a file that is applied again,
+// so they are assumed to be copied.
 //
-// status is harder. The server ignores it if it is a subresource. In a custom kind without that
-// subresource it is a field like any other, which its applier owns. So it is left out only if other
-// fields show that the object is a copy: then it is an old state, and applying it would take it
-// from its controller. Otherwise it is kept, unless it is null, or empty in a built-in kind: Go
-// programs write "status: {}" and "creationTimestamp: null" without meaning anything, and those are
-// removed without a warning.
+// The server ignores status if it is a subresource; otherwise the applier owns it like any field. So
+// it is removed if other fields show that the object is a copy, because then it is an old state. It
+// is also removed, without a warning, if it is null, or empty in a built-in kind: Go programs write
+// "status: {}" and "creationTimestamp: null".
 func withoutServerFields(fields map[string]any) string {
 	metadata, _ := fields["metadata"].(map[string]any)
 	var out []string

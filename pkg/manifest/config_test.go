@@ -8,8 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 )
 
-// Our own settings in a folder are no manifest and no slip; an object in a file of that name
-// is one like any other.
+// Our own config file in a folder is ignored; an object in a file of that name is read.
 func TestConfigFileIsNoManifest(t *testing.T) {
 	for text, want := range map[string]int{
 		"yield: [{path: .spec}]\n":                               1,

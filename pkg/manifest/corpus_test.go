@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// corpus returns the folder of real manifests, or skips the test where there is
-// none: it is not part of the project. Every trap in it has a case in the other tests.
+// corpus returns the folder of real manifests, or skips the test without one: it is not part of the
+// project. Other tests cover each of its special cases.
 func corpus(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
@@ -26,8 +26,8 @@ func corpus(t testing.TB) string {
 	return dir
 }
 
-// The numbers of objects are those that a real API server was given, less the
-// documents that no server-side apply can be made of.
+// The numbers are the objects that a real API server was given, without the documents that cannot
+// be applied.
 func TestCorpus(t *testing.T) {
 	dir := corpus(t)
 	for set, want := range map[string]struct {

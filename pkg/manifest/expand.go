@@ -11,16 +11,17 @@ import (
 	"time"
 
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// stdin is the name that stands for standard input.
+// stdin is the name of standard input.
 const stdin = "-"
 
-// expand turns the user's names into inputs, in order; the files of a folder or a pattern come in
-// lexical order.
+// expand returns the inputs for the user's names, in order. The files in a folder or a pattern are
+// in lexical order.
 func expand(o Options) ([]input, error) {
 	if o.Kustomize != "" {
 		if len(o.Filenames) > 0 || o.Recursive {
@@ -40,7 +41,7 @@ func expand(o Options) ([]input, error) {
 		case strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://"):
 			shown := publicURL(name)
 			p := patience{name: shown, what: shown, most: fetchAttempts * fetchTimeout, tell: o.Tell}
-			e.addOnce(name, input{name: shown, open: func(ctx context.Context) ([]byte, error) {
+			e.add(name, input{name: shown, open: func(ctx context.Context) ([]byte, error) {
 				return p.await(ctx, func(ctx context.Context, h *heard) ([]byte, error) { return fetch(ctx, o.Client, name, h) })
 			}})
 		default:
@@ -57,17 +58,9 @@ type expansion struct {
 	seen      map[string]bool
 }
 
-// add appends an input unless it is there: naming a file and its folder is no mistake.
-func (e *expansion) add(in input) {
-	key := in.name
-	if in.name != stdin {
-		key = filepath.Clean(in.name)
-	}
-	e.addOnce(key, in)
-}
-
-// addOnce adds an input unless one with the same key was added before.
-func (e *expansion) addOnce(key string, in input) {
+// add adds an input unless one with the same key was added before: a file and its folder may both be
+// named.
+func (e *expansion) add(key string, in input) {
 	if e.seen[key] {
 		return
 	}
@@ -77,10 +70,10 @@ func (e *expansion) addOnce(key string, in input) {
 
 func (e *expansion) addStdin(r io.Reader) error {
 	if r == nil {
-		return &inputError{where: stdin, text: "there is no standard input"}
+		return &inputError{where: stdin, text: "standard input is not available"}
 	}
 	p := patience{name: stdin, what: "standard input", most: longestSilence, tell: e.tell}
-	e.add(input{name: stdin, open: func(ctx context.Context) ([]byte, error) {
+	e.add(stdin, input{name: stdin, open: func(ctx context.Context) ([]byte, error) {
 		return p.await(ctx, func(_ context.Context, h *heard) ([]byte, error) {
 			return readAll(stdin, hearing{r, h}, maxBytes)
 		})
@@ -91,7 +84,7 @@ func (e *expansion) addStdin(r io.Reader) error {
 func (e *expansion) addPath(name string) error {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		// As kubectl does, expand a pattern that the shell did not expand.
+		// Like kubectl, expand a pattern that the shell did not expand.
 		if matches, globErr := filepath.Glob(name); globErr == nil && len(matches) > 0 {
 			var faults []error
 			for _, match := range matches {
@@ -102,18 +95,18 @@ func (e *expansion) addPath(name string) error {
 	}
 	switch {
 	case name == "":
-		return &inputError{text: "-f names no file"}
+		return &inputError{text: "-f needs the name of a file"}
 	case err != nil:
 		return unreadable(name, err)
 	case info.IsDir():
 		return e.addFolder(name)
 	}
-	e.add(e.localFile(name, info))
+	e.add(filepath.Clean(name), e.localFile(name, info))
 	return nil
 }
 
-// addFolder adds the manifests of a folder, ignoring other extensions; a folder without manifests
-// is a fault.
+// addFolder adds the manifests of a folder, ignoring files with other extensions. A folder without
+// manifests is an error.
 func (e *expansion) addFolder(root string) error {
 	var faults []error
 	found, deeper := false, false
@@ -144,9 +137,10 @@ func (e *expansion) addFolder(root string) error {
 		case info.IsDir():
 			return nil
 		case !info.Mode().IsRegular():
-			faults = append(faults, &inputError{where: path, text: "neither a file nor a folder"})
+			faults = append(faults, &inputError{where: path, text: "neither a regular file nor a folder"})
 		default:
-			e.add(e.localFile(filepath.Clean(path), info))
+			path = filepath.Clean(path)
+			e.add(path, e.localFile(path, info))
 		}
 		found = true
 		return nil
@@ -154,14 +148,14 @@ func (e *expansion) addFolder(root string) error {
 	if !found && len(faults) == 0 {
 		hint := ""
 		if deeper && !e.recursive {
-			hint = "-R also reads the folders inside it"
+			hint = "-R also reads its subfolders"
 		}
 		faults = append(faults, &inputError{where: root, text: "no .yaml, .yml or .json file in this folder", hint: hint})
 	}
 	return errors.Join(append(faults, err)...)
 }
 
-// localFile reads a file; a pipe or a device may block.
+// localFile returns the input for a file, which may be a blocking pipe or device.
 func (e *expansion) localFile(name string, info fs.FileInfo) input {
 	read := func(_ context.Context, h *heard) ([]byte, error) {
 		f, err := os.Open(name)
@@ -179,17 +173,17 @@ func (e *expansion) localFile(name string, info fs.FileInfo) input {
 	return in
 }
 
-// kustomization builds a folder (or a URL, for which kustomize calls git) with the options of
-// kubectl's -k. Its output is decoded like any file, so values are as in kubectl, but its line
-// numbers refer to no file.
+// kustomization builds a folder, or a URL for which kustomize calls git, with the options of
+// kubectl's -k. Its output is decoded like a file, but its line numbers refer to no file.
 //
-// An error of kustomize may quote all that it read, so the values of Secrets in it must be masked.
+// An error of kustomize may quote anything that it read, so the values of Secrets in it must be
+// masked.
 func kustomization(o Options) input {
 	path := o.Kustomize
 	build := func(context.Context, *heard) ([]byte, error) {
 		options := krusty.MakeDefaultOptions()
 		options.Reorder = krusty.ReorderOptionLegacy
-		files := newRecorder()
+		files := &recorder{FileSystem: filesys.MakeFsOnDisk(), files: map[string][]byte{}}
 		objects, err := krusty.MakeKustomizer(options).Run(files, path)
 		if err != nil {
 			return nil, files.fault(path, err, o.Secrets)
@@ -207,9 +201,9 @@ func kustomization(o Options) input {
 	}}
 }
 
-// fault explains why a kustomization cannot be built. It masks values before lines are joined and
-// again after, because a value may span several lines. URLs, of the argument and of resources, may
-// contain a password or a token.
+// fault returns the error for a kustomization that cannot be built. It masks values before and
+// after it joins lines, because a value may span several lines. URLs may contain a password or a
+// token.
 func (r *recorder) fault(path string, err error, secrets Secrets) error {
 	r.learn(secrets)
 	said := secrets.Text(text.OneLine(secrets.Text(err.Error())))

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// answers is a server that gives one answer after the other, and the last one
-// for ever. An answer of status 0 is no answer.
+// answers is a server that gives one answer after another, then repeats the last. Status 0 means no
+// answer.
 type answers struct {
 	status []int
 	asked  int
@@ -74,8 +74,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// A URL may hold a password, a token or a signature. It is shown in errors, and as the
-// source of each object in reports and in the logs of pipelines: nothing shows those.
+// A URL may contain a password, a token or a signature, but appears in errors, reports and CI logs.
 func TestURLIsShownWithoutItsSecrets(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://example.com/app.yaml":                         "https://example.com/app.yaml",
@@ -102,7 +101,7 @@ func TestURLIsShownWithoutItsSecrets(t *testing.T) {
 	}
 }
 
-// Two URLs that are shown alike are two inputs.
+// Two URLs that look the same without secrets are two inputs.
 func TestURLsThatAreShownAlike(t *testing.T) {
 	server := &answers{status: []int{200}}
 	names := []string{"https://example.com/get?file=a", "https://example.com/get?file=b", "https://example.com/get?file=a"}
@@ -140,7 +139,7 @@ func TestURLOverTheNetwork(t *testing.T) {
 		t.Errorf("redirect: %v, %d objects", err, len(res.Objects))
 	}
 	_, err = Read(t.Context(), Options{Filenames: []string{server.URL + "/page"}, Client: client})
-	want := []string{server.URL + "/page:1: no Kubernetes object, but HTML or XML", "  --skip-non-objects leaves such files out"}
+	want := []string{server.URL + "/page:1: not a Kubernetes object but HTML or XML", "  --skip-non-objects skips such files"}
 	if diff := cmp.Diff(want, lines(err)); diff != "" {
 		t.Errorf("a page (-want +got):\n%s", diff)
 	}

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ type filter struct {
 	hooks Hooks
 }
 
-// add takes over the documents of one file and returns its faults.
+// add adds the documents of one file and returns its faults.
 func (s *filter) add(file []*outcome) []error {
 	var foreign []*outcome
 	holdsObject := false
@@ -29,15 +30,15 @@ func (s *filter) add(file []*outcome) []error {
 		holdsObject = holdsObject || o.holdsObject
 	}
 	if len(foreign) > 0 && !holdsObject {
-		if isConfig(foreign[0].source.File) {
-			return nil // It is beside the manifests, which is no slip.
+		if filepath.Base(foreign[0].source.File) == ConfigFile {
+			return nil // Our settings may be next to the manifests.
 		}
-		// It is another kind of file: report one line, not one for each document.
+		// It is another kind of file: report it once, not once for each document.
 		if s.skip {
 			s.Skipped = append(s.Skipped, Skipped{Source: foreign[0].source, Reason: foreign[0].foreign})
 			return nil
 		}
-		return []error{foreign[0].noObject("--skip-non-objects leaves such files out")}
+		return []error{foreign[0].noObject("--skip-non-objects skips such files")}
 	}
 	var faults []error
 	for _, o := range file {
@@ -64,29 +65,27 @@ func (s *filter) keep(f found) error {
 	}
 	s.Objects = append(s.Objects, f.Manifest)
 	if f.warning != "" {
-		s.Warnings = append(s.Warnings, Warning{
-			Ref: f.Ref(), Source: f.Source, Text: f.warning,
-		})
+		s.Warnings = append(s.Warnings, Warning{Ref: f.Ref(), Source: f.Source, Text: f.warning})
 	}
 	return nil
 }
 
-// sift reports whether to keep an object, by the choice for hooks; h is nil if it is none. The
-// error is the fault of a hook if hooks are errors.
+// sift reports whether to keep an object, which is a hook unless h is nil. The error is set if
+// hooks are errors.
 func (s *filter) sift(h *Hook) (keep bool, fault error) {
 	switch {
 	case h == nil, s.hooks == HooksApply && h.Applicable():
 		return true, nil
 	case s.hooks == HooksError:
 		return false, yamldoc.At(h.Source, h.Ref.String()+" is a Helm hook ("+strings.Join(h.On, ", ")+")",
-			"--helm-hooks=skip leaves hooks out; --helm-hooks=apply applies those of an install or an upgrade as objects")
+			"--helm-hooks=skip skips hooks; "+ApplyHooksHint)
 	default:
 		s.Hooks = append(s.Hooks, *h)
 		return false, nil
 	}
 }
 
-// labelsOf returns the labels of an object; null reads as empty, as in the API server.
+// labelsOf returns the labels of an object. Like the API server, it reads null as empty.
 func labelsOf(u *unstructured.Unstructured) labels.Set {
 	set := labels.Set{}
 	metadata, _ := u.Object["metadata"].(map[string]any)
@@ -97,25 +96,25 @@ func labelsOf(u *unstructured.Unstructured) labels.Set {
 	return set
 }
 
-// Hooks says what to do with Helm hooks in the input: objects that Helm would create at certain
-// moments, most of them to run once.
+// Hooks says what to do with Helm hooks in the input: objects that Helm creates at certain events,
+// mostly to run once.
 type Hooks string
 
 const (
-	// HooksSkip leaves them out and lists them in [Result].Hooks.
+	// HooksSkip skips them and lists them in [Result].Hooks.
 	HooksSkip Hooks = ""
-	// HooksApply treats the hooks of an install or an upgrade like any other object.
-	// Tests, and hooks of a delete or a rollback, are left out all the same.
+	// HooksApply treats the hooks of an install or upgrade like other objects. It skips tests and
+	// the hooks of a delete or rollback.
 	HooksApply Hooks = "apply"
-	// HooksError makes each hook a fault.
+	// HooksError makes each hook an error.
 	HooksError Hooks = "error"
 )
 
-// Hook is a Helm hook that was left out.
+// Hook is a Helm hook that was skipped.
 type Hook struct {
 	Ref    object.Ref
 	Source object.Source
-	// On lists the moments at which Helm would run it, such as pre-install.
+	// On lists the events at which Helm runs it, such as pre-install.
 	On []string
 }
 
@@ -128,8 +127,8 @@ func (h Hook) Applicable() bool {
 
 const hookAnnotation = "helm.sh/hook"
 
-// hookOf returns the hook that an object is, or false. Helm 2 marked a chart's CRDs as crd-install;
-// they belong to the chart, and Helm 3 no longer knows that mark.
+// hookOf returns the hook in an object, or false. Helm 2 marked a chart's CRDs as crd-install; they
+// belong to the chart, and Helm 3 ignores that mark.
 func hookOf(m object.Manifest) (Hook, bool) {
 	moments, marked, _ := unstructured.NestedString(m.Object.Object, "metadata", "annotations", hookAnnotation)
 	if !marked {
@@ -145,14 +144,14 @@ func hookOf(m object.Manifest) (Hook, bool) {
 	return h, !definition
 }
 
-// onlyHooks is the fault of an input with nothing but hooks.
+// onlyHooks returns the error for an input that contains only hooks.
 func onlyHooks(hooks []Hook) error {
-	fault := &inputError{text: "the input holds only Helm hooks, which were left out"}
+	fault := &inputError{text: "the input contains only Helm hooks, which were skipped"}
 	if slices.ContainsFunc(hooks, Hook.Applicable) {
 		fault.hint = ApplyHooksHint
 	}
 	return fault
 }
 
-// ApplyHooksHint says how to apply the hooks that [Hook.Applicable] reports.
-const ApplyHooksHint = "--helm-hooks=apply applies those of an install or an upgrade as objects"
+// ApplyHooksHint is how to apply the hooks that [Hook.Applicable] reports.
+const ApplyHooksHint = "--helm-hooks=apply applies the hooks of an install or upgrade as objects"

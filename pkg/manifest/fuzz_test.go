@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 )
 
-// samples are texts in which every rule of the reader is touched.
+// samples returns texts that use every rule of the reader.
 func samples() []string {
 	return []string{
 		"", "\n# only\n\n# comments\n", "---\n---\n...\n", "null", "~", "- a\n- b\n", "text", "<html></html>",
@@ -36,8 +36,7 @@ func samples() []string {
 	}
 }
 
-// Read never panics, every error is one line, and an object that comes out is
-// whole.
+// Read never panics, each error is one line, and objects are complete.
 func FuzzRead(f *testing.F) {
 	for _, s := range samples() {
 		f.Add([]byte(s), true)
@@ -65,7 +64,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// flat takes joined errors apart.
+// flat returns the errors in a joined error.
 func flat(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error
@@ -80,7 +79,7 @@ func flat(err error) []error {
 	return []error{err}
 }
 
-// kubectlReads is the way of a document through kubectl.
+// kubectlReads decodes a document like kubectl.
 func kubectlReads(text []byte) (any, error) {
 	asJSON, err := yaml.YAMLToJSON(text)
 	if err != nil {
@@ -91,8 +90,8 @@ func kubectlReads(text []byte) (any, error) {
 	return value, err
 }
 
-// Whatever we read, kubectl reads the same. (We refuse more: what kubectl loses
-// in silence.)
+// Objects that we accept are decoded like kubectl's. We refuse more, because kubectl silently loses
+// data.
 func FuzzLikeKubectl(f *testing.F) {
 	for _, s := range samples() {
 		f.Add([]byte(s))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// write puts files into a new folder, and makes it the working folder.
+// write creates files in a new working folder.
 func write(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -21,7 +21,7 @@ func write(t *testing.T, files map[string]string) {
 	}
 }
 
-// lines are the errors with their hints below them.
+// lines returns the errors with their hints.
 func lines(err error) []string {
 	var all []string
 	for _, e := range flat(err) {
@@ -34,7 +34,7 @@ func lines(err error) []string {
 	return all
 }
 
-// places are the objects that were read as "file:line kind/namespace/name".
+// places returns the objects as "FILE:LINE KIND/NAMESPACE/NAME".
 func places(res Result) []string {
 	var all []string
 	for _, m := range res.Objects {

@@ -13,8 +13,8 @@ func hook(kind, name, moments string) string {
 	return "apiVersion: v1\nkind: " + kind + "\nmetadata:\n  name: " + name + "\n  annotations:\n    helm.sh/hook: " + moments + "\n---\n"
 }
 
-// A rendered chart holds its hooks among its objects. Which of them are objects is the
-// user's to say, but never a test, or what is to run when the release goes.
+// A rendered chart contains its hooks. Options decide which of them are applied, but never tests,
+// or hooks of a delete.
 func TestHooks(t *testing.T) {
 	chart := strings.Join([]string{
 		configMap("web") + "---\n",
@@ -88,12 +88,12 @@ func TestHooks(t *testing.T) {
 	})
 }
 
-// An input of nothing but hooks is not an input of nothing.
+// An input with only hooks has an error of its own.
 func TestOnlyHooks(t *testing.T) {
-	const said = "the input holds only Helm hooks, which were left out"
+	const said = "the input contains only Helm hooks, which were skipped"
 	for moments, want := range map[string][]string{
 		"test":        {said},
-		"pre-install": {said, "  --helm-hooks=apply applies those of an install or an upgrade as objects"},
+		"pre-install": {said, "  --helm-hooks=apply applies the hooks of an install or upgrade as objects"},
 	} {
 		write(t, map[string]string{"chart.yaml": hook("Pod", "probe", moments)})
 		in, err := Read(t.Context(), Options{Filenames: []string{"chart.yaml"}})
@@ -103,7 +103,7 @@ func TestOnlyHooks(t *testing.T) {
 	}
 }
 
-// A selector comes first: an object that it does not match is no hook.
+// Objects that the selector does not match are not reported as hooks.
 func TestHooksOfSelector(t *testing.T) {
 	labelled := strings.Replace(configMap("web"), "  name: web", "  name: web\n  labels: {app: web}", 1)
 	write(t, map[string]string{"chart.yaml": labelled + "---\n" + hook("Pod", "probe", "test")})

@@ -22,14 +22,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 )
 
-// maxBytes bounds one file, URL or stream. The largest object that an API server accepts is 1.5 MB,
-// and one file does not hold hundreds of those.
+// maxBytes bounds one file, URL or stream. An API server accepts objects of up to 1.5 MB, and no
+// file contains hundreds of that size.
 const maxBytes = 256 << 20
 
-// input is one text to read.
+// input is one file or stream to read.
 type input struct {
 	name string
-	// generated: the text was not written by hand, so its lines mean nothing to the user.
+	// generated means that the text is a program's output, so that its lines mean nothing to the
+	// user.
 	generated bool
 	open      func(context.Context) ([]byte, error)
 }
@@ -49,8 +50,8 @@ func (in input) documents(ctx context.Context) ([]*yamldoc.Document, error) {
 	return docs, nil
 }
 
-// text returns the input as UTF-8. As in kubectl, it ends with a newline, also in a block text in
-// the last line.
+// text returns the input as UTF-8. Like kubectl, it adds a missing newline at the end, even to a
+// block scalar.
 func (in input) text(ctx context.Context) ([]byte, error) {
 	text, err := in.open(ctx)
 	if err != nil {
@@ -71,7 +72,7 @@ func isManifestName(path string) bool {
 	return false
 }
 
-// readAll reads at most limit bytes; more are an error.
+// readAll reads at most limit bytes; it returns an error if there are more.
 func readAll(name string, r io.Reader, limit int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
@@ -86,7 +87,7 @@ func readAll(name string, r io.Reader, limit int64) ([]byte, error) {
 // toUTF8 removes a byte order mark and converts UTF-16, which Windows PowerShell writes.
 func toUTF8(name string, text []byte) ([]byte, error) {
 	if isUTF32(text) {
-		return nil, &inputError{where: name, text: "UTF-32 text, which no reader of YAML or JSON accepts", hint: "save it as UTF-8"}
+		return nil, &inputError{where: name, text: "UTF-32 text is not supported", hint: "save it as UTF-8"}
 	}
 	if decoder := utf16Of(text); decoder != nil {
 		var err error
@@ -112,9 +113,9 @@ func toUTF8(name string, text []byte) ([]byte, error) {
 	return nil, &inputError{where: fmt.Sprintf("%s:%d", name, line), text: "not UTF-8 text"}
 }
 
-// utf16Of returns a decoder for UTF-16 text; nil for any other. Without a mark, the first character
-// decides, which is ASCII in YAML and JSON alike: half of it is a zero byte, which UTF-8 text may
-// not contain (YAML 1.2, 5.2).
+// utf16Of returns a decoder for UTF-16 text, or nil. Without a byte order mark, the first character
+// decides: it is ASCII in YAML and JSON, so one of its bytes is zero, which UTF-8 text must not
+// contain (YAML 1.2, 5.2).
 func utf16Of(text []byte) transform.Transformer {
 	if len(text) < 2 {
 		return nil
@@ -130,7 +131,8 @@ func utf16Of(text []byte) transform.Transformer {
 	return unicode.UTF16(order, unicode.IgnoreBOM).NewDecoder()
 }
 
-// isUTF32 reports whether a text begins with the mark of UTF-32, or with an ASCII character in it.
+// isUTF32 reports whether a text begins with UTF-32's byte order mark or with an ASCII character in
+// UTF-32.
 func isUTF32(text []byte) bool {
 	if len(text) < 4 {
 		return false
@@ -147,8 +149,8 @@ const (
 	fetchTimeout  = time.Minute
 )
 
-// fetch reads a URL. It follows redirects and tries transient failures (no answer, 429,
-// 5xx) three times a second apart, as kubectl does.
+// fetch reads a URL. It follows redirects and, like kubectl, makes three attempts one second apart
+// if there is no answer or a 429 or 5xx.
 func fetch(ctx context.Context, client *http.Client, url string, h *heard) ([]byte, error) {
 	if client == nil {
 		client = &http.Client{Timeout: fetchTimeout}
@@ -159,7 +161,7 @@ func fetch(ctx context.Context, client *http.Client, url string, h *heard) ([]by
 		if err == nil || !again || attempt == fetchAttempts {
 			return text, err
 		}
-		if time.Since(began) < moment { // A refusal is an answer; the pause after it is no silence.
+		if time.Since(began) < moment { // The server answered, so our pause is not its silence.
 			h.later(fetchPause)
 		}
 		select {
@@ -189,7 +191,7 @@ func fetchOnce(ctx context.Context, client *http.Client, url string, h *heard) (
 	return text, true, err
 }
 
-// unreachable removes the method and the URL that net/http puts before the cause.
+// unreachable drops the method and URL that net/http adds to an error.
 func unreachable(name string, err error) error {
 	if onURL, ok := errors.AsType[*neturl.Error](err); ok {
 		err = onURL.Err
@@ -197,10 +199,11 @@ func unreachable(name string, err error) error {
 	return &inputError{where: name, err: err}
 }
 
-// publicURL returns a URL without what may be a password or a signature: the part before its host
-// and the part after its path. It cuts the text, because an invalid URL may contain a password too.
+// publicURL returns a URL without its user, query and fragment, which may contain a password or
+// signature. It does not parse the URL, because an invalid one may contain a password, too.
 func publicURL(url string) string {
-	shown, _, _ := strings.Cut(withoutUsers(url), "#")
+	user := regexp.MustCompile(`(?i)([a-z][a-z0-9+.-]*:/+)[^/?#\s'"]*@`)
+	shown, _, _ := strings.Cut(user.ReplaceAllString(url, "$1"), "#")
 	path, query, _ := strings.Cut(shown, "?")
 	if query != "" {
 		path += "?***"
@@ -208,12 +211,6 @@ func publicURL(url string) string {
 	return path
 }
 
-// withoutUsers removes user names, passwords and tokens from the URLs of a text.
-func withoutUsers(text string) string {
-	return regexp.MustCompile(`(?i)([a-z][a-z0-9+.-]*:/+)[^/?#\s'"]*@`).ReplaceAllString(text, "$1")
-}
-
-// publicURLs makes the URLs in a text safe to show.
 func publicURLs(text string) string {
 	return regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*:/+[^\s'"]+`).ReplaceAllStringFunc(text, publicURL)
 }
@@ -221,17 +218,17 @@ func publicURLs(text string) string {
 const (
 	// moment is the silence after which the wait is reported.
 	moment = time.Second
-	// longestSilence is the silence after which reading fails: of standard input or a pipe since
-	// its last byte, of a kustomization until it is built.
+	// longestSilence is how long standard input or a pipe may send nothing, or a kustomization may
+	// build, before reading fails.
 	longestSilence = 5 * time.Minute
 )
 
-// heard records when an input last produced something.
+// heard records when an input last sent something.
 type heard struct{ nanos atomic.Int64 }
 
 func (h *heard) now() { h.later(0) }
 
-// later begins to count silence after a pause of our own.
+// later counts silence only after a pause of our own.
 func (h *heard) later(pause time.Duration) { h.nanos.Store(time.Now().Add(pause).UnixNano()) }
 
 func (h *heard) at() time.Time { return time.Unix(0, h.nanos.Load()) }
@@ -248,7 +245,7 @@ func (r hearing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// patience says how to wait for an input that may block.
+// patience is how to wait for an input that may block.
 type patience struct {
 	// name is the input's name in errors, what its name in sentences.
 	name, what string
@@ -257,8 +254,8 @@ type patience struct {
 }
 
 // await calls read and waits until it returns, ctx ends, or the input has been silent for too long.
-// It reports silence after a moment. Only ctx can stop read itself; otherwise it runs until it
-// returns or the process ends.
+// It reports silence after a moment. If read ignores ctx, it keeps running until it returns or the
+// process ends.
 func (p patience) await(ctx context.Context, read func(context.Context, *heard) ([]byte, error)) ([]byte, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -53,18 +53,18 @@ func TestInputs(t *testing.T) {
 		"standard input, named twice":   {Options{Filenames: []string{"-", "-"}, In: strings.NewReader(configMap("a"))}, []string{"-:1 ConfigMap/a"}, nil},
 
 		"nothing named":     {Options{}, nil, []string{"nothing to read", "  name files with -f, or a kustomization with -k"}},
-		"an empty name":     {Options{Filenames: []string{""}}, nil, []string{"-f names no file"}},
+		"an empty name":     {Options{Filenames: []string{""}}, nil, []string{"-f needs the name of a file"}},
 		"a missing file":    {Options{Filenames: []string{"nope.yaml"}}, nil, []string{"nope.yaml: no such file or directory"}},
 		"a pattern of none": {Options{Filenames: []string{"nope/*.yaml"}}, nil, []string{"nope/*.yaml: no such file or directory"}},
 		"an empty folder":   {Options{Filenames: []string{"empty"}, Recursive: true}, nil, []string{"empty: no .yaml, .yml or .json file in this folder"}},
 		"a folder of folders": {
 			Options{Filenames: []string{"nested"}},
 			nil,
-			[]string{"nested: no .yaml, .yml or .json file in this folder", "  -R also reads the folders inside it"},
+			[]string{"nested: no .yaml, .yml or .json file in this folder", "  -R also reads its subfolders"},
 		},
 		"a link to nothing":    {Options{Filenames: []string{"dangling"}}, nil, []string{"dangling/x.yaml: no such file or directory"}},
-		"a pipe in a folder":   {Options{Filenames: []string{"pipe"}}, nil, []string{"pipe/p.yaml: neither a file nor a folder"}},
-		"no standard input":    {Options{Filenames: []string{"-"}}, nil, []string{"-: there is no standard input"}},
+		"a pipe in a folder":   {Options{Filenames: []string{"pipe"}}, nil, []string{"pipe/p.yaml: neither a regular file nor a folder"}},
+		"no standard input":    {Options{Filenames: []string{"-"}}, nil, []string{"-: standard input is not available"}},
 		"standard input fails": {Options{Filenames: []string{"-"}, In: failing{}}, nil, []string{"-: torn off"}},
 		"-k and -f":            {Options{Filenames: []string{"dir"}, Kustomize: "dir"}, nil, []string{"-k cannot be used with -f or -R"}},
 		"-k and -R":            {Options{Recursive: true, Kustomize: "dir"}, nil, []string{"-k cannot be used with -f or -R"}},
@@ -96,7 +96,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// special makes what a map of texts cannot: links and a pipe.
+// special creates links and a pipe.
 func special(t *testing.T) {
 	t.Helper()
 	for _, dir := range []string{"linked", "dangling", "pipe"} {
@@ -121,8 +121,8 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errors.New("torn off") }
 
-// A block text in the last line has a newline at its end, as kubectl reads it, whether the
-// file ends with one or not, and whatever follows it.
+// Like in kubectl, a block scalar at the end of a file ends with a newline even if the file does
+// not.
 func TestLastLineWithoutNewline(t *testing.T) {
 	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata:\n  a: |\n    one\n    two"
 	for _, input := range []string{text, text + "\n", text + "\n---\n" + strings.Replace(text, "NAME", "other", 1), text + "\r\n"} {
@@ -145,8 +145,7 @@ func TestMissingFileCanBeTold(t *testing.T) {
 	}
 }
 
-// Standard input and a named pipe may stay silent for ever; the end of ctx ends
-// the reading.
+// If standard input or a named pipe is silent, the end of ctx ends the read.
 func TestSilence(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := syscall.Mkfifo("p.yaml", 0o600); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Real folders hold other files beside objects: a dashboard, the configuration of a tool, an object
-// without a name, one that is not YAML. None of it hides the rest.
+// A folder may also contain a dashboard, the configuration of a tool, an object without a name, or
+// invalid YAML. None of these hides the rest.
 func TestSkipInvalid(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -26,9 +26,9 @@ func TestSkipInvalid(t *testing.T) {
 	}
 	at := func(name, text string) string { return filepath.Join(dir, name) + text }
 	want := []string{
-		at("dashboard.json", ":1: no Kubernetes object, but a document without apiVersion, kind, metadata"),
-		at("job.yaml", ":4: Job: generateName without a name: apply needs to know which object is meant"),
-		at("kind.yaml", ":1: no Kubernetes object, but a configuration file (Cluster of kind.x-k8s.io/v1alpha4)"),
+		at("dashboard.json", ":1: not a Kubernetes object but a document without apiVersion, kind, metadata"),
+		at("job.yaml", ":4: Job: generateName without a name: apply needs a name to identify the object"),
+		at("kind.yaml", ":1: not a Kubernetes object but a configuration file (Cluster of kind.x-k8s.io/v1alpha4)"),
 		at("tab.yaml", ":4: not YAML: found character that cannot start any token"),
 	}
 
@@ -48,12 +48,12 @@ func TestSkipInvalid(t *testing.T) {
 		t.Errorf("%d objects; left out (-want +got):\n%s", len(in.Objects), diff)
 	}
 
-	// A name that cannot be read may hold anything, so that nothing is left out of it.
+	// Unreadable names are not skipped, because they may contain anything.
 	if _, err = Read(t.Context(), Options{Filenames: []string{dir, dir + "/none.yaml"}, SkipInvalid: true}); err == nil {
 		t.Error("no error for a file that is not there")
 	}
 
-	// A flag that leaves out files without objects leaves out the tool's file too.
+	// SkipNonObjects also skips the tool's file.
 	in, _ = Read(t.Context(), Options{Filenames: []string{dir}, SkipNonObjects: true, SkipInvalid: true})
 	if len(in.Skipped) != 2 || len(in.Invalid) != 2 {
 		t.Errorf("skipped %d, invalid %d, want 2 of each", len(in.Skipped), len(in.Invalid))

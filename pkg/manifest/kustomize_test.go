@@ -20,7 +20,7 @@ func TestKustomize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The line would be one of the kustomization's output, which is not on disk.
+	// Lines would be those of kustomize's output, which is not on disk.
 	want := []string{"app Namespace/prod", "app ConfigMap/prod/my-a", "app ConfigMap/prod/my-gen"}
 	if diff := cmp.Diff(want, places(res)); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
@@ -36,7 +36,7 @@ func TestKustomize(t *testing.T) {
 	}
 }
 
-// Charts are not inflated here; the error says who does.
+// Charts are not inflated; the hint names the command that does it.
 func TestKustomizeWithHelmCharts(t *testing.T) {
 	write(t, map[string]string{
 		"app/kustomization.yaml": "helmCharts:\n- {name: game, releaseName: test, version: 3.1.3, repo: 'https://charts.example.com'}\n",
@@ -48,8 +48,7 @@ func TestKustomizeWithHelmCharts(t *testing.T) {
 	}
 }
 
-// Kustomize quotes the URLs that it was given and those of resources, with their passwords
-// and tokens.
+// Kustomize quotes URLs with their passwords and tokens.
 func TestKustomizeURLIsShownWithoutItsSecrets(t *testing.T) {
 	write(t, map[string]string{"app/kustomization.yaml": "resources: ['https://me:secret@127.0.0.1:1/x.yaml?token=secret']\n"})
 	for _, name := range []string{

@@ -69,7 +69,7 @@ func TestWordsThatAreTrueOrFalse(t *testing.T) {
 	}
 }
 
-// deepest is the error of an input within all joins.
+// deepest returns the innermost error of an input.
 func deepest(err error) error {
 	for {
 		joined, ok := err.(interface{ Unwrap() []error })

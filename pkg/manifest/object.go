@@ -17,17 +17,17 @@ import (
 // outcome is the result of decoding one document.
 type outcome struct {
 	source object.Source
-	// foreign describes the document if it is no Kubernetes object.
+	// foreign describes the document if it is not a Kubernetes object.
 	foreign string
-	// holdsObject: the document has an object, valid or not.
+	// holdsObject means that the document contains an object, valid or not.
 	holdsObject bool
 	objects     []found
 	faults      []error
 }
 
-// noObject is the fault of a document that is not a Kubernetes object.
+// noObject returns the error for a document that is not a Kubernetes object.
 func (o *outcome) noObject(hint string) error {
-	return yamldoc.At(o.source, "no Kubernetes object, but "+o.foreign, hint)
+	return yamldoc.At(o.source, "not a Kubernetes object but "+o.foreign, hint)
 }
 
 // outcomeOf decodes a document and extracts its objects.
@@ -41,7 +41,7 @@ func outcomeOf(d *yamldoc.Document, how *reading) outcome {
 		o.foreign = "HTML or XML"
 	case len(faults) > 0:
 		o.holdsObject, o.faults = true, faults
-	case value == nil: // a document without content is fine
+	case value == nil: // an empty document is valid
 	default:
 		if o.foreign = foreign(value, o.source.File); o.foreign == "" {
 			o.holdsObject = true
@@ -53,8 +53,8 @@ func outcomeOf(d *yamldoc.Document, how *reading) outcome {
 	return o
 }
 
-// isTemplate reports whether template braces keep the text from being YAML: they are at the fault,
-// or at the very beginning. Braces elsewhere prove nothing: alerting rules are full of them.
+// isTemplate reports whether template braces make the text invalid: they are at the fault, or at
+// the beginning. Braces elsewhere prove nothing: alerting rules are full of them.
 func isTemplate(d *yamldoc.Document, faults []error) bool {
 	braces := []byte("{{")
 	if bytes.HasPrefix(d.Text, braces) {
@@ -66,7 +66,8 @@ func isTemplate(d *yamldoc.Document, faults []error) bool {
 		if !errors.As(f, &fault) {
 			continue
 		}
-		// YAML breaks lines at more characters than we do, so the fault may be below our last line.
+		// YAML has more kinds of line breaks than we count, so the fault may be below our last
+		// line.
 		here := max(0, min(fault.Source.Line-d.Line, len(lines)-1))
 		if bytes.Contains(lines[here], braces) || here > 0 && bytes.Contains(lines[here-1], braces) {
 			return true
@@ -75,9 +76,9 @@ func isTemplate(d *yamldoc.Document, faults []error) bool {
 	return false
 }
 
-// foreign describes a value that was not meant for the API server; empty if it was. An object has
-// an apiVersion, a kind and metadata; an author who wrote two of them meant to write all three, and
-// needs to know that one is missing. A kustomization is recognized by its file name alone.
+// foreign describes a value that is not for the API server; empty if it is. An object has an
+// apiVersion, a kind and metadata. If only one is missing, the author probably forgot it. A
+// kustomization is recognized only by its file name.
 func foreign(value any, file string) string {
 	fields, ok := value.(map[string]any)
 	if !ok {
@@ -105,10 +106,9 @@ func foreign(value any, file string) string {
 	}
 }
 
-// isConfiguration reports whether a document has an apiVersion and a kind, but configures a
-// program: a component of Kubernetes, whose group by convention ends so, or a tool that creates
-// clusters. No API server serves these groups. Sources: KEP-115 (component configuration),
-// https://kind.sigs.k8s.io/docs/user/configuration/,
+// isConfiguration reports whether a document configures a program: a Kubernetes component, by the
+// convention for its group, or a tool that creates clusters. No API server serves these groups. See
+// KEP-115 (component configuration), https://kind.sigs.k8s.io/docs/user/configuration/,
 // https://kubernetes.io/docs/reference/config-api/.
 func isConfiguration(fields map[string]any) bool {
 	apiVersion, _ := fields["apiVersion"].(string)
@@ -120,21 +120,16 @@ func isConfiguration(fields map[string]any) bool {
 	return strings.HasSuffix(group, ".config.k8s.io")
 }
 
-// ConfigFile is the name of the file with our own settings.
+// ConfigFile is the name of our own config file.
 const ConfigFile = "k8sconnect.yaml"
 
-// isConfig reports whether a file has the name of our settings; a manifest may have that name as
-// well.
-func isConfig(file string) bool { return filepath.Base(file) == ConfigFile }
-
-// kustomizationFile describes a file that kustomize reads.
 const kustomizationFile = "a kustomization, which -k reads"
 
-// group is what items of a typed list inherit.
+// group is the kind that items of a typed list inherit.
 type group struct{ apiVersion, kind string }
 
-// read extracts an object, or every object of a list, however deeply nested. path leads to it from
-// the top of the document.
+// read extracts an object, or every object of a list, however deeply nested. path is its path in
+// the document.
 func (r *reader) read(fields map[string]any, path []any, parent group) {
 	if _, ok := fields["apiVersion"]; !ok && parent.apiVersion != "" {
 		fields["apiVersion"] = parent.apiVersion
@@ -169,8 +164,8 @@ func (r *reader) read(fields map[string]any, path []any, parent group) {
 	}
 }
 
-// isList reports whether this is a list of objects: a kind whose name ends in List, with items and
-// without a name. A custom kind may have such a name too.
+// isList reports whether this is a list of objects: its kind ends in List, it has items, and it has
+// no name, which a custom kind with such a name would have.
 func isList(fields map[string]any) bool {
 	kind, _ := fields["kind"].(string)
 	_, has := fields["items"]
@@ -178,7 +173,7 @@ func isList(fields map[string]any) bool {
 	return has && strings.HasSuffix(kind, "List") && metadata["name"] == nil && metadata["generateName"] == nil
 }
 
-// object accepts an object that passed check.
+// object adds an object if check finds no fault.
 func (r *reader) object(fields map[string]any, path []any) {
 	before := len(r.faults)
 	r.secrets.Learn(fields) // before fields are removed

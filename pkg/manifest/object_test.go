@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Edge case 22: documents and lists of every sort, each object with its line.
+// Edge case 22: documents and lists of all kinds, each object with its line.
 func TestObjects(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text string
@@ -121,12 +121,12 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// Edge case 23: what a server wrote goes, and a warning says so.
+// Edge case 23: fields that a server set are removed with a warning.
 func TestServerFields(t *testing.T) {
 	const custom = "apiVersion: min.example/v1\nkind: Plain\nmetadata:\n  name: a\n"
 	for name, tt := range map[string]struct {
 		text    string
-		want    map[string]any // beside apiVersion, kind and name
+		want    map[string]any // without apiVersion, kind and name
 		warning string
 	}{
 		"copied from a cluster": {
@@ -208,8 +208,8 @@ status: {ready: true}
 	}
 }
 
-// A text of a Secret is what kubectl sends for it. Bytes that are no text, which the tag !!binary alone
-// can write, are refused with their place: kubectl replaces them, and the Secret is another one.
+// Strings in a Secret are decoded like kubectl's. Binary data with the tag !!binary is refused with
+// its place, because kubectl corrupts it.
 func TestTextsOfSecrets(t *testing.T) {
 	for value, want := range map[string]string{
 		`"\xff"`: "\u00ff", `"\u00e9"`: "\u00e9", `"\U0001F600"`: "\U0001F600", "!!binary aGk=": "hi",

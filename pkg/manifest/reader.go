@@ -15,23 +15,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// reading is how an input is read.
+// reading contains the options for all documents.
 type reading struct {
 	secrets  Secrets
 	selector labels.Selector
-	// asIs: keep what a server wrote.
+	// asIs keeps fields that a server has set.
 	asIs bool
-	// unnamed: a generateName is name enough.
+	// unnamed accepts a generateName instead of a name.
 	unnamed bool
 }
 
-// found is an object with its warning, and how filters see it.
+// found is an object with its warning and the facts that filters need.
 type found struct {
 	object.Manifest
 	warning string
-	// unmatched: the selector does not match it.
+	// unmatched means that the selector does not match it.
 	unmatched bool
-	// hook is set if it is a hook.
+	// hook is nil unless the object is a hook.
 	hook *Hook
 }
 
@@ -39,7 +39,7 @@ type found struct {
 type reader struct {
 	*yamldoc.Document
 	*reading
-	// subject names the current object, as far as its name is known.
+	// subject names the current object, if its name is known.
 	subject string
 	found   []found
 	faults  []error
@@ -49,12 +49,12 @@ func (r *reader) fault(path []any, text, hint string) {
 	r.faults = append(r.faults, &object.FaultError{Source: r.SourceOf(path), Subject: r.subject, Text: text, Advice: hint})
 }
 
-// under returns the path extended by steps, in an array of its own.
+// under returns an extended copy of the path.
 func under(path []any, steps ...any) []any {
 	return append(slices.Clip(path), steps...)
 }
 
-// typeName names the type of a value in the words of a message.
+// typeName returns the type of a value for a message.
 func typeName(value any) string {
 	switch value.(type) {
 	case nil:
@@ -71,9 +71,9 @@ func typeName(value any) string {
 	return "a mapping"
 }
 
-// Locate finds a field of an object in its file: the place and, for an unquoted scalar, its
+// Locate finds a field of an object in its file: its place and, for an unquoted scalar, its
 // spelling. steps are keys and positions from the top of the object. If the file is gone, or the
-// input has no lines, Locate returns the source unchanged.
+// input has no line numbers, it returns the source unchanged.
 func Locate(at object.Source, steps []any) (object.Source, string) {
 	info, err := os.Stat(at.File)
 	if at.Line == 0 || err != nil || !info.Mode().IsRegular() {
@@ -101,14 +101,14 @@ func Locate(at object.Source, steps []any) (object.Source, string) {
 
 // Read reads everything that the options name.
 //
-// The error joins one error of one line for each fault: first names that cannot be read, then
-// faults of the content, in order. Many have a Hint() string. With an error, Objects holds the
-// valid objects, for callers that look for further faults; Skipped and Warnings may be shown. An
-// input without objects is an error too, unless Empty is set.
+// The error joins one line for each fault: first names that cannot be read, then faults of the
+// content, in order. Many have a Hint() string. With an error, Objects still contains the valid
+// objects, so that callers can find further faults. Input without objects is an error unless Empty
+// is set.
 //
-// When ctx ends, Read returns at once, even while standard input or a kustomization is silent; the
-// goroutine that reads it ends with the process. Otherwise it waits three minutes for a URL, and
-// until five minutes of silence for other inputs.
+// If ctx ends, Read returns at once, even if standard input or a kustomization blocks; the
+// goroutine that reads it ends with the process. Read waits three minutes for a URL, and for other
+// inputs until they have been silent for five minutes.
 func Read(ctx context.Context, o Options) (Result, error) {
 	selector, err := labels.Parse(o.Selector)
 	if err != nil {
@@ -126,7 +126,7 @@ func Read(ctx context.Context, o Options) (Result, error) {
 	var faults []error
 	for i, f := range files {
 		faults = append(faults, s.add(f)...)
-		files[i] = nil // The result has its objects now.
+		files[i] = nil // free memory
 	}
 	s.Invalid = faults
 	unread := errors.Join(expandErr, decodeErr)
@@ -148,7 +148,7 @@ func Read(ctx context.Context, o Options) (Result, error) {
 	return s.Result, nil
 }
 
-// decode reads the inputs one after the other and decodes their documents concurrently. It returns
+// decode reads the inputs one after another and decodes their documents concurrently. It returns
 // the outcomes of each input, in order.
 func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, error) {
 	var (
@@ -157,8 +157,7 @@ func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, er
 		workers errgroup.Group
 		aliases = &yamldoc.Aliases{}
 	)
-	// The limit also keeps reading from running ahead of decoding, which bounds the texts in
-	// memory.
+	// The limit also keeps reading from running ahead of decoding, which saves memory.
 	workers.SetLimit(runtime.GOMAXPROCS(0))
 	for i, in := range inputs {
 		if ctx.Err() != nil {
@@ -166,7 +165,7 @@ func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, er
 		}
 		how.secrets.File(in.name)
 		docs, err := in.documents(ctx)
-		inputs[i] = input{} // Its documents have the text.
+		inputs[i] = input{} // free memory
 		if err != nil {
 			faults = append(faults, err)
 			continue
@@ -186,8 +185,7 @@ func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, er
 	return files, errors.Join(errors.Join(faults...), workers.Wait())
 }
 
-// inputError is a fault of a whole input: which one, what is wrong, and the remedy. Faults at
-// places in it are of package yamldoc.
+// inputError is a fault of a whole input. Faults at a place in it are [object.FaultError]s.
 type inputError struct {
 	where string
 	text  string
@@ -210,8 +208,8 @@ func (e *inputError) Hint() string { return e.hint }
 
 func (e *inputError) Unwrap() error { return e.err }
 
-// unreadable is the fault of a whole input. The operating system's error repeats the file, so only
-// its cause is kept.
+// unreadable returns the error for an input that cannot be read, without the file name that the
+// operating system's error repeats.
 func unreadable(name string, err error) error {
 	if onPath, ok := errors.AsType[*fs.PathError](err); ok {
 		err = onPath.Err

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 )
 
-// recorder is a file system that records what is read from it, because an error of kustomize may
+// recorder is a file system that records everything read from it, because an error of kustomize may
 // quote any of it.
 type recorder struct {
 	filesys.FileSystem
@@ -22,12 +22,8 @@ type recorder struct {
 	files   map[string][]byte
 }
 
-func newRecorder() *recorder {
-	return &recorder{FileSystem: filesys.MakeFsOnDisk(), files: map[string][]byte{}}
-}
-
-// ReadFile implements filesys.FileSystem. It rejects a manifest whose aliases expand too much,
-// because kustomize would follow them.
+// ReadFile implements filesys.FileSystem. It rejects manifests with exploding aliases, which
+// kustomize would expand.
 func (r *recorder) ReadFile(path string) ([]byte, error) {
 	text, err := r.FileSystem.ReadFile(path)
 	if err == nil && (isManifestName(path) || slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path))) {
@@ -57,9 +53,8 @@ func (r *recorder) has(field string) bool {
 	return false
 }
 
-// learn collects possible values of Secrets from the files. Masking too much of an error is better
-// than too little: in a file that cannot be parsed and mentions Secrets, everything but the keys is
-// secret.
+// learn adds possible values of Secrets from the files. It is better to mask too much of an error:
+// in a file that cannot be parsed and mentions Secrets, everything but the keys is secret.
 func (r *recorder) learn(secrets Secrets) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +71,7 @@ func (r *recorder) learn(secrets Secrets) {
 
 type learner struct {
 	secrets Secrets
-	// sources are the names of files that become Secrets.
+	// sources are the names of files that become values of Secrets.
 	sources map[string]bool
 }
 
@@ -91,7 +86,7 @@ func (l *learner) file(path string, text []byte) {
 	}
 }
 
-// value searches the content of a file: a Secret, a kustomization or a patch.
+// value searches a Secret, a kustomization or a patch.
 func (l *learner) value(value any) {
 	switch v := value.(type) {
 	case []any:
@@ -111,14 +106,14 @@ func (l *learner) value(value any) {
 			case "stringData", "value":
 				l.all(below)
 			case "data":
-				if !hasKind { // part of something unknown
+				if !hasKind { // It may be part of a Secret.
 					l.all(below)
 				}
 			default:
 				l.value(below)
 			}
 		}
-	case string: // a patch within a kustomization
+	case string: // an inline patch
 		if !strings.ContainsAny(v, "\n{[") {
 			return
 		}
@@ -126,7 +121,7 @@ func (l *learner) value(value any) {
 	}
 }
 
-// generator is one entry of secretGenerator.
+// generator adds one entry of secretGenerator.
 func (l *learner) generator(g map[string]any) {
 	for _, key := range []string{"literals", "envs", "env", "files"} {
 		entries, isList := g[key].([]any)
@@ -158,7 +153,7 @@ func (l *learner) source(text string) {
 	}
 }
 
-// all adds a value that is secret regardless of its type.
+// all adds a value that is secret whatever its type.
 func (l *learner) all(value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -174,7 +169,8 @@ func (l *learner) all(value any) {
 	}
 }
 
-// words adds the values of a text of unknown format: what follows the keys, whole and word by word.
+// words adds the values in a text of unknown format: everything after the keys, whole and word by
+// word.
 func (l *learner) words(text string) {
 	if !strings.Contains(strings.ToLower(text), "secret") && !strings.Contains(text, "stringData") {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// bringers returns the objects of the set that may make the server serve an item's kind: a CRD that
-// has the version, an APIService of the group version, and workloads whose account holds a role
+// bringers returns the objects of the set that may make the server serve an item's kind: a CRD with
+// its version, an APIService of its group version, and workloads whose service account has a role
 // that names the group. A role for all groups proves nothing.
 func (b *builder) bringers(it Item) []object.Key {
 	if it.Kind.Resource != "" || object.IsBuiltIn(it.GVK.Group) {
@@ -26,7 +26,7 @@ func (b *builder) bringers(it Item) []object.Key {
 	return append(keys, b.operators(it.GVK.Group)...)
 }
 
-// onlyIn returns the versions of a CRD in the set that lacks the item's.
+// onlyIn returns the versions that a CRD in the set serves if it lacks the item's.
 func (b *builder) onlyIn(it Item) []string {
 	d, ok := b.crds[it.GVK.GroupKind()]
 	if !ok || it.Kind.Resource != "" || d.served[it.GVK.Version] {
@@ -35,7 +35,8 @@ func (b *builder) onlyIn(it Item) []string {
 	return slices.Sorted(maps.Keys(d.served))
 }
 
-// operators returns the workloads of the set whose account holds a role that names the API group.
+// operators returns the workloads of the set whose service account has a role that names the API
+// group.
 func (b *builder) operators(group string) []object.Key {
 	if b.operatorsOf == nil {
 		b.operatorsOf = map[string][]object.Key{}
@@ -70,7 +71,7 @@ func (b *builder) rolesNaming(group string) map[object.Key]bool {
 	return roles
 }
 
-// accounts returns the service accounts that bindings in the set give one of the roles.
+// accounts returns the service accounts to which bindings in the set grant one of the roles.
 func (b *builder) accounts(roles map[object.Key]bool) map[object.Key]bool {
 	accounts := map[object.Key]bool{}
 	for _, n := range b.nodes {
@@ -90,12 +91,12 @@ func (b *builder) accounts(roles map[object.Key]bool) map[object.Key]bool {
 	return accounts
 }
 
-// accountOf returns the service account of an item's Pods; false if it runs none.
+// accountOf returns the service account of an item's Pods; false if it has none.
 func accountOf(it Item) (object.Key, bool) {
 	spec, ok := podSpec(it)
 	name := text(spec, "serviceAccountName")
 	if name == "" {
-		name = text(spec, "serviceAccount") // The field's old name still works.
+		name = text(spec, "serviceAccount") // the deprecated name of the field
 	}
 	if name == "" {
 		name = "default"
@@ -104,11 +105,10 @@ func accountOf(it Item) (object.Key, bool) {
 }
 
 // networkFirst puts the network before other workloads if a network plugin is in the set: on a bare
-// cluster all other Pods wait for it.
+// cluster, all other Pods wait for it.
 //
-// Workloads that run without a network go with it, since the plugin may wait for them: its
-// operator, the cloud controller. All that these refer to is configuration, which is applied by
-// then.
+// Workloads that run without a Pod network are in the same phase, because the plugin may wait for
+// them: its operator, the cloud controller. They need only configuration, which is applied before.
 func (b *builder) networkFirst() {
 	if !slices.ContainsFunc(b.nodes, func(n node) bool { return isNetworkPlugin(n.Item) }) {
 		return
@@ -121,10 +121,9 @@ func (b *builder) networkFirst() {
 	}
 }
 
-// isNetworkPlugin reports whether an item provides the network of a node's Pods. It recognizes what
-// every such plugin is: one Pod on each node, even on one that is not ready (for lack of a
-// network), in the node's own network, which writes to where the container runtime looks for CNI
-// plugins or their settings.
+// isNetworkPlugin reports whether an item provides a node's Pod network. Such plugins have in
+// common: one Pod on each node, even if the node is not ready for lack of a network; the node's own
+// network; and a host folder for CNI plugins or their settings.
 func isNetworkPlugin(it Item) bool {
 	if it.GVK.GroupKind() != (groupKind{Group: "apps", Kind: "DaemonSet"}) {
 		return false
@@ -133,8 +132,8 @@ func isNetworkPlugin(it Item) bool {
 	return runsWithoutNetwork(spec) && slices.ContainsFunc(mapsOf(spec["volumes"]), isCNIFolder)
 }
 
-// runsWithoutNetwork reports whether Pods run on a node that has no Pod network yet: they use the
-// node's own, and are scheduled although the node is not ready.
+// runsWithoutNetwork reports whether Pods run on a node without a Pod network: they use the node's
+// own, and are scheduled although the node is not ready.
 func runsWithoutNetwork(spec map[string]any) bool {
 	ownNetwork, _ := spec["hostNetwork"].(bool)
 	return ownNetwork && slices.ContainsFunc(mapsOf(spec["tolerations"]), toleratesNotReady)
@@ -158,8 +157,8 @@ func toleratesNotReady(toleration map[string]any) bool {
 	}
 }
 
-// isCNIFolder reports whether a volume is a folder of the node for CNI plugins or their settings:
-// /opt/cni/bin, /etc/cni/net.d, or the equivalent of a distribution.
+// isCNIFolder reports whether a volume is a host folder for CNI plugins or their settings:
+// /opt/cni/bin, /etc/cni/net.d, or a distribution's equivalent.
 func isCNIFolder(volume map[string]any) bool {
 	host, _ := volume["hostPath"].(map[string]any)
 	return slices.ContainsFunc(strings.Split(text(host, "path"), "/"), func(part string) bool {

@@ -31,8 +31,7 @@ rules:
 - {apiGroups: [GROUP], resources: ["*"], verbs: ["*"]}
 `
 
-// Objects of a set that may bring a kind which the server does not serve: edge case 18. All else is
-// refused without a wait.
+// Edge case 18: objects of a set that may install a kind which the server does not serve.
 func TestBringers(t *testing.T) {
 	withGroup := func(group string) string { return strings.ReplaceAll(operator, "GROUP", group) }
 	for name, tt := range map[string]struct {
@@ -93,7 +92,7 @@ func TestBringers(t *testing.T) {
 	}
 }
 
-// The types of built-in kinds that are known without a server are those of an API server.
+// The kinds are an API server's.
 func TestBuiltinKinds(t *testing.T) {
 	for gvk, want := range builtIn(t) {
 		u := &unstructured.Unstructured{}

@@ -11,23 +11,24 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// class is the earliest part of a plan that an object may be in.
+// class is the earliest part of a plan in which an object may be.
 type class int
 
 const (
-	// crds: CRDs and namespaces, without which other objects cannot exist.
+	// crds contains CRDs and namespaces, without which other objects cannot exist.
 	crds class = iota
-	// configuration: objects that others refer to, or that change others as they are written.
+	// configuration contains objects that others refer to, or that change others when they are
+	// written.
 	configuration
-	// network: objects that give Pods a network, and those that run without one. Used only if a
-	// network plugin is in the set.
+	// network contains network plugins and the workloads that run without a Pod network. It is used
+	// only if a network plugin is in the set.
 	network
-	// workloads: everything else, including custom objects.
+	// workloads contains everything else, including custom resources.
 	workloads
-	// webhookConfigurations: they intercept requests. Their programs must run first, or they would
-	// block the rest of the set.
+	// webhookConfigurations intercept requests. Their servers must run first, or they would block
+	// the rest of the set.
 	webhookConfigurations
-	// unknown: kinds that the operators, CRDs or aggregated APIs of the set may provide.
+	// unknown contains kinds that the operators, CRDs or aggregated APIs of the set may provide.
 	unknown
 )
 
@@ -49,8 +50,8 @@ func (c class) String() string {
 	return ""
 }
 
-// classOf returns the class of a kind. Scope and existence of a kind come from the cluster; its
-// purpose has to be known, so these are Kubernetes' own kinds.
+// classOf returns the class of a kind. The cluster knows a kind's scope but not its purpose, so
+// only Kubernetes' own kinds have other classes than workloads.
 func classOf(gk groupKind) class {
 	switch gk.Group {
 	case coreGroup:
@@ -84,8 +85,7 @@ func classOfCore(kind string) class {
 	return workloads
 }
 
-// place is an item's position in the plan: the step within the class. Each used place becomes one
-// phase.
+// place is an item's position in the plan. Each used place becomes one phase.
 type place struct {
 	class class
 	step  int
@@ -102,9 +102,8 @@ func (p place) String() string {
 	return p.class.String() + " " + strconv.Itoa(p.step+1)
 }
 
-// BuiltinKinds returns what is known without a server of the kinds in Kubernetes' own groups:
-// whether they have a namespace. It does not imply that a server has the kind, in this version or
-// any other. It leaves out other groups.
+// BuiltinKinds returns whether the manifests' kinds in Kubernetes' own groups are namespaced, which
+// is known without a server. A server may lack these kinds or versions.
 func BuiltinKinds(manifests []object.Manifest) map[schema.GroupVersionKind]object.Kind {
 	kinds := map[schema.GroupVersionKind]object.Kind{}
 	for _, m := range manifests {
@@ -168,17 +167,11 @@ const (
 	serviceGroup = "apiregistration.k8s.io"
 )
 
-func crdKind() groupKind {
-	return groupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
-}
-
-// text returns a string field, or "".
 func text(fields map[string]any, key string) string {
 	s, _ := fields[key].(string)
 	return s
 }
 
-// mapsOf returns the maps in a list.
 func mapsOf(list any) []map[string]any {
 	items, _ := list.([]any)
 	var out []map[string]any
@@ -197,7 +190,7 @@ func annotation(it Item, key string) string {
 	return text(annotations, key)
 }
 
-// podSpec returns the spec of an item's Pods; false if it runs none.
+// podSpec returns the spec of an item's Pods; false if it has none.
 func podSpec(it Item) (map[string]any, bool) {
 	at := []string{"spec", "template", "spec"}
 	switch it.GVK.GroupKind() {

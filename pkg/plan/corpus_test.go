@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// The real sets plan without an error, except for the duplicates that they have
-// with other content. One of those with the same content is planned.
+// The real sets have plans without an error, except for duplicates with different content.
+// Duplicates with the same content are planned once.
 func TestCorpus(t *testing.T) {
 	if testing.Short() {
 		t.Skip("our own samples are the tables of the other tests")
@@ -39,8 +39,8 @@ func TestCorpus(t *testing.T) {
 		"microservices-demo": {phases: "configuration, workloads"},
 	} {
 		t.Run(set, func(t *testing.T) {
-			// The set "deprecated" has broken documents, which are for package manifest
-			// to find; its whole objects are planned all the same.
+			// The set "deprecated" has invalid documents, which package manifest reports; its valid
+			// objects are planned.
 			in, err := manifest.Read(t.Context(), manifest.Options{
 				Filenames: []string{filepath.Join(dir, set)}, Recursive: true, SkipNonObjects: true,
 			})

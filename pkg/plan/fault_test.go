@@ -94,7 +94,7 @@ func TestCycleError(t *testing.T) {
 	}
 }
 
-// An object that is not in the input may well be in the cluster.
+// An object that is not in the input may be in the cluster.
 func TestDependsOnAbsent(t *testing.T) {
 	in := shorts("v1 ConfigMap c apps/namespaces/prod/Deployment/db x.io/Thing/t")
 	p, err := plan.Build(manifests(t, in), plan.Options{Kinds: builtIn(t), Namespace: "prod"})
@@ -114,7 +114,7 @@ func TestDependsOnAbsent(t *testing.T) {
 	}
 }
 
-// Edge case 22, the other half: a copy with the same content is no riddle.
+// Edge case 22: a duplicate with the same content is no error.
 func TestSameContentTwice(t *testing.T) {
 	in := manifests(t, shorts("v1 ConfigMap c", "v1 Secret s", "v1 ConfigMap prod/c", "v1 Namespace x", "v1 Namespace prod/x", "x.io/v1 Thing t", "x.io/v1 Thing prod/t"))
 	p, err := plan.Build(in, plan.Options{Kinds: builtIn(t), Namespace: "prod"})
@@ -126,9 +126,9 @@ func TestSameContentTwice(t *testing.T) {
 		warnings = append(warnings, w.Ref.String()+" "+w.Text+w.Detail)
 	}
 	want := []string{
-		"configmap/c -n prod in the input twice with the same content; counts once (in.yaml:1 and in.yaml:3)",
-		"namespace/x in the input twice with the same content; counts once (in.yaml:4 and in.yaml:5)",
-		"thing.x.io/t -n prod in the input twice with the same content; counts once (in.yaml:6 and in.yaml:7)",
+		"configmap/c -n prod in the input twice with the same content; used once (in.yaml:1 and in.yaml:3)",
+		"namespace/x in the input twice with the same content; used once (in.yaml:4 and in.yaml:5)",
+		"thing.x.io/t -n prod in the input twice with the same content; used once (in.yaml:6 and in.yaml:7)",
 	}
 	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
@@ -148,8 +148,7 @@ func names(p *plan.Plan) []string {
 	return all
 }
 
-// A faulty object is left out, both copies of a duplicate included; the needs of the rest do not
-// name it.
+// Faulty objects, including both copies of a duplicate, are omitted, and so are needs for them.
 func TestSkipInvalid(t *testing.T) {
 	in := manifests(t, shorts(
 		"v1 ConfigMap twice", "v1 ConfigMap twice /namespaces/prod/Secret/s", "v1 Secret s nonsense",
@@ -172,14 +171,13 @@ func TestSkipInvalid(t *testing.T) {
 	if _, err := plan.Build(in, o); len(strings.Split(message(err), "\n")) != 3 {
 		t.Errorf("without leaving out: %v", err)
 	}
-	// As kubectl does: the last one counts.
+	// Like kubectl, use the last one.
 	p, err = plan.Build(in[:2], plan.Options{Kinds: builtIn(t), Namespace: "prod", LastWins: true})
 	if err != nil || len(names(p)) != 1 || p.Phases[0].Items[0].Source != in[1].Source || len(p.Warnings) == 0 {
 		t.Errorf("the last one counts: %v, %v, %v", names(p), p, err)
 	}
 }
 
-// A fault that needs no server is found without one.
 func TestFaultsWithoutKinds(t *testing.T) {
 	in := manifests(t, shorts("apps/v1 Deployment web", "apps/v1 Deployment prod/web web", "v1 Secret s"))
 	faults := plan.Faults(in, plan.Options{Namespace: "prod"})

@@ -10,13 +10,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// builder holds the set as a graph: nodes are items, edges are needs.
+// builder contains the set as a graph: nodes are items, edges are needs.
 type builder struct {
 	options Options
 	crds    map[groupKind]crd
 	nodes   []node
 	index   map[object.Key]int
-	// but are objects to leave out; faulty are those found to be faulty.
+	// but are objects to omit; faulty are those found to be faulty.
 	but, faulty map[object.Key]bool
 	warnings    []Warning
 	operatorsOf map[string][]object.Key // by API group; a cache
@@ -28,9 +28,8 @@ type node struct {
 	place place
 }
 
-// identity is the key under which an item is found. If the scope is unknown, the item counts as
-// namespaced: two of them with the same key are one object, whichever scope the kind turns out to
-// have.
+// identity returns the key by which an item is found. An item of unknown scope is treated as
+// namespaced: two with the same key are one object, whatever the scope of their kind.
 func (b *builder) identity(it Item) object.Key {
 	key := it.Key()
 	if !it.known() && key.Namespace == "" {
@@ -39,8 +38,8 @@ func (b *builder) identity(it Item) object.Key {
 	return key
 }
 
-// find looks up an object by the name that a manifest gives it. If its scope is still unknown, the
-// manifest may name it either way.
+// find looks up an object by the name in a manifest. If its scope is unknown, the name may lack the
+// namespace.
 func (b *builder) find(key object.Key) (int, bool) {
 	i, ok := b.index[key]
 	if ok || key.Namespace != "" {
@@ -59,7 +58,7 @@ func (b *builder) need(i, on int) {
 	}
 }
 
-// kind returns what is known of a kind, from the cluster or a CRD of the set.
+// kind returns a kind from the cluster or a CRD of the set.
 func (b *builder) kind(gvk schema.GroupVersionKind) object.Kind {
 	if kind, ok := b.options.Kinds[gvk]; ok {
 		kind.GVK = gvk
@@ -71,9 +70,9 @@ func (b *builder) kind(gvk schema.GroupVersionKind) object.Kind {
 	return object.Kind{}
 }
 
-// references returns the objects, in the set or not, that must exist when the item is written:
-// those without which the API server refuses the item, or the cluster treats it differently. Most
-// references do not count: a Deployment waits for its ConfigMap on its own.
+// references returns the objects, in the set or not, that must exist when the item is written,
+// because the API server would refuse it or the cluster treat it differently. Most references need
+// no order: a Deployment waits for its ConfigMap.
 func (b *builder) references(it Item) []object.Key {
 	var keys []object.Key
 	if namespace := b.identity(it).Namespace; namespace != "" {
@@ -84,8 +83,8 @@ func (b *builder) references(it Item) []object.Key {
 	}
 	switch it.GVK.GroupKind() {
 	case groupKind{Group: rbacGroup, Kind: "RoleBinding"}, groupKind{Group: rbacGroup, Kind: "ClusterRoleBinding"}:
-		// A user who may not bind any role must hold every permission of this one, so the API
-		// server looks the role up.
+		// A user without the right to bind roles must have every permission of this one, so the API
+		// server looks up the role.
 		keys = append(keys, roleOf(it))
 	case groupKind{Kind: "Pod"}:
 		// Admission refuses a Pod whose account or classes do not exist.
@@ -110,9 +109,9 @@ func (b *builder) references(it Item) []object.Key {
 	return keys
 }
 
-// arrange gives each node the earliest place that its class and its needs permit.
+// arrange gives each node the earliest place that its class and needs permit.
 func (b *builder) arrange() error {
-	waiting := make([]int, len(b.nodes)) // how many needs each node still waits for
+	waiting := make([]int, len(b.nodes)) // the number of remaining needs of each node
 	wanted := make([][]int, len(b.nodes))
 	var ready []int
 	for i, n := range b.nodes {
@@ -158,8 +157,8 @@ func (b *builder) classify() {
 		hasDefinitions = hasDefinitions || n.place.class == crds
 	}
 	for i := range b.nodes {
-		// Bindings come one step after their roles. If there is a phase of CRDs anyway, roles that
-		// can be in it save the bindings a step of their own.
+		// Bindings are one step after their roles. If there is a phase of CRDs, put roles into it,
+		// so that bindings need no step of their own.
 		n := &b.nodes[i]
 		if hasDefinitions && len(n.needs) == 0 && n.known() && isRole(n.GVK.GroupKind()) {
 			n.place.class = crds
@@ -168,7 +167,7 @@ func (b *builder) classify() {
 	b.networkFirst()
 }
 
-// phases groups the nodes by place. Within a phase they are in input order.
+// phases groups the nodes by place, in input order.
 func (b *builder) phases() []Phase {
 	at, count := map[place]int{}, map[place]int{}
 	var places []place
@@ -191,13 +190,13 @@ func (b *builder) phases() []Phase {
 	return phases
 }
 
-// dependsOnAnnotation names what has to be applied before an object. The format is that of
-// cli-utils, Config Sync and kpt: references separated by commas, each GROUP/KIND/NAME, or
-// GROUP/namespaces/NAMESPACE/KIND/NAME; the core group is empty.
+// dependsOnAnnotation names objects to apply before this one. The format is that of cli-utils,
+// Config Sync and kpt: references separated by commas, each GROUP/KIND/NAME or
+// GROUP/namespaces/NAMESPACE/KIND/NAME, where the core group is empty.
 const dependsOnAnnotation = "config.kubernetes.io/depends-on"
 
-// dependsOn parses the annotation. Every malformed reference is an error, because the order that
-// its author relies on would be lost.
+// dependsOn parses the annotation. Each malformed reference is an error, because its author relies
+// on the order.
 func dependsOn(it Item) ([]object.Key, []error) {
 	value := annotation(it, dependsOnAnnotation)
 	if strings.TrimSpace(value) == "" {

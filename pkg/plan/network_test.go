@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// On a bare cluster, pods wait for the network: its plugin goes before them, with what
-// runs without one. A plugin is known by what it is, not by its name.
+// On a bare cluster, Pods wait for the network, so its plugin and workloads that run without a
+// network come first. Plugins are recognized by their properties, not by name.
 func TestNetworkFirst(t *testing.T) {
 	for name, want := range map[string][]string{
 		"calico": {
@@ -45,8 +45,7 @@ func TestNetworkFirst(t *testing.T) {
 	}
 }
 
-// The signs of a network plugin, one after the other taken from it: without any of them it is a
-// workload among others.
+// Without any one of its properties, a network plugin is an ordinary workload.
 func TestNetworkPlugin(t *testing.T) {
 	const plugin = `apiVersion: apps/v1
 kind: DaemonSet
@@ -95,8 +94,8 @@ spec:
 	}
 }
 
-// Where no plugin is in the set, a network is there or comes from elsewhere: the order
-// is as ever. A need outranks the phase.
+// Without a plugin in the set, the network comes from elsewhere and the order is the usual one.
+// Needs outrank the phase.
 func TestNetworkElsewhere(t *testing.T) {
 	const exporter = `apiVersion: apps/v1
 kind: DaemonSet

@@ -1,6 +1,6 @@
-// Package plan orders objects into phases; objects of one phase may be applied concurrently. Start
-// with [Build]. A class is the earliest place of an object (CRDs and namespaces, configuration,
-// network, workloads, webhooks, unknown kinds), and a need outranks it. It is pure: it reads and
+// Package plan orders objects into phases, whose objects may be applied concurrently. Start with
+// [Build]. An object's class (CRDs and namespaces, configuration, network, workloads, webhooks,
+// unknown kinds) is its earliest phase; what it needs may move it to a later one. It reads and
 // sends nothing.
 package plan
 
@@ -16,43 +16,41 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Options are what Build needs besides the manifests.
+// Options are the input of Build besides the manifests.
 type Options struct {
-	// Kinds are those of the manifests that the cluster serves. A missing kind is looked up in the
+	// Kinds are the manifests' kinds that the cluster serves. A missing kind is looked up in the
 	// CRDs of the set.
 	Kinds map[schema.GroupVersionKind]object.Kind
-	// Namespace is for objects of namespaced kinds without one. Empty means "default".
+	// Namespace is for namespaced objects without one; empty means "default".
 	Namespace string
-	// Enforced makes another namespace in a manifest an error: the user gave -n.
+	// Enforced makes another namespace in a manifest an error, because the user set -n.
 	Enforced bool
-	// SkipInvalid leaves out faulty objects and lists them in [Plan].Invalid instead of failing the
-	// plan. A cycle of needs always fails it.
+	// SkipInvalid omits faulty objects and lists them in [Plan].Invalid. A cycle of needs is always
+	// an error.
 	SkipInvalid bool
-	// LastWins keeps the last of several manifests of one object, with a warning, as kubectl does;
-	// otherwise different content is a fault.
+	// LastWins keeps the last of several manifests of one object, with a warning, like kubectl;
+	// otherwise different content is an error.
 	LastWins bool
 }
 
 // Plan is a set of objects in order.
 type Plan struct {
 	// Phases are never empty.
-	Phases []Phase
-	// Warnings are in the order of the input.
+	Phases   []Phase
 	Warnings []Warning
-	// Invalid are the faults of objects that were left out, with [Options].SkipInvalid.
+	// Invalid are the faults of objects that were omitted because of [Options].SkipInvalid.
 	Invalid []error
 }
 
 // Phase is a group of objects that may be applied concurrently.
 type Phase struct {
-	// Name is for people, and unique in the plan: "CRDs and namespaces", "configuration",
-	// "workloads", "workloads 2", …
+	// Name is for people, and unique in the plan: "configuration", "workloads", "workloads 2".
 	Name string
-	// Items are in the order of the input.
+	// Items are in input order.
 	Items []Item
 }
 
-// Refs returns the references of the phase's objects, in order.
+// Refs returns the Refs of the items, in order.
 func (p Phase) Refs() []object.Ref {
 	refs := make([]object.Ref, len(p.Items))
 	for i, item := range p.Items {
@@ -61,57 +59,53 @@ func (p Phase) Refs() []object.Ref {
 	return refs
 }
 
-// Item is one object with a known scope: the namespace is set if the kind has one, and unset if it
-// has none. If the scope is unknown, the namespace is as written until [Item.Resolve].
+// Item is one object. Its namespace is set if its kind is namespaced, and empty otherwise. If the
+// scope is unknown, the namespace is as written until [Item.Resolve].
 type Item struct {
 	object.Ref
 	Source object.Source
-	// Object is the manifest as it will be sent. It shares its values with the manifest: callers
-	// that change it make a copy.
+	// Object is the manifest to send. It shares values with the input: copy it before changing it.
 	Object *unstructured.Unstructured
-	// Kind is the kind as the cluster serves it. Its Resource is empty if the cluster does not
-	// serve it yet; all of it is empty if no CRD in the set has it either.
+	// Kind is how the cluster serves the kind. Its Resource is empty if the cluster does not serve
+	// it yet; all of it is empty if no CRD in the set has it, either.
 	Kind object.Kind
-	// Needs are objects of earlier phases without which this one cannot exist: its namespace, its
-	// CRD, what the API server looks up when it is written, what its depends-on annotation names.
-	// Only objects of the set are listed.
+	// Needs are the objects of the set in earlier phases without which this one cannot exist: its
+	// namespace, its CRD, objects that the API server looks up when it is written, and those in its
+	// depends-on annotation.
 	Needs []object.Key
-	// Bringers are objects of the set that may make the server serve the kind, if it does not do so
-	// yet. Without any, waiting for it is pointless.
+	// Bringers are objects of the set that may make the server serve the kind if it does not yet.
+	// Without any, waiting is pointless.
 	Bringers []object.Key
-	// OnlyIn are the versions in which a CRD in the set has the kind, if it lacks the object's.
+	// OnlyIn are the versions of the kind's CRD in the set if it lacks the object's.
 	OnlyIn []string
 }
 
-// Warning is about an object that can be applied all the same.
+// Warning is about an object that can be applied nonetheless.
 type Warning struct {
 	Ref    object.Ref
 	Source object.Source
-	// Text is one line; it names neither Ref nor Source. Detail ends it, and concerns only this
-	// object.
+	// Text is one line, without Ref and Source. Detail, its end, is specific to this object.
 	Text, Detail string
 }
 
-// Build finds the scope of the manifests and orders them. Within a phase they keep the order of the
-// input, so the same input gives the same plan.
+// Build finds the scopes of the manifests and orders them. Within a phase they stay in input order,
+// so the same input has the same plan.
 //
-// A kind that the cluster does not serve takes its scope from its CRD in the set. A kind without a
-// CRD does not fail the plan either: an operator in the set may install it, so it comes last, with
-// an empty Kind.
+// A kind that the cluster does not serve has the scope of its CRD in the set. Without a CRD, an
+// operator in the set may install it, so it comes last, with an empty Kind.
 //
-// An object that is in the set twice with the same content counts once, with a warning. With other
-// content (or at another version) it is a fault, because nothing says which of them counts.
+// If an object is in the set twice with the same content, one is kept, with a warning. With other
+// content, or at another version, it is an error, because either could be the right one.
 //
-// The error joins all faults: namespaces that contradict -n, objects that are in the set twice,
-// malformed depends-on annotations, and, if there are none of these, a *[CycleError] for each cycle
-// of needs.
+// The error joins all faults: namespaces that contradict -n, duplicate objects, malformed
+// depends-on annotations, and, if there are none of these, a *[CycleError] for each cycle of needs.
 func Build(manifests []object.Manifest, o Options) (*Plan, error) {
 	b, faults := gather(manifests, o, nil)
 	if !o.SkipInvalid && len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
 	if len(faults) > 0 {
-		// The needs of the remaining objects do not include what was left out.
+		// Omit the needs of omitted objects, too.
 		b, _ = gather(manifests, o, b.faulty)
 	}
 	for i := range b.nodes {
@@ -123,15 +117,15 @@ func Build(manifests []object.Manifest, o Options) (*Plan, error) {
 	return &Plan{Phases: b.phases(), Warnings: b.warnings, Invalid: faults}, nil
 }
 
-// Faults returns the faults that can be found without a cluster: those that Build finds whatever
-// kinds the cluster serves. They let a broken input be reported completely without a request.
+// Faults returns the faults that Build finds whatever kinds the cluster serves, so that an invalid
+// input can be reported completely without a request.
 func Faults(manifests []object.Manifest, o Options) []error {
 	o.Kinds = nil
 	_, faults := gather(manifests, o, nil)
 	return faults
 }
 
-// gather makes a graph of the manifests, leaving out some objects, and reports their faults.
+// gather makes a graph of the manifests except but, and returns their faults.
 func gather(manifests []object.Manifest, o Options, but map[object.Key]bool) (*builder, []error) {
 	b := &builder{
 		options: o,
@@ -154,10 +148,10 @@ func gather(manifests []object.Manifest, o Options, but map[object.Key]bool) (*b
 	return b, faults
 }
 
-// add adds a manifest to the set unless it is there already.
+// add adds a manifest to the set unless it is a duplicate.
 func (b *builder) add(m object.Manifest) []error {
 	it := Item{Ref: m.Ref(), Source: m.Source, Object: m.Object}
-	it, err := it.settle(b.kind(it.GVK), b.options)
+	it, err := it.Resolve(b.kind(it.GVK), b.options)
 	if err != nil {
 		return []error{err}
 	}
@@ -173,45 +167,43 @@ func (b *builder) add(m object.Manifest) []error {
 	return nil
 }
 
-// again handles an object that is already in the set.
+func (b *builder) warn(it Item, text, detail string) {
+	b.warnings = append(b.warnings, Warning{Ref: it.Ref, Source: it.Source, Text: text, Detail: detail})
+}
+
+// again handles a duplicate object.
 func (b *builder) again(first, it Item) []error {
-	// If the scope is still unknown, an object may be written with and without its namespace.
+	// If the scope is unknown, one of them may lack the namespace.
 	namespace := b.identity(it).Namespace
-	if reflect.DeepEqual(first.fieldsIn(namespace), it.fieldsIn(namespace)) {
-		b.warnings = append(b.warnings, Warning{
-			Ref: it.Ref, Source: it.Source,
-			Text: "in the input twice with the same content; counts once", Detail: fmt.Sprintf(" (%s and %s)", first.Source, it.Source),
-		})
+	detail := fmt.Sprintf(" (%s and %s)", first.Source, it.Source)
+	switch {
+	case reflect.DeepEqual(inNamespace(first.Object, namespace).Object, inNamespace(it.Object, namespace).Object):
+		b.warn(it, "in the input twice with the same content; used once", detail)
 		return nil
-	}
-	if b.options.LastWins {
-		b.warnings = append(b.warnings, Warning{
-			Ref: it.Ref, Source: it.Source,
-			Text: "in the input twice with different content; the last one counts", Detail: fmt.Sprintf(" (%s and %s)", first.Source, it.Source),
-		})
+	case b.options.LastWins:
+		b.warn(it, "in the input twice with different content; the last one is used", detail)
 		b.nodes[b.index[b.identity(it)]].Item = it
 		return nil
 	}
 	var faults []error
-	if b.options.SkipInvalid && !b.faulty[b.identity(it)] { // The first is left out as well.
+	if b.options.SkipInvalid && !b.faulty[b.identity(it)] { // The first is omitted, too.
 		faults = append(faults, first.twice(it))
 	}
 	b.faulty[b.identity(it)] = true
 	return append(faults, it.twice(first))
 }
 
-// twice returns the fault of an item that is also at another place of the input.
 func (it Item) twice(other Item) error {
 	return it.fault("the same object is in the input twice, with different content", ": also at "+other.Source.String(),
-		"remove one of them, or let the last one count: --duplicates=last")
+		"remove one of them, or use the last one with --duplicates=last")
 }
 
-// fault returns a fault of the item; detail ends its text.
+// fault returns a fault of the item; detail is the end of its text.
 func (it Item) fault(text, detail, hint string) error {
 	return &object.FaultError{Source: it.Source, Subject: it.String(), Text: text, Detail: detail, Advice: hint}
 }
 
-// link finds the needs of a node among the others.
+// link finds the needs of a node in the set.
 func (b *builder) link(i int) []error {
 	it := b.nodes[i].Item
 	for _, key := range b.references(it) {
@@ -223,12 +215,9 @@ func (b *builder) link(i int) []error {
 	for _, key := range named {
 		on, ok := b.find(key)
 		if !ok {
-			// It may be in the cluster, from an earlier run or another tool: no reason to refuse
-			// the rest. cli-utils makes it an error.
-			b.warnings = append(b.warnings, Warning{
-				Ref: it.Ref, Source: it.Source,
-				Text: fmt.Sprintf("depends on %s, which is not in the input: the order is not guaranteed", key.Ref()),
-			})
+			// It may be in the cluster from an earlier run or another tool. cli-utils makes this an
+			// error.
+			b.warn(it, fmt.Sprintf("depends on %s, which is not in the input: the order is not guaranteed", key.Ref()), "")
 			continue
 		}
 		b.need(i, on)
@@ -236,10 +225,10 @@ func (b *builder) link(i int) []error {
 	return faults
 }
 
-// CycleError is a cycle of objects each of which needs the next, and the last the first: none can
-// be applied before the others.
+// CycleError is a cycle of needs: none of its objects can be applied before the others.
 type CycleError struct {
-	// Members are the objects of the cycle, starting with the first in the input.
+	// Members start with the object that is first in the input. Each needs the next, and the last
+	// the first.
 	Members []Member
 }
 
@@ -262,11 +251,11 @@ func (e *CycleError) Error() string {
 }
 
 func (e *CycleError) Hint() string {
-	return "an arrow means \"needs\"; remove one of them from a " + dependsOnAnnotation + " annotation"
+	return "an arrow means \"needs\"; remove one from a " + dependsOnAnnotation + " annotation"
 }
 
-// cycles finds cycles among the nodes that wait for each other: one for each strongly connected
-// group, so that each error can be corrected on its own.
+// cycles returns an error for each strongly connected group of waiting nodes, so that each can be
+// corrected separately.
 func (b *builder) cycles(waiting []int) error {
 	var (
 		faults []error
@@ -298,8 +287,8 @@ func (b *builder) cycles(waiting []int) error {
 	return errors.Join(faults...)
 }
 
-// cycle returns the cycle that closes at a node of the path, or nil if a part of it has been
-// reported already.
+// cycle returns the cycle that closes at a node of the path, or nil if part of it has been
+// reported.
 func (b *builder) cycle(path []int, at int, reported []bool) error {
 	start := len(path) - 1
 	for path[start] != at {

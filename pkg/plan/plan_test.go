@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// builtIn is what an API server 1.36 says of its own kinds.
+// builtIn returns the kinds of an API server 1.36.
 func builtIn(t testing.TB) map[schema.GroupVersionKind]object.Kind {
 	t.Helper()
 	f, err := os.Open("testdata/kinds.txt")
@@ -33,7 +33,7 @@ func builtIn(t testing.TB) map[schema.GroupVersionKind]object.Kind {
 	return kinds
 }
 
-// manifests reads documents divided by ---. The line of a document is its number.
+// manifests parses documents separated by ---. The line of a document is its number.
 func manifests(t testing.TB, text string) []object.Manifest {
 	t.Helper()
 	var ms []object.Manifest
@@ -47,8 +47,7 @@ func manifests(t testing.TB, text string) []object.Manifest {
 	return ms
 }
 
-// short writes an object as "apiVersion Kind namespace/name", with depends-on
-// references after it.
+// short parses "APIVERSION KIND NAMESPACE/NAME", followed by depends-on references.
 func short(line string) string {
 	fields := strings.Fields(line)
 	namespace, name, found := strings.Cut(fields[2], "/")
@@ -73,12 +72,11 @@ func shorts(lines ...string) string {
 	return strings.Join(docs, "\n---\n")
 }
 
-// called is a short name, for tables.
 func called(ref object.Ref) string {
 	return strings.Join(slices.DeleteFunc([]string{ref.GVK.Kind, ref.Namespace, ref.Name}, func(s string) bool { return s == "" }), "/")
 }
 
-// outline is a plan in lines of "phase: Kind/namespace/name Kind/name".
+// outline returns a plan in lines of "PHASE: KIND/NAMESPACE/NAME KIND/NAME".
 func outline(p *plan.Plan) []string {
 	var lines []string
 	for _, phase := range p.Phases {
@@ -231,7 +229,7 @@ func roleBinding(kind, name string) string {
 
 func TestNeeds(t *testing.T) {
 	for name, tt := range map[string]struct {
-		in   string // the last object is the one looked at
+		in   string // the test is about the last object
 		want []object.Key
 	}{
 		"nothing that is not in the set": {

@@ -11,9 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// randomSet makes a set out of bytes, three for an object: its kind, its name and
-// what it depends on. Most names and namespaces are the same few, so that objects
-// meet.
+// randomSet makes a set from bytes, three for each object: its kind, its name and its depends-on
+// reference. There are few names and namespaces, so that objects are related.
 func randomSet(data []byte) []object.Manifest {
 	kinds := [][2]string{
 		{"v1", "Namespace"},
@@ -102,8 +101,7 @@ func FuzzBuild(f *testing.F) {
 	})
 }
 
-// A circle has to be found however it is woven into the rest: this graph is a
-// random one in which every object has up to two needs.
+// Each cycle is found in random graphs in which every object has up to two needs.
 func FuzzCycles(f *testing.F) {
 	f.Add([]byte{1, 0, 2, 0, 0, 0})
 	kinds := builtIn(f)
@@ -148,7 +146,7 @@ func FuzzCycles(f *testing.F) {
 	})
 }
 
-// hasCircle takes away what needs nothing, until nothing changes.
+// hasCircle removes nodes without needs until nothing changes.
 func hasCircle(needs [][]int) bool {
 	gone := make([]bool, len(needs))
 	for changed := true; changed; {

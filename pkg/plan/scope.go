@@ -9,25 +9,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Resolve returns the item with its kind once the cluster serves it. It sets the namespace as Build
-// would have done, with the same error. Needs of other items keep its key from the plan.
+// Resolve returns the item with its kind, which may be unknown, and its namespace. Call it again
+// once the cluster serves the kind: it sets the namespace as Build would have, with the same error.
+// Needs of other items keep the key from the plan.
 func (it Item) Resolve(kind object.Kind, o Options) (Item, error) {
-	return it.settle(kind, o)
-}
-
-// known reports whether the scope is known.
-func (it Item) known() bool { return !it.Kind.GVK.Empty() }
-
-// settle gives the item its kind, which may be unknown, and its namespace.
-func (it Item) settle(kind object.Kind, o Options) (Item, error) {
 	it.Kind = kind
 	written := it.Namespace
 	switch {
 	case !it.known():
 		return it, nil
 	case !kind.Namespaced:
-		// As kubectl does: authors copy the namespace along, and it means nothing.
-		it.Namespace = ""
+		it.Namespace = "" // Like kubectl: authors often add one without meaning it.
 	case written == "":
 		it.Namespace = o.namespace()
 	case o.Enforced && written != o.namespace():
@@ -38,10 +30,8 @@ func (it Item) settle(kind object.Kind, o Options) (Item, error) {
 	return it, nil
 }
 
-// fieldsIn returns what the manifest would say in a namespace.
-func (it Item) fieldsIn(namespace string) map[string]any {
-	return inNamespace(it.Object, namespace).Object
-}
+// known reports whether the scope is known.
+func (it Item) known() bool { return !it.Kind.GVK.Empty() }
 
 func (o Options) namespace() string {
 	if o.Namespace == "" {
@@ -50,8 +40,8 @@ func (o Options) namespace() string {
 	return o.Namespace
 }
 
-// inNamespace returns the object with this namespace, or with none. It copies only the changed
-// part.
+// inNamespace returns the object with the namespace, or without one. It copies only what it
+// changes.
 func inNamespace(u *unstructured.Unstructured, namespace string) *unstructured.Unstructured {
 	old, _ := u.Object["metadata"].(map[string]any)
 	written, has := old["namespace"]
@@ -78,12 +68,12 @@ type crd struct {
 	served     map[string]bool // versions
 }
 
-// crdsOf reads the CRDs of a set. It ignores incomplete ones, which the API server will report.
+// crdsOf reads the CRDs of a set. It ignores incomplete ones, which the API server will refuse.
 func crdsOf(manifests []object.Manifest) map[groupKind]crd {
 	crds := map[groupKind]crd{}
 	for _, m := range manifests {
 		ref := m.Ref()
-		if ref.GVK.GroupKind() != crdKind() {
+		if ref.GVK.GroupKind() != (groupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
 			continue
 		}
 		ref.Namespace = ""
@@ -93,23 +83,13 @@ func crdsOf(manifests []object.Manifest) map[groupKind]crd {
 		if gk.Kind == "" || gk.Group == "" {
 			continue
 		}
-		crds[gk] = crd{
-			key:        ref.Key(),
-			namespaced: text(spec, "scope") == "Namespaced",
-			served:     servedVersions(spec),
+		served := map[string]bool{}
+		for _, version := range mapsOf(spec["versions"]) {
+			if on, _ := version["served"].(bool); on {
+				served[text(version, "name")] = true
+			}
 		}
+		crds[gk] = crd{key: ref.Key(), namespaced: text(spec, "scope") == "Namespaced", served: served}
 	}
 	return crds
-}
-
-func servedVersions(spec map[string]any) map[string]bool {
-	served := map[string]bool{}
-	versions, _ := spec["versions"].([]any)
-	for _, v := range versions {
-		version, _ := v.(map[string]any)
-		if on, _ := version["served"].(bool); on {
-			served[text(version, "name")] = true
-		}
-	}
-	return served
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Edge case 24: the scope comes from discovery, the namespace from -n, the
-// manifest or the context.
+// Edge case 24: the scope comes from discovery, the namespace from -n, the manifest or the context.
 func TestNamespace(t *testing.T) {
 	for name, tt := range map[string]struct {
 		in        string
@@ -79,7 +78,7 @@ func TestKind(t *testing.T) {
 	}
 }
 
-// Edge case 18: the operator has installed the kind, and now its scope is known.
+// Edge case 18: the scope is known once the operator has installed the kind.
 func TestResolve(t *testing.T) {
 	o := plan.Options{Kinds: builtIn(t), Namespace: "prod", Enforced: true}
 	p, err := plan.Build(manifests(t, shorts("x.io/v1 Thing t", "x.io/v1 Thing other/u")), o)

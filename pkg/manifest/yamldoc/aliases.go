@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// maxExpansion bounds how much larger its aliases make a document. The API server accepts no
-	// object of more than 3 MiB.
+	// maxExpansion bounds how much aliases may enlarge a document. The API server accepts objects
+	// of up to 3 MiB.
 	maxExpansion = 4 << 20
-	// maxTotal bounds what all aliases of one run expand to.
+	// maxTotal bounds the expansion of all aliases in one run.
 	maxTotal = 256 << 20
 )
 
-// Aliases counts how much larger the aliases make an input than its text. The zero value is ready,
-// and safe for concurrent use. With a nil counter each document is bounded, but not their sum.
+// Aliases bounds the expansion of aliases over all documents of an input. The zero value is ready
+// to use and safe for concurrent use. A nil *Aliases bounds only each document.
 type Aliases struct{ total atomic.Int64 }
 
-// Admit rejects a document whose aliases make it too large, before any is followed: a few kilobytes
-// of text can stand for gigabytes.
+// Admit rejects a document whose aliases make it too large, before it is expanded: a few kilobytes
+// of text can become gigabytes.
 func (a *Aliases) Admit(d *Document) error {
 	if !bytes.Contains(d.Text, []byte("*")) || !mayAnchor(d.Text) {
 		return nil
 	}
 	var m measure
 	m.document(d)
-	const hint = "the API server accepts no object of more than 3 MiB: repeat less of it, or write it out as several objects"
+	const hint = "the API server accepts objects of up to 3 MiB: repeat less, or split it into several objects"
 	line := d.below(max(m.worst, 1) - 1)
 	switch {
 	case m.added > maxExpansion:
@@ -36,18 +36,18 @@ func (a *Aliases) Admit(d *Document) error {
 			size(m.added), size(maxExpansion)), hint)
 	case a != nil && a.total.Add(m.added) > maxTotal:
 		return At(line, fmt.Sprintf("aliases (*) would make the whole input more than %s larger than its text", size(maxTotal)),
-			"split it over several runs")
+			"split it into several runs")
 	}
 	return nil
 }
 
-// mayAnchor reports whether the text may have an anchor, without which there is no alias.
-// Dashboards and CRDs are full of & and *, and measuring them costs as much as reading them. An
-// anchor's name has letters, digits, _ and -, and an anchor begins where a token does: after a
-// blank, a line break or an indicator.
+// mayAnchor reports whether the text may contain an anchor, without which there are no aliases.
+// Dashboards and CRDs are full of & and *, and measuring them costs as much as decoding them. The
+// name of an anchor consists of letters, digits, _ and -, and an anchor follows white space or an
+// indicator.
 func mayAnchor(text []byte) bool {
 	if bytes.IndexByte(text, 0) >= 0 {
-		return true // It is UTF-16, or no text.
+		return true // UTF-16 or binary
 	}
 	for i, c := range text {
 		if c != '&' || i+1 == len(text) {
@@ -64,7 +64,7 @@ func mayAnchor(text []byte) bool {
 
 // size formats a number of bytes in its largest whole unit.
 func size(n int64) string {
-	const most = 1 << 40 // Beyond that the exact figure does not matter.
+	const most = 1 << 40
 	switch {
 	case n > most:
 		return "more than 1 TiB"
@@ -75,12 +75,11 @@ func size(n int64) string {
 	}
 }
 
-// measure adds up the size of a document with its aliases followed. Each node is measured once, so
-// the time is linear in the length of the text.
+// measure computes the size of a document with expanded aliases. It visits each node once.
 type measure struct {
 	sizes map[*yaml.Node]int64
 	added int64
-	// worst is the line of the alias that adds most; 0 for none.
+	// worst is the line of the alias that adds most; 0 if there is none.
 	worst int
 	most  int64
 }
@@ -88,8 +87,8 @@ type measure struct {
 func (m *measure) document(d *Document) {
 	top := d.nodes()
 	if top == nil {
-		// yaml/v2 can rarely read a text that yaml/v3 cannot. In that case, assume that each alias
-		// stands for the whole text.
+		// yaml/v2 accepts a few texts that yaml/v3 does not. Assume that each alias expands to the
+		// whole text.
 		count := int64(bytes.Count(d.Text, []byte(" *")) + bytes.Count(d.Text, []byte("[*")) + bytes.Count(d.Text, []byte(",*")))
 		m.added = count * int64(len(d.Text))
 		return
@@ -98,10 +97,10 @@ func (m *measure) document(d *Document) {
 	m.visit(top)
 }
 
-// enormous is where counting stops, low enough that sums of it do not overflow.
+// enormous caps sizes, so that sums do not overflow.
 const enormous = 1 << 50
 
-// visit returns the size of a node, roughly that of its JSON.
+// visit returns the approximate size of a node in JSON.
 func (m *measure) visit(n *yaml.Node) int64 {
 	const around = 4 // quotes, colon, comma
 	if known, ok := m.sizes[n]; ok {

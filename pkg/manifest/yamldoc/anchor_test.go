@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// No text in which a YAML parser finds an anchor is taken for one without: its aliases
-// would not be measured.
+// mayAnchor finds every text in which a YAML parser finds an anchor; otherwise its aliases would
+// not be measured.
 func TestMayAnchor(t *testing.T) {
 	tokens := []string{
 		"&a", "&b-1 ", "&_ ", "&", "&&", "*a", "*b-1 ", " ", "\n", "\n  ", "\t", "- ", "-", "a: ", "a:", "\"k\":", "? ", ": ",

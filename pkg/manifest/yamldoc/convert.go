@@ -21,8 +21,8 @@ func (f *valueError) under(step any) *valueError {
 	return f
 }
 
-// toJSON converts a value of yaml/v2 to what sigs.k8s.io/yaml and apimachinery's JSON decoder would
-// make of it, without writing and reading JSON in between. A fuzz test compares the two.
+// toJSON converts a value of yaml/v2 to the value that sigs.k8s.io/yaml and apimachinery's JSON
+// decoder would produce, without the JSON. A fuzz test compares the two.
 func toJSON(value any) (any, *valueError) {
 	switch v := value.(type) {
 	case map[any]any:
@@ -46,7 +46,7 @@ func toJSON(value any) (any, *valueError) {
 		return v, nil
 	case int:
 		return int64(v), nil
-	case uint64: // only what does not fit into int64
+	case uint64: // too large for int64
 		return float64(v), nil
 	case float64:
 		return numberToJSON(v)
@@ -69,13 +69,13 @@ func mapToJSON(in map[any]any) (any, *valueError) {
 		if fault != nil {
 			return nil, fault.under(key)
 		}
-		// Thousands of objects have the same few keys: one copy of each is kept.
+		// Thousands of objects share a few keys: keep one copy of each.
 		out[unique.Make(key).Value()] = value
 	}
 	return out, nil
 }
 
-// keyToJSON spells a key as sigs.k8s.io/yaml does.
+// keyToJSON returns the key as sigs.k8s.io/yaml writes it.
 func keyToJSON(key any) (string, bool) {
 	switch k := key.(type) {
 	case string:
@@ -100,8 +100,8 @@ func keyToJSON(key any) (string, bool) {
 	return "", false
 }
 
-// numberToJSON returns what a JSON decoder makes of the number: 1.0 and 1e3 are whole numbers. JSON
-// has the shortest text for the float, so beyond 2^53 the result may differ from the float.
+// numberToJSON returns the number that a JSON decoder would read: 1.0 and 1e3 are integers. JSON
+// contains the shortest text for a float, so beyond 2^53 the result may differ from the float.
 func numberToJSON(f float64) (any, *valueError) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, &valueError{text: "is not a number that JSON can represent", hint: "quote it if it is text"}

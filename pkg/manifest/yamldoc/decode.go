@@ -15,8 +15,7 @@ import (
 )
 
 // Decode returns the document's value as apimachinery's JSON decoder would: maps, lists, strings,
-// bools, nil, int64 and float64. A document without a value yields nil. Each error is an
-// [*object.FaultError].
+// bools, nil, int64 and float64. An empty document is nil. Each error is an [*object.FaultError].
 func (d *Document) Decode() (any, []error) {
 	if !d.IsJSON() {
 		return d.decodeYAML()
@@ -33,7 +32,7 @@ func (d *Document) Decode() (any, []error) {
 		return nil, []error{At(d.Source(), duplicates[0].Error(), "")}
 	}
 	isSyntax, offset := json.SyntaxErrorOffset(err)
-	if !isSyntax { // The decoder would quote the number.
+	if !isSyntax { // The decoder's error would quote the number.
 		return nil, []error{At(d.Source(), "a number is too large for JSON", "quote it if it is text")}
 	}
 	value, faults := d.decodeYAML()
@@ -44,15 +43,14 @@ func (d *Document) Decode() (any, []error) {
 	return value, faults
 }
 
-// quotesKeys distinguishes JSON from YAML's flow style, to choose the message.
+// quotesKeys distinguishes JSON from YAML's flow style, for error messages.
 func (d *Document) quotesKeys() bool {
 	rest := bytes.TrimLeft(d.Text, " \t\r\n{")
 	return len(rest) > 0 && rest[0] == '"'
 }
 
-// decodeYAML decodes the text as kubectl does, which is YAML 1.1 by yaml/v2, but rejects two things
-// that kubectl accepts silently: a duplicate key, and text after the end of the value, which would
-// be lost.
+// decodeYAML decodes the text like kubectl, as YAML 1.1 by yaml/v2. But it rejects two faults that
+// kubectl ignores: duplicate keys, and text after the value.
 func (d *Document) decodeYAML() (any, []error) {
 	if err := d.Aliases.Admit(d); err != nil {
 		return nil, []error{err}
@@ -92,7 +90,7 @@ func (d *Document) decodeYAML() (any, []error) {
 	return value, nil
 }
 
-// syntaxFault explains why the text is not YAML.
+// syntaxFault returns the error for invalid YAML.
 func (d *Document) syntaxFault(err error) error {
 	text, hint := wording(err)
 	line := max(yamlLine(err), d.aliasLine(err), 1)
@@ -100,7 +98,7 @@ func (d *Document) syntaxFault(err error) error {
 		line = max(d.tagLine(), 1)
 	}
 	switch text {
-	case "could not find expected ':'": // It is noticed on the line after that of the key.
+	case "could not find expected ':'": // The parser notices it after the line of the key.
 		for lines := bytes.Split(d.Text, []byte("\n")); line > 1; {
 			if line--; line <= len(lines) && len(bytes.TrimSpace(lines[line-1])) > 0 {
 				break
@@ -113,7 +111,7 @@ func (d *Document) syntaxFault(err error) error {
 		here := lines[line-1]
 		indent := here[:len(here)-len(bytes.TrimLeft(here, " \t"))]
 		if bytes.ContainsRune(indent, '\t') {
-			hint = "the line is indented with a tab; YAML takes spaces only"
+			hint = "the line is indented with a tab; YAML allows only spaces"
 		}
 	}
 	return At(d.below(line-1), "not YAML: "+text, hint)
@@ -121,10 +119,10 @@ func (d *Document) syntaxFault(err error) error {
 
 const endOfStream = "found unexpected end of stream"
 
-// openQuote returns the line of the quote that is never closed, which the scanner reports at the
-// end of the text: the first line after which every prefix of the text ends inside a quote.
+// openQuote returns the line of an unclosed quote, which the scanner reports at the end of the
+// text: the first line after which every prefix of the text ends inside a quote.
 func (d *Document) openQuote(line int) int {
-	const most = 16 << 10 // Each beginning is read.
+	const most = 16 << 10 // It parses every prefix.
 	lines := bytes.SplitAfter(d.Text, []byte("\n"))
 	at := len(lines)
 	for at > 0 && len(d.Text) <= most {
@@ -137,9 +135,8 @@ func (d *Document) openQuote(line int) int {
 	return min(line, at+1)
 }
 
-// wording repeats an error of yaml/v2 without quoting the text: a value that begins
-// with * or ! may well be a password. The library has no types for its errors, and
-// quotes values only in these.
+// wording returns an error of yaml/v2 without quoted values: one that begins with * or ! may be a
+// password. The library has no error types, and quotes values only in these errors.
 func wording(err error) (said, hint string) {
 	said = strings.TrimPrefix(err.Error(), "yaml: ")
 	if _, after, found := strings.Cut(said, ": "); found && strings.HasPrefix(said, "line ") {
@@ -147,19 +144,19 @@ func wording(err error) (said, hint string) {
 	}
 	switch {
 	case strings.HasPrefix(said, "unknown anchor "):
-		return "an alias (*) of an anchor that does not exist", "quote a text that begins with *"
+		return "an alias (*) to an anchor that does not exist", "quote text that begins with *"
 	case strings.HasPrefix(said, "anchor "):
-		return "an anchor whose value contains itself", "quote a text that begins with * or &"
+		return "an anchor whose value contains itself", "quote text that begins with * or &"
 	case strings.HasPrefix(said, "cannot decode "):
-		return "a value is not what its tag (!!) says", "quote a text that begins with !"
+		return "a value does not match its tag (!!)", "quote text that begins with !"
 	case strings.HasPrefix(said, "invalid map key"):
 		return "a mapping or a list as a key", "quote values that begin with { or ["
 	}
 	return text.OneLine(said), ""
 }
 
-// yamlLine reads the line from an error of yaml/v2; 0 if there is none. The parser counts from 0,
-// the scanner below it from 1.
+// yamlLine returns the line in an error of yaml/v2, or 0. The library's parser counts lines from 0,
+// its scanner from 1.
 func yamlLine(err error) int {
 	if err == nil {
 		return 0
@@ -177,7 +174,6 @@ func yamlLine(err error) int {
 	return line
 }
 
-// isParserError distinguishes the parser's errors from the scanner's.
 func isParserError(text string) bool {
 	switch strings.TrimPrefix(text, "did not find expected ") {
 	case "<stream-start>", "<document start>", "node content", "'-' indicator", "key", "',' or ']'", "',' or '}'",
@@ -188,7 +184,7 @@ func isParserError(text string) bool {
 	return false
 }
 
-// aliasLine finds the alias that an error of yaml/v2 names; 0 for other errors.
+// aliasLine returns the line of the alias in an error of yaml/v2; 0 for other errors.
 func (d *Document) aliasLine(err error) int {
 	_, name, isAlias := strings.Cut(err.Error(), "unknown anchor '")
 	name, _, quoted := strings.Cut(name, "'")
@@ -199,7 +195,7 @@ func (d *Document) aliasLine(err error) int {
 	return 1 + bytes.Count(before, []byte("\n"))
 }
 
-// At returns the fault of a place; the hint may be empty.
+// At returns a fault at a place; the hint may be empty.
 func At(s object.Source, text, hint string) *object.FaultError {
 	return &object.FaultError{Source: s, Text: text, Advice: hint}
 }

@@ -1,4 +1,4 @@
-// Package yamldoc splits a text into documents, decodes each as kubectl would, and finds the place
-// of any field. It reports, with their lines, faults that kubectl accepts silently: duplicate keys,
-// text after the value, exploding aliases. It knows no kinds.
+// Package yamldoc splits a text into documents, decodes each like kubectl, and finds the place of
+// any field. Start with [Split]. It reports faults that kubectl ignores, with their lines:
+// duplicate keys, text after the value, exploding aliases. It knows nothing about kinds.
 package yamldoc

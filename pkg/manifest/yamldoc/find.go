@@ -12,14 +12,13 @@ func (d *Document) Written(path []any) string {
 	return text
 }
 
-// Find finds a field of the object that begins at a source in this document: the field's place and,
-// for an unquoted scalar, its spelling. steps are keys and positions from the top of the object.
-// Without such a field, it returns the source unchanged.
+// Find finds a field of the object that begins at a source in this document: its place and, for an
+// unquoted scalar, its spelling. steps are keys and positions from the top of the object. If the
+// field does not exist, it returns the source unchanged.
 func (d *Document) Find(at object.Source, steps []any) (object.Source, string) {
 	return d.field(at, d.objectAt(d.nodes(), at.Line), steps)
 }
 
-// field walks from a node down to a field.
 func (d *Document) field(at object.Source, n *yaml.Node, steps []any) (object.Source, string) {
 	place := at
 	for _, step := range steps {
@@ -36,7 +35,8 @@ func (d *Document) field(at object.Source, n *yaml.Node, steps []any) (object.So
 	return place, n.Value
 }
 
-// objectAt returns the object that begins at a line: the document's only one, or an item of a list.
+// objectAt returns the object that begins at a line: the only one in the document, or an item of a
+// list.
 func (d *Document) objectAt(n *yaml.Node, line int) *yaml.Node {
 	_, items := child(n, "items")
 	if items == nil || items.Kind != yaml.SequenceNode {

@@ -3,6 +3,7 @@ package yamldoc
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,11 +13,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Positions are needed only to report faults and for the items of lists. They come from a second
-// parse by yaml/v3, which keeps them and reads JSON as YAML. Values never come from it, because it
-// reads YAML 1.2.
+// Positions are needed only for faults and for the items of lists. They come from a second parse,
+// by yaml/v3, which also reads JSON. Values never do, because yaml/v3 reads YAML 1.2.
 
-// nodes returns the top of the document's tree, or nil if yaml/v3 cannot make one.
+// nodes returns the top of the document's tree, or nil if yaml/v3 cannot parse it.
 func (d *Document) nodes() *yaml.Node {
 	if d.tree == nil {
 		d.tree = new(yaml.Node)
@@ -30,11 +30,10 @@ func (d *Document) nodes() *yaml.Node {
 	return d.tree.Content[0]
 }
 
-// sourceOfNode returns the place of a node of the document.
 func (d *Document) sourceOfNode(n *yaml.Node) object.Source { return d.below(n.Line - 1) }
 
-// SourceOf returns the place of the key or item that a path of keys and positions leads to,
-// or of its closest ancestor that exists.
+// SourceOf returns the place of the key or item at a path of keys and positions, or of its closest
+// existing ancestor.
 func (d *Document) SourceOf(path []any) object.Source {
 	source, n := d.Source(), d.nodes()
 	for _, step := range path {
@@ -47,7 +46,7 @@ func (d *Document) SourceOf(path []any) object.Source {
 	return source
 }
 
-// child returns the node of the step, and its value.
+// child returns the node at a step, and its value.
 func child(n *yaml.Node, step any) (name, value *yaml.Node) {
 	if n == nil {
 		return nil, nil
@@ -77,7 +76,7 @@ func child(n *yaml.Node, step any) (name, value *yaml.Node) {
 
 func asWritten(key string) string { return key }
 
-// asBoolean returns JSON's spelling of a key that YAML 1.1 reads as a boolean.
+// asBoolean returns the JSON spelling of a key that YAML 1.1 reads as a boolean.
 func asBoolean(key string) string {
 	switch strings.ToLower(key) {
 	case "y", "yes", "on", "true":
@@ -88,19 +87,8 @@ func asBoolean(key string) string {
 	return key
 }
 
-// keyFaults finds duplicate keys and keys that no JSON object can have, in the
-// order of their lines.
+// keyFaults finds duplicate keys and keys that JSON does not allow, ordered by line.
 func (d *Document) keyFaults() []error {
-	var faults []*object.FaultError
-	var visit func(n *yaml.Node)
-	visit = func(n *yaml.Node) {
-		if n.Kind == yaml.MappingNode {
-			faults = append(faults, d.keyFaultsOf(n)...)
-		}
-		for _, c := range n.Content {
-			visit(c)
-		}
-	}
 	top := d.nodes()
 	if top == nil {
 		return nil
@@ -110,9 +98,14 @@ func (d *Document) keyFaults() []error {
 		if source.Line > 0 {
 			source.Line = line
 		}
-		return []error{At(source, "two objects are in one document", "put a line with --- alone before this line")}
+		return []error{At(source, "two objects are in one document", "put a line with only --- before this line")}
 	}
-	visit(top)
+	var faults []*object.FaultError
+	for n := range d.all() {
+		if n.Kind == yaml.MappingNode {
+			faults = append(faults, d.keyFaultsOf(n)...)
+		}
+	}
 	slices.SortStableFunc(faults, func(a, b *object.FaultError) int { return cmp.Compare(a.Source.Line, b.Source.Line) })
 	var all []error
 	for _, f := range faults {
@@ -121,12 +114,9 @@ func (d *Document) keyFaults() []error {
 	return all
 }
 
-// secondObject returns the line at which another object begins without the separator ---, or with
-// one on the same line as text; 0 if there is none.
+// secondObject returns the line at which another object begins without a separator, or on the line
+// of its separator; 0 if there is none.
 func (d *Document) secondObject(top *yaml.Node) int {
-	if top.Kind == yaml.DocumentNode && len(top.Content) > 0 {
-		top = top.Content[0]
-	}
 	if top.Kind != yaml.MappingNode || top.Style&yaml.FlowStyle != 0 {
 		return 0
 	}
@@ -163,14 +153,14 @@ func (d *Document) keyFaultsOf(mapping *yaml.Node) []*object.FaultError {
 			key = key.Alias
 		}
 		name := key.Value
-		if key.Style == 0 { // Plain text is a boolean in YAML 1.1, whatever yaml/v3 makes of it.
+		if key.Style == 0 { // YAML 1.1 reads it as a boolean; yaml/v3 does not.
 			name = asBoolean(name)
 		}
 		before := first[name]
 		switch {
 		case key.Kind != yaml.ScalarNode:
 			faults = append(faults, At(d.sourceOfNode(written), "a mapping or a list as a key", "quote values that begin with { or ["))
-		case key.Tag == "!!merge": // may be there several times
+		case key.Tag == "!!merge": // may be repeated
 		case before == nil:
 			first[name] = written
 		default:
@@ -189,43 +179,42 @@ func (d *Document) keyFaultsOf(mapping *yaml.Node) []*object.FaultError {
 
 // mergesKeys reports whether the document uses YAML's merge key.
 func (d *Document) mergesKeys() bool {
-	var visit func(n *yaml.Node) bool
-	visit = func(n *yaml.Node) bool {
+	for n := range d.all() {
 		for i, c := range n.Content {
-			if n.Kind == yaml.MappingNode && i%2 == 0 && c.Tag == "!!merge" || visit(c) {
+			if n.Kind == yaml.MappingNode && i%2 == 0 && c.Tag == "!!merge" {
 				return true
 			}
 		}
-		return false
 	}
-	top := d.nodes()
-	return top != nil && visit(top)
+	return false
 }
 
-// tagLine finds the first value that does not match its tag, since yaml/v2 does not
-// state the line; 0 without one.
+// tagLine returns the line of the first value that does not match its tag, which yaml/v2 does not
+// report; 0 if there is none.
 func (d *Document) tagLine() int {
-	var visit func(n *yaml.Node) int
-	visit = func(n *yaml.Node) int {
+	for n := range d.all() {
 		var value any
 		if n.Kind == yaml.ScalarNode && n.Style&yaml.TaggedStyle != 0 && n.Decode(&value) != nil {
 			return n.Line
 		}
-		for _, c := range n.Content {
-			if line := visit(c); line > 0 {
-				return line
-			}
-		}
-		return 0
 	}
-	top := d.nodes()
-	if top == nil {
-		return 0
-	}
-	return visit(top)
+	return 0
 }
 
-// PathText writes a path of keys and positions as people read it: .spec.ports[0].name.
+// all yields the nodes of the document in the order of the text.
+func (d *Document) all() iter.Seq[*yaml.Node] {
+	return func(yield func(*yaml.Node) bool) {
+		var visit func(n *yaml.Node) bool
+		visit = func(n *yaml.Node) bool {
+			return yield(n) && !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return !visit(c) })
+		}
+		if top := d.nodes(); top != nil {
+			visit(top)
+		}
+	}
+}
+
+// PathText formats a path of keys and positions for people: .spec.ports[0].name.
 func PathText(path []any) string {
 	var b strings.Builder
 	for _, step := range path {

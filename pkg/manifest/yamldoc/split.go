@@ -9,24 +9,24 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Document is one YAML document or one JSON value of a file. Its first line is the first line of
+// Document is one YAML document or one JSON value in a file. It begins with the first line of
 // content, after comments. It is not safe for concurrent use.
 type Document struct {
 	File string
-	// Line of the text's first line, from 1; 0 where lines mean nothing.
+	// Line is the line of the text's first line, from 1; 0 if lines mean nothing.
 	Line int
 	Text []byte
-	// Aliases bounds the expansion of all documents together; nil for a single one.
+	// Aliases bounds the expansion of all documents together; nil for a single document.
 	Aliases *Aliases
 
-	// tree of the text, built when a position is first needed.
+	// tree is built when a position is first needed.
 	tree *yaml.Node
 }
 
 // Source returns the place of the document's first line.
 func (d *Document) Source() object.Source { return object.Source{File: d.File, Line: d.Line} }
 
-// below returns the source n lines below the document's first.
+// below returns the place n lines below the document's first line.
 func (d *Document) below(n int) object.Source {
 	s := d.Source()
 	if s.Line > 0 {
@@ -35,9 +35,9 @@ func (d *Document) below(n int) object.Source {
 	return s
 }
 
-// Split splits a text into documents. A line --- or ..., alone or followed by white space, ends a
-// document wherever it is: YAML forbids it even inside quotes and block scalars, and JSON cannot
-// contain it. Documents with only comments are left out.
+// Split splits a text into documents. A line with only --- or ... ends a document wherever it is:
+// YAML forbids it even inside quotes and block scalars, and JSON cannot contain it. Documents with
+// only comments are omitted.
 func Split(file string, text []byte) []*Document {
 	var docs []*Document
 	current := Document{File: file, Line: 1}
@@ -71,8 +71,8 @@ func Split(file string, text []byte) []*Document {
 	return current.appendTo(docs, text[start:])
 }
 
-// appendTo appends the document with this text, unless it is empty. JSON may hold several values in
-// a row, each of which is a document.
+// appendTo appends the document with this text unless it is empty. JSON may contain several values
+// in a row, each of which is a document.
 func (d Document) appendTo(docs []*Document, text []byte) []*Document {
 	if !startsJSON(text) {
 		if len(text) > 0 {
@@ -104,15 +104,14 @@ func (d Document) appendTo(docs []*Document, text []byte) []*Document {
 	return docs
 }
 
-// IsJSON reports whether the text may be JSON objects: it begins with a brace, which is kubectl's
-// test. YAML's flow style begins so too.
+// IsJSON reports whether the text may be JSON, because it begins with a brace. This is kubectl's
+// test; YAML's flow style passes it, too.
 func (d *Document) IsJSON() bool { return startsJSON(d.Text) }
 
 func startsJSON(text []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
 }
 
-// isMarker reports whether the line is a document marker.
 func isMarker(line []byte, marker string) bool {
 	if !bytes.HasPrefix(line, []byte(marker)) {
 		return false
@@ -120,7 +119,6 @@ func isMarker(line []byte, marker string) bool {
 	return len(line) == len(marker) || bytes.IndexByte([]byte(" \t\r\n"), line[len(marker)]) >= 0
 }
 
-// isInsignificant reports whether the line is blank or a comment.
 func isInsignificant(line []byte) bool {
 	line = bytes.TrimLeft(line, " \t\r\n")
 	return len(line) == 0 || line[0] == '#'
