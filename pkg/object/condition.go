@@ -10,18 +10,18 @@ import (
 // Condition is one of .status.conditions, in any kind.
 type Condition struct {
 	Type, Status, Reason, Message string
-	// Severity is Error, Warning or Info in kinds that have it (Knative, Cluster API).
+	// Severity is Error, Warning or Info; only Knative and Cluster API set it.
 	Severity string
-	// ObservedGeneration is the generation that it was written for. Observes reports whether there
-	// is one.
+	// ObservedGeneration is the generation of the spec that the condition is about. Observes
+	// reports whether it is set.
 	ObservedGeneration int64
 	Observes           bool
 	// Changed is when Status last changed, Updated when the condition was last written, which few
-	// kinds state; zero if unknown.
+	// kinds record; zero if unknown.
 	Changed, Updated time.Time
 }
 
-// Conditions reads the conditions of an object and ignores other items.
+// Conditions returns the conditions in an object's status.
 func Conditions(u *unstructured.Unstructured) []Condition {
 	status, _ := u.Object["status"].(map[string]any)
 	return ConditionsIn(status["conditions"])
@@ -36,8 +36,8 @@ func ConditionOf(u *unstructured.Unstructured, kind string) Condition {
 	return Condition{}
 }
 
-// ConditionsIn reads a JSON list of conditions from anywhere in an object: a Gateway has one for
-// each listener, a route one for each parent.
+// ConditionsIn returns the conditions in a JSON list from anywhere in an object: a Gateway has one
+// for each listener, a route one for each parent. It ignores items without a type.
 func ConditionsIn(list any) []Condition {
 	items, _ := list.([]any)
 	var out []Condition

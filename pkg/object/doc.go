@@ -1,4 +1,4 @@
-// Package object names things: an object ([Ref]), its place in a file ([Manifest], [Source]), and
-// its kind as the cluster serves it ([Kind]). It reads no files, talks to no server and does not
-// look at managed fields.
+// Package object identifies objects ([Ref]), their place in a file ([Manifest], [Source]), and how
+// the cluster serves their kind ([Kind]). It reads no files, contacts no server and ignores managed
+// fields.
 package object

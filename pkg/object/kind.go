@@ -9,55 +9,54 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Kind describes a kind, by the cluster or by a CRD of the same set.
+// Kind describes a kind as the cluster, or a CRD of the same set, declares it.
 type Kind struct {
 	GVK schema.GroupVersionKind
-	// Resource is the plural by which the API server serves the kind; empty while only a CRD that
-	// is not applied yet declares it.
+	// Resource is the plural name in the API; empty if only a CRD that is not applied yet declares
+	// the kind.
 	Resource string
 	// ShortNames are abbreviations of the resource, such as "deploy".
 	ShortNames []string
 	Namespaced bool
-	// Verbs that the server offers for the resource, such as "list" or "patch".
+	// Verbs are those that the server supports, such as "list" or "patch".
 	Verbs []string
 }
 
-// Kept reports whether the API server stores objects of the kind. It answers reviews without
-// storing them.
+// Kept reports whether the API server stores objects of the kind. It does not store reviews, for
+// example.
 func (k Kind) Kept() bool {
 	return len(k.Verbs) == 0 || slices.Contains(k.Verbs, "get") || slices.Contains(k.Verbs, "list")
 }
 
-// GVR returns the resource under which objects of the kind are addressed.
+// GVR returns the resource of the kind.
 func (k Kind) GVR() schema.GroupVersionResource {
 	return k.GVK.GroupVersion().WithResource(k.Resource)
 }
 
-// Write holds the options of one server-side apply.
+// Write contains the options of a write.
 type Write struct {
 	// Manager is the field manager, at most 128 characters.
 	Manager string
 	// Force makes the manager the owner of every path in conflict.
 	Force bool
-	// Create refuses, with a conflict, to apply to an existing object. If an earlier try of the
-	// same write may have created it, the error says MayBeWritten.
+	// Create fails with a conflict if the object exists. If an earlier attempt of the same write
+	// may have created it, the error has MayBeWritten.
 	Create bool
-	// DryRun asks what would happen, and persists nothing.
+	// DryRun stores nothing.
 	DryRun bool
-	// Validation is the server's field validation: Strict, Warn or Ignore.
-	// Empty means Strict.
+	// Validation is the server's field validation: Strict, Warn or Ignore; empty means Strict.
 	Validation string
 }
 
-// IsReserved reports whether a group is reserved for Kubernetes. Kinds in such groups change with
-// the server's version, or with CRDs that are installed once and stay.
+// IsReserved reports whether a group is reserved for Kubernetes. Kinds in these groups change with
+// the server's version, or with CRDs that are rarely replaced.
 func IsReserved(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// IsBuiltIn reports whether a group is one of Kubernetes' own: it has no dot, which a custom
-// resource's group always has, or it is one of those with a dot in Kubernetes 1.36. A kind of such
-// a group that the server does not serve never will be: no CRD and no operator can add it.
+// IsBuiltIn reports whether a group is one of Kubernetes' own: it has no dot, which the group of a
+// custom resource always has, or is one of those with a dot in Kubernetes 1.36. No CRD or operator
+// can add kinds to such a group.
 func IsBuiltIn(group string) bool {
 	return !strings.Contains(group, ".") || slices.Contains([]string{
 		"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
@@ -69,19 +68,18 @@ func IsBuiltIn(group string) bool {
 	}, group)
 }
 
-// Deletion holds the options of one deletion.
+// Deletion contains the options of a deletion.
 type Deletion struct {
-	// UID identifies the object: another one with its name is left alone. Empty means any object of
-	// that name.
+	// UID protects another object of the same name; empty means any object.
 	UID types.UID
-	// ResourceVersion is that of the object as read: one that has changed since is left alone.
-	// Empty means any.
+	// ResourceVersion protects an object that has changed since it was read; empty means any
+	// version.
 	ResourceVersion string
-	// Propagation decides about the object's dependents. Empty leaves it to the server.
+	// Propagation controls the deletion of dependents; empty means the server's default.
 	Propagation metav1.DeletionPropagation
 	// GracePeriod is in seconds; nil means the object's own.
 	GracePeriod *int64
-	// DryRun asks what would happen, and deletes nothing.
+	// DryRun deletes nothing.
 	DryRun bool
 }
 
@@ -91,7 +89,7 @@ type DryRun string
 const (
 	// DryRunNone writes.
 	DryRunNone DryRun = ""
-	// DryRunServer asks the server what would happen, and writes nothing.
+	// DryRunServer sends dry runs, and writes nothing.
 	DryRunServer DryRun = "server"
 	// DryRunClient only reads.
 	DryRunClient DryRun = "client"

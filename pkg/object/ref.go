@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Ref names an object: its kind at the version in use, its namespace (empty if it has none) and its
+// Ref identifies an object: its kind and version, its namespace (empty if it has none) and its
 // name.
 type Ref struct {
 	GVK       schema.GroupVersionKind
@@ -18,24 +18,24 @@ type Ref struct {
 	Name      string
 }
 
-// Key is a Ref without its version: Refs with the same Key name the same object.
+// Key is a Ref without its version: Refs with the same Key identify the same object.
 type Key struct {
 	Group, Kind, Namespace, Name string
 }
 
-// RefOf returns an object's Ref.
+// RefOf returns the Ref of an object.
 func RefOf(u *unstructured.Unstructured) Ref {
 	return Ref{GVK: u.GroupVersionKind(), Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// Key returns the identity of the object, independent of the version.
+// Key returns the Ref without its version.
 func (r Ref) Key() Key {
 	return Key{Group: r.GVK.Group, Kind: r.GVK.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
-// String names the object in kubectl's notation: "deployment.apps/web -n prod", or "namespace/prod"
-// without a namespace. All results, errors, warnings and logs use it: it can be pasted after
-// kubectl get. Without a name, it names the kind.
+// String returns kubectl's notation: "deployment.apps/web -n prod", or "namespace/prod" without a
+// namespace. All output uses it, because it can be pasted after kubectl get. Without a name, it
+// returns the kind.
 func (r Ref) String() string {
 	text := strings.TrimSuffix(r.Resource(), "/")
 	if r.Namespace == "" {
@@ -44,13 +44,13 @@ func (r Ref) String() string {
 	return text + " -n " + r.Namespace
 }
 
-// Resource returns kind.group/name in lower case, as kubectl prints objects and as flags such as
-// --take name them, without the namespace.
+// Resource returns kind.group/name in lower case without the namespace, as kubectl prints objects
+// and flags such as --take expect them.
 func (r Ref) Resource() string {
 	kind := strings.ToLower(r.GVK.Kind)
 	switch {
 	case r.GVK.Group == "":
-	case kind == "": // It is about the whole group.
+	case kind == "": // the whole group
 		kind = r.GVK.Group
 	default:
 		kind += "." + r.GVK.Group
@@ -86,15 +86,15 @@ func (r Ref) Compare(other Ref) int {
 
 // Source is the place of an object in the input.
 type Source struct {
-	// File is the path as the user gave it, "-" for standard input, or a URL without a possible
-	// password or signature.
+	// File is the path that the user gave, "-" for standard input, or a URL without possible
+	// secrets.
 	File string
-	// Line is the first line of the object, from 1; 0 without lines (the output of a
-	// kustomization).
+	// Line is the first line of the object, from 1; 0 if unknown, as in the output of a
+	// kustomization.
 	Line int
 }
 
-// String returns file:line, or only the file if the line is unknown.
+// String returns FILE:LINE, or only the file if the line is unknown.
 func (s Source) String() string {
 	if s.Line == 0 {
 		return s.File
@@ -102,17 +102,17 @@ func (s Source) String() string {
 	return s.File + ":" + strconv.Itoa(s.Line)
 }
 
-// Manifest is an object as its author wrote it, and where: without defaults, an added namespace, or
-// fields from the server.
+// Manifest is an object as its author wrote it, without defaults, an added namespace or fields from
+// the server, and its place.
 type Manifest struct {
 	Object *unstructured.Unstructured
 	Source Source
 }
 
-// Ref returns the reference of the object, with its namespace as written.
+// Ref returns the Ref of the object, with the namespace as written.
 func (m Manifest) Ref() Ref { return RefOf(m.Object) }
 
-// Finalizers returns the finalizers of an object, including those in the spec of a namespace.
+// Finalizers returns an object's finalizers, including those in a namespace's spec.
 func Finalizers(u *unstructured.Unstructured) []string {
 	all := u.GetFinalizers()
 	if u.GetAPIVersion() == "v1" && u.GetKind() == "Namespace" {

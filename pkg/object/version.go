@@ -12,18 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// AtVersion returns the object with this resource version, sharing the rest.
+// AtVersion returns the object with this resource version. It shares the rest.
 func AtVersion(u *unstructured.Unstructured, version string) *unstructured.Unstructured {
 	return withMetadata(u, func(metadata map[string]any) { metadata["resourceVersion"] = version })
 }
 
-// WithUID returns the object with this UID. An apply of it creates nothing: of an object that is gone,
-// the server ignores the version alone. All of it but the UID is shared.
+// WithUID returns the object with this UID, so that applying it cannot create an object: the server
+// ignores a resource version if the object is gone. It shares the rest.
 func WithUID(u *unstructured.Unstructured, uid types.UID) *unstructured.Unstructured {
 	return withMetadata(u, func(metadata map[string]any) { metadata["uid"] = string(uid) })
 }
 
-// WithLabel returns the object with the label. All of it but that is shared.
+// WithLabel returns the object with the label. It shares the rest.
 func WithLabel(u *unstructured.Unstructured, key, value string) *unstructured.Unstructured {
 	return withMetadata(u, func(metadata map[string]any) {
 		labels, _ := metadata["labels"].(map[string]any)
@@ -47,15 +47,14 @@ func withMetadata(u *unstructured.Unstructured, change func(map[string]any)) *un
 }
 
 // Newer reports whether one resource version certainly follows another (KEP-5504). It is false for
-// versions that are no numbers, which only servers other than Kubernetes return.
+// versions that are not numbers, which Kubernetes never returns.
 func Newer(version, than string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, than)
 	return err == nil && order > 0
 }
 
-// WholeNumber reads a whole number from an object's field, such as a generation, which some
-// controllers write as a string (edge case 47, https://github.com/helm/helm/issues/32615). It
-// returns false for other values.
+// WholeNumber reads a whole number from a field, such as a generation, which some controllers write
+// as a string (edge case 47, https://github.com/helm/helm/issues/32615).
 func WholeNumber(v any) (n int64, ok bool) {
 	switch v := v.(type) {
 	case int64:
@@ -69,13 +68,13 @@ func WholeNumber(v any) (n int64, ok bool) {
 	return 0, false
 }
 
-// FaultError is a fault of the input. Faults that differ only in Source, Subject and Detail are
+// FaultError is a fault in the input. Faults that differ only in Source, Subject and Detail are
 // reported together.
 type FaultError struct {
-	// Source is its place, Subject the object as far as its name is known; each may be empty.
+	// Source is its place, and Subject the object if it is known; either may be empty.
 	Source  Source
 	Subject string
-	// Text is one line; Detail ends it, and concerns only this object.
+	// Text is one line. Detail, its end, is specific to this object.
 	Text, Detail string
 	// Advice is the remedy; it may be empty.
 	Advice string
@@ -83,7 +82,7 @@ type FaultError struct {
 
 func (e *FaultError) Error() string { return e.Place() + e.Text + e.Detail }
 
-// Place returns the beginning of the error: its place and its object.
+// Place returns the beginning of the error: its place and object.
 func (e *FaultError) Place() string {
 	var place strings.Builder
 	for _, part := range []string{e.Source.String(), e.Subject} {
@@ -94,10 +93,9 @@ func (e *FaultError) Place() string {
 	return place.String()
 }
 
-// Hint implements the interface that hints are looked up by.
 func (e *FaultError) Hint() string { return e.Advice }
 
-// HintOf returns the first hint in an error's chain; empty without one.
+// HintOf returns the first hint in an error's chain, or "".
 func HintOf(err error) string {
 	var hinted interface{ Hint() string }
 	if errors.As(err, &hinted) {
@@ -106,7 +104,8 @@ func HintOf(err error) string {
 	return ""
 }
 
-// IsUnanswered reports whether an error says nothing about the object, since no answer came.
+// IsUnanswered reports whether a request got no answer, so that the error says nothing about the
+// object.
 func IsUnanswered(err error) bool {
 	var unreachable interface{ Unreachable() bool }
 	return errors.As(err, &unreachable)
@@ -118,11 +117,9 @@ func MayBeWritten(err error) bool {
 	return errors.As(err, &underway)
 }
 
-// HintedError is an error with a hint, for errors that no caller distinguishes by type. Others have
-// their own Hint.
+// HintedError is an error with a hint, for errors without a type of their own.
 type HintedError struct {
-	Err error
-	// Advice may be empty.
+	Err    error
 	Advice string
 }
 

@@ -10,7 +10,7 @@ func TestNewer(t *testing.T) {
 		{"10", "9", true},
 		{"9", "10", false},
 		{"10", "10", false},
-		{"18446744073709551616", "18446744073709551615", true}, // no machine's number holds it
+		{"18446744073709551616", "18446744073709551615", true}, // more than 64 bits
 		{"b", "a", false},
 		{"10", "", false},
 		{"", "10", false},

@@ -1,5 +1,6 @@
-// Package prefetch reads the live objects of a whole plan as soon as a run begins, one read a kind,
-// concurrently, so that later phases need not wait for reads. Start with [Start].
+// Package prefetch reads the live objects of a whole plan at the beginning of a run, one read for
+// each kind, concurrently, so that later phases need not wait for reads. Call [Start], then
+// [Reader.Live]. It writes nothing.
 package prefetch
 
 import (
@@ -15,11 +16,11 @@ import (
 )
 
 const (
-	// most bounds the objects of a plan that are prefetched, because they are kept until their
-	// phase. Larger plans have long phases, compared to which reads cost little.
+	// most bounds the objects to prefetch, because they stay in memory until their phase. In larger
+	// plans, reads take little of each phase's time.
 	most = 2_000
-	// fresh is how long a read counts. A later phase, after a wait for readiness, say, reads for
-	// itself.
+	// fresh is how long a read is valid. Later phases, for example after a wait for readiness, read
+	// again.
 	fresh = 10 * time.Second
 )
 
@@ -31,16 +32,16 @@ type Reader struct {
 
 	mu     sync.Mutex
 	groups map[schema.GroupVersionKind]*group
-	// stale: something was written, so that only absences count.
+	// stale means that something was written, so that only absences are valid.
 	stale bool
 }
 
-// group holds the objects of one kind.
+// group contains the objects of one kind.
 type group struct {
 	kind object.Kind
 	done chan struct{} // closed when all are read
 
-	// The rest is written before done is closed, and read after.
+	// Set before done is closed.
 	read map[object.Ref]reading
 	at   time.Time
 }
@@ -50,8 +51,8 @@ type reading struct {
 	err  error
 }
 
-// Start begins to read the objects of all phases whose kinds are served. The caller must call
-// Close. Except for Live, the Reader is not safe for concurrent use.
+// Start starts reading the objects of all phases whose kinds are served. The caller must call
+// Close. Only Live may be called concurrently.
 func Start(ctx context.Context, server object.LiveReader, p *plan.Plan) *Reader {
 	r := &Reader{server: server, cancel: func() {}}
 	objects := 0
@@ -87,7 +88,7 @@ func Start(ctx context.Context, server object.LiveReader, p *plan.Plan) *Reader 
 	return r
 }
 
-// Live is [object.LiveReader.Live]. Each prefetched object is returned once; a second call reads
+// Live is [object.LiveReader.Live]. It returns each prefetched object once; a second call reads
 // from the server.
 func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	read := r.await(ctx, kind, refs)
@@ -105,7 +106,8 @@ func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, 
 	}
 }
 
-// await waits for the read of a kind, and takes out the requested objects that still count.
+// await waits for the read of a kind, and removes and returns the requested objects that are still
+// valid.
 func (r *Reader) await(ctx context.Context, kind object.Kind, refs []object.Ref) map[object.Ref]reading {
 	r.mu.Lock()
 	g := r.groups[kind.GVK]
@@ -137,16 +139,16 @@ func (r *Reader) await(ctx context.Context, kind object.Kind, refs []object.Ref)
 	return taken
 }
 
-// Stale makes everything be read again from here on, because a write, or a controller after it, may
-// change any object. Absence stays valid: creates are conditional on absence. It must not be called
-// during a call of Live.
+// Stale invalidates all reads, because a write, or a controller's reaction to it, may change any
+// object. Absence stays valid: creates are conditional on absence. It must not be called during a
+// call of Live.
 func (r *Reader) Stale() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stale = true
 }
 
-// Close ends the read.
+// Close stops reading.
 func (r *Reader) Close() {
 	r.cancel()
 	r.all.Wait()

@@ -23,7 +23,7 @@ const trip = 100 * time.Millisecond
 
 var errAway = errors.New("the server is away")
 
-// server has objects at versions. It reads when it is asked, and answers a trip later.
+// server has versioned objects. It reads when it is asked, and answers a trip later.
 type server struct {
 	mu       sync.Mutex
 	versions map[object.Ref]string
@@ -60,7 +60,7 @@ func (s *server) Live(ctx context.Context, _ object.Kind, refs []object.Ref, vis
 	}
 }
 
-// planOf is a plan of as many phases, each with objects of some of the kinds.
+// planOf returns a plan with that many phases, each with objects of some of the kinds.
 func planOf(phases, kinds, objects int) *plan.Plan {
 	p := &plan.Plan{}
 	for n := range phases {
@@ -77,7 +77,7 @@ func planOf(phases, kinds, objects int) *plan.Plan {
 	return p
 }
 
-// versionsOf reads a phase, and returns the versions that it saw.
+// versionsOf reads a phase and returns the versions.
 func versionsOf(ctx context.Context, r *prefetch.Reader, ph plan.Phase) (map[object.Ref]string, error) {
 	groups := map[schema.GroupVersionKind][]plan.Item{}
 	for _, item := range ph.Items {
@@ -110,8 +110,7 @@ func versionsOf(ctx context.Context, r *prefetch.Reader, ph plan.Phase) (map[obj
 	return out, errs
 }
 
-// A plan of which nothing is written costs one read of each kind, all of them at once,
-// whatever the number of its phases.
+// A plan without writes needs one read of each kind, all concurrent, however many phases it has.
 func TestOneRoundForAllPhases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := &server{}, planOf(7, 4, 10)
@@ -129,9 +128,8 @@ func TestOneRoundForAllPhases(t *testing.T) {
 	})
 }
 
-// Whatever is written between phases, by the run or by others, and however long a phase
-// takes: an object is seen as it was at most ten seconds before, never as it was before the
-// run's own last write, and every object is seen once a read.
+// However long phases take and whatever the run or others write between them, each read returns an
+// object as it was at most ten seconds before, and never as it was before the run's own last write.
 func TestWhatIsReadIsFresh(t *testing.T) {
 	const fresh = 10 * time.Second
 	for seed := range uint64(300) {
@@ -143,7 +141,6 @@ func TestWhatIsReadIsFresh(t *testing.T) {
 			for _, ph := range p.Phases {
 				refs = append(refs, ph.Refs()...)
 			}
-			// was has the versions of each object and since when it has them.
 			type version struct {
 				text  string
 				since time.Time
@@ -170,7 +167,7 @@ func TestWhatIsReadIsFresh(t *testing.T) {
 					oldest = wrote
 				}
 				for ref, text := range got {
-					// That it was not there may be told of the time before the write.
+					// An absence from before the write is valid.
 					possible := map[string]bool{"": len(was[ref]) == 0 || was[ref][0].since.After(time.Now().Add(-fresh-trip))}
 					for i, v := range was[ref] {
 						possible[v.text] = i == len(was[ref])-1 || !was[ref][i+1].since.Before(oldest)
@@ -192,8 +189,8 @@ func TestWhatIsReadIsFresh(t *testing.T) {
 	}
 }
 
-// An absent object is asked about once a kind, whatever is written meanwhile: a set that is new
-// costs one round of reads, too. A live object is read again after a write.
+// Absent objects are read once for each kind, so a new set needs one round of reads, even with
+// writes. Live objects are read again after a write.
 func TestAbsencesAreKept(t *testing.T) {
 	const phases, kinds, objects = 5, 3, 6
 	for name, there := range map[string]bool{"nothing is there": false, "all but one are there": true} {
@@ -234,8 +231,7 @@ func TestAbsencesAreKept(t *testing.T) {
 	}
 }
 
-// A refusal of the server is reported for each object, once, and nothing waits for a run that
-// ended.
+// An error is reported once for each object, and nothing waits for a run that has ended.
 func TestErrorsAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := &server{away: true}, planOf(3, 2, 4)
@@ -256,7 +252,7 @@ func TestErrorsAndEnds(t *testing.T) {
 	})
 }
 
-// The objects of a large plan are not kept in memory.
+// A large plan is not prefetched.
 func TestNothingIsKept(t *testing.T) {
 	s := &server{}
 	prefetch.Start(t.Context(), s, planOf(3, 1, 667)).Close()

@@ -1,6 +1,6 @@
-// Package retry paces writes that are bound to a version and overtaken by other writers: [Attempts]
-// decides when to read, decide and write again, for how long, and with which error it ends. [For]
-// is a pause that a context can end. It sends nothing.
+// Package retry paces writes that other clients overtake: [Attempts] decides when to read, decide
+// and write again, for how long, and with which error to stop. [For] is a pause that a context can
+// end. It sends nothing.
 package retry
 
 import (
@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// firstPause is about as long as a controller takes for the next of a few writes. Each pause is
-	// twice the previous one, up to longestPause.
+	// firstPause is about the time between a controller's writes. Each pause is twice the previous
+	// one, up to longestPause.
 	firstPause, longestPause = 20 * time.Millisecond, time.Second
-	// patience is the sum of all pauses: longer than the bursts of a controller, and short enough
-	// for a user to wait.
+	// patience bounds the sum of all pauses: longer than a controller's burst of writes, but short
+	// enough for a user.
 	patience = 10 * time.Second
-	// limit ends the attempts although pauses are left: each may have had inner attempts, at a dry
-	// run, or slow requests.
+	// limit bounds the total time, because each attempt may include slow requests or attempts of
+	// its own.
 	limit = time.Minute
 )
 
@@ -34,24 +34,22 @@ type Attempts struct {
 	others writers
 }
 
-// At begins the attempts at a write to an object.
+// At starts the attempts at a write to an object.
 func At(ref object.Ref) *Attempts { return &Attempts{ref: ref, began: time.Now()} }
 
-// Saw records the object as an attempt found it, nil if it did not exist: what has changed since
-// the previous version names the other writers.
+// Saw records the object that an attempt read, nil if it did not exist. Changes since the previous
+// version name the other writers.
 func (a *Attempts) Saw(live *unstructured.Unstructured) { a.others.saw(live) }
 
-// Wrote records the object after a write of our own that was a part of an attempt. The receiver may
-// be nil.
+// Wrote records the object after a write of our own within an attempt. The receiver may be nil.
 func (a *Attempts) Wrote(answer *unstructured.Unstructured) {
 	if a != nil && answer != nil {
 		a.others.last = answer
 	}
 }
 
-// Again is called when another client wrote in between, and returns nil when it is time for the
-// next attempt. It returns a *LostError when there is none, and ctx's cause as soon as that is
-// done.
+// Again is called after another client wrote first, and returns nil when it is time for the next
+// attempt. It returns a *LostError if there is none, and the cause of ctx as soon as that is done.
 func (a *Attempts) Again(ctx context.Context) error {
 	a.made++
 	if a.paused >= patience || time.Since(a.began) >= limit {
@@ -62,12 +60,12 @@ func (a *Attempts) Again(ctx context.Context) error {
 		long = firstPause << shift
 	}
 	a.paused += long
-	// Randomly shorter or longer: another writer may have a fixed pace, and so may other runs that
-	// lost to the same one.
+	// Vary the pause: the other writer may have a fixed interval, and so may other runs that lost
+	// to it.
 	return For(ctx, long/2+rand.N(long))
 }
 
-// For returns after that time, or as soon as ctx is done, with its cause.
+// For returns after the pause, or with the cause of ctx as soon as that is done.
 func For(ctx context.Context, long time.Duration) error {
 	timer := time.NewTimer(long)
 	defer timer.Stop()

@@ -17,8 +17,8 @@ import (
 
 var web = object.Ref{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shop", Name: "web"}
 
-// Attempts go on for longer than a controller's burst, and come to an end, whether the pauses or
-// the requests take the time.
+// Attempts last longer than a controller's burst, and end, whether pauses or requests take the
+// time.
 func TestAgain(t *testing.T) {
 	for name, request := range map[string]time.Duration{"fast": 0, "slow": 15 * time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestAgainEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// The other writers are named, most often first, and we are not.
+// The other writers are named, the busiest first, without us.
 func TestLostErrorNamesWhoWrote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := func(second int) string {

@@ -9,24 +9,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// LostError says that others wrote to an object so often that no write of ours came in between. The
-// write was not made.
+// LostError says that other clients wrote an object so often that we could not. Nothing was
+// written.
 type LostError struct {
-	Ref object.Ref
-	// Attempts were made within Took.
+	Ref      object.Ref
 	Attempts int
 	Took     time.Duration
-	// Writers are the other writers, the busiest first, as far as managed fields name them.
+	// Writers are the other writers in managed fields, the busiest first.
 	Writers []string
 }
 
 func (e *LostError) Error() string {
-	return fmt.Sprintf("the object keeps changing: each of %d attempts within %s met a newer version than it had read", e.Attempts, e.Took.Round(100*time.Millisecond))
+	return fmt.Sprintf("the object keeps changing: in %d attempts within %s, another client always wrote it first", e.Attempts, e.Took.Round(100*time.Millisecond))
 }
 
-// Hint names the writers, and says what to do.
+// Hint names the writers and the next step.
 func (e *LostError) Hint() string {
-	who := "another client writes to it all the time"
+	who := "another client keeps writing to it"
 	if len(e.Writers) > 0 {
 		who = text.Excerpt(text.List(e.Writers, mostWriters)) + " wrote to it meanwhile"
 	}
@@ -34,9 +33,9 @@ func (e *LostError) Hint() string {
 	if e.Ref.Namespace != "" {
 		on += " -n " + text.ShellQuote(e.Ref.Namespace)
 	}
-	return who + ": run this again once that has settled; if it never does, see who writes which field: " +
+	return who + ": run this again once it is stable; if it never is, see which manager writes which field: " +
 		command.Kubectl("k8sconnect", "owners") + " " + on
 }
 
-// mostWriters is how many of them are named.
+// mostWriters is how many writers are named.
 const mostWriters = 3

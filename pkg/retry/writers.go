@@ -9,19 +9,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// writer is a writer that managed fields distinguish from others.
+// writer is a writer as managed fields distinguish them.
 type writer struct{ manager, operation, subresource, version string }
 
-// writers counts other writers by the times in managed fields. These are whole seconds, so only the
-// first write of a manager within a second counts.
+// writers counts other writers by the times in managed fields. These have whole seconds, so of
+// several writes by a manager in one second it counts one.
 type writers struct {
-	// last is the last known version; nil if there was none.
+	// last is the last known version; nil if there is none.
 	last  *unstructured.Unstructured
 	wrote map[writer]int
 }
 
-// saw counts who has changed the object since the last known version. It decodes nothing until
-// there is a second version, since most writes meet no other writer.
+// saw counts the writers since the last known version. It decodes nothing before the second
+// version, because most writes have no competitor.
 func (w *writers) saw(live *unstructured.Unstructured) {
 	if w.last != nil && live != nil {
 		if w.wrote == nil {
@@ -37,7 +37,7 @@ func (w *writers) saw(live *unstructured.Unstructured) {
 	w.last = live
 }
 
-// times returns when each writer wrote last.
+// times returns the time of each writer's last write.
 func times(u *unstructured.Unstructured) map[writer]time.Time {
 	out := map[writer]time.Time{}
 	for _, e := range u.GetManagedFields() {

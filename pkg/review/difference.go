@@ -9,18 +9,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Difference is one path of which something else would become than was reviewed, or an object of
-// which that holds as a whole; then Path is empty.
+// Difference is a path whose outcome differs from the reviewed one, or, with an empty Path, an
+// object that differs as a whole.
 type Difference struct {
 	Ref  object.Ref
 	Path string
-	// Was and Now are what was reviewed and what there is now; nil where the path does not change.
+	// Was and Now are the reviewed change and the current one; nil if the path does not change.
 	Was, Now *Change
-	// WasAction and NowAction are those of the object.
+	// WasAction and NowAction are the actions for the object.
 	WasAction, NowAction event.Action
 }
 
-// By is the owner of the path that wrote last, besides us; nil if that is not known.
+// By returns the other owner that wrote the path last; nil if unknown.
 func (d Difference) By() *managedfields.Owner {
 	if d.Now == nil || len(d.Now.By) == 0 {
 		return nil
@@ -29,8 +29,8 @@ func (d Difference) By() *managedfields.Owner {
 	return &last
 }
 
-// Differences returns where the outcomes of now are others than those that were reviewed, by object
-// and path. Values of Secrets are masked in both, so another value alone is none.
+// Differences returns the differences between reviewed and current outcomes, by object and path.
+// Values of Secrets are masked in both, so it cannot show that only a value differs.
 func Differences(was, now map[object.Key]Outcome) []Difference {
 	keys := map[object.Key]object.Ref{}
 	for key, o := range was {
@@ -50,7 +50,7 @@ func Differences(was, now map[object.Key]Outcome) []Difference {
 	return all
 }
 
-// of is the outcome of an object, which does not change if nothing is known of it.
+// of returns the outcome of an object; without one, the object does not change.
 func of(outcomes map[object.Key]Outcome, key object.Key, ref object.Ref) Outcome {
 	if o, ok := outcomes[key]; ok {
 		return o
@@ -58,8 +58,8 @@ func of(outcomes map[object.Key]Outcome, key object.Key, ref object.Ref) Outcome
 	return Outcome{Ref: ref, Action: event.None}
 }
 
-// differencesOf compares two outcomes of one object. If paths do not show why they differ, because one
-// of them is to be created or deleted, it is the object as a whole.
+// differencesOf compares two outcomes of one object. If paths do not show the difference, because
+// the object is created or deleted, it returns the whole object.
 func differencesOf(was, now Outcome) []Difference {
 	whole := Difference{Ref: now.Ref, WasAction: was.Action, NowAction: now.Action}
 	var all []Difference
@@ -85,18 +85,18 @@ func differencesOf(was, now Outcome) []Difference {
 	return all
 }
 
-// takes reports whether fields of other managers would become ours or are contested, or the object
-// would be deleted.
+// takes reports whether the run takes fields of other managers, is in conflict, or deletes the
+// object.
 func (o Outcome) takes() bool {
 	return o.Action == event.Recreate || slices.ContainsFunc(o.Changes, func(c Change) bool {
 		return c.Kind == managedfields.TakenOver || c.Kind == managedfields.Contested
 	})
 }
 
-// Confirms returns how the outcome of an object, with the values of a Secret, differs from the one
-// in the plan; nil if it does not. A creation binds to nothing being there, so it needs no fields. An
-// object that no dry run could check was reviewed by its manifest, which a write without conflicts
-// is held to, too.
+// Confirms returns how the outcome of an object, with the values of a Secret, differs from the
+// plan; nil if it does not. A create needs no comparison, because it fails if the object exists. An
+// object that the server could not check was reviewed by its manifest, so a write that takes
+// nothing is confirmed, too.
 func (p *Plan) Confirms(c event.Compared) []Difference {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,6 +114,6 @@ func (p *Plan) Confirms(c event.Compared) []Difference {
 	if !secret {
 		return differencesOf(was, now)
 	}
-	// No value of a Secret may be named.
+	// Do not name values of a Secret.
 	return []Difference{{Ref: c.Ref, WasAction: was.Action, NowAction: now.Action}}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// namesOfDifferences are the objects and paths that differ, each with both sides.
+// namesOfDifferences returns the objects and paths that differ, each with both sides.
 func namesOfDifferences(all []Difference) string {
 	side := func(c *Change, a event.Action) string {
 		if c == nil {
@@ -25,8 +25,8 @@ func namesOfDifferences(all []Difference) string {
 	return strings.Join(out, "\n")
 }
 
-// Two plans differ in the paths that become something else, and where no path says it, in the object.
-// An object that the plan does not hold must not change.
+// Plans differ by path, or by object if no path shows it. An object that is not in the plan must
+// not change.
 func TestDifferences(t *testing.T) {
 	early, late := time.Unix(1, 0), time.Unix(2, 0)
 	other := update(late)
@@ -72,8 +72,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// At the write, a creation needs no fields, an object that could not be checked is held to its
-// manifest, and no difference has a value of a Secret.
+// A create needs no comparison, an unchecked object is confirmed by its manifest, and no difference
+// contains a value of a Secret.
 func TestConfirms(t *testing.T) {
 	create := func(reason string) event.Compared {
 		return event.Compared{Ref: refTo("ConfigMap", "a"), Action: event.Create, Reason: reason, After: map[string]any{"data": "x"}}
@@ -109,8 +109,7 @@ func TestConfirms(t *testing.T) {
 	}
 }
 
-// A document is read as diff writes it: its outcomes have their own digests, so one that is cut off
-// or edited differs from what it was.
+// Outcomes in a document have their own digests, so truncated or edited ones differ.
 func TestRead(t *testing.T) {
 	p := planOf(update(time.Unix(1, 0)))
 	o := p.Outcomes()[refTo("Pod", "web").Key()]

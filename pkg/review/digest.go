@@ -13,15 +13,16 @@ import (
 )
 
 // Digest identifies the plan and its context, such as the name of a set. like is a digest to
-// compare with: its salt is used. Without one, each call makes a new salt.
+// compare with, whose salt is used; if it has none, each call makes a new salt.
 //
-// It is 96 bits of a SHA-256, written as 24 digits. 32 bits would suffice against accidents, but an
-// author could vary a label until a manifest has the digest of another one.
+// The digest is 96 bits of a SHA-256, written as 24 hexadecimal digits. 32 bits would suffice
+// against accidents, but an author could vary a label until a manifest has the digest of another
+// one.
 //
-// If values of Secrets enter, a dot and a salt of 64 bits follow, and all of them enter as one key that
-// takes 600,000 rounds of PBKDF2 to derive: the figure of OWASP's Password Storage Cheat Sheet for
-// HMAC-SHA256. Digests end up in logs and pull requests; a fast hash, or an HMAC with a public key,
-// would let a reader try a billion values a second.
+// If the plan contains values of Secrets, a dot and a salt of 64 bits follow. The values enter as
+// one key derived by 600,000 rounds of PBKDF2, as OWASP's Password Storage Cheat Sheet recommends
+// for HMAC-SHA256: digests end up in logs and pull requests, and with a fast hash a reader could
+// try a billion values a second.
 func (p *Plan) Digest(like string, of ...string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,7 +55,7 @@ func IsDigest(text string) bool {
 	return regexp.MustCompile(`^[0-9a-f]{24}(\.[0-9a-f]{16})?$`).MatchString(text)
 }
 
-// Digest distinguishes outcomes of one object, without the values of a Secret.
+// Digest identifies an outcome of one object, without the values of a Secret.
 func (o Outcome) Digest() string {
 	if o.digest != "" {
 		return o.digest
@@ -81,13 +82,13 @@ func textsOf(outcomes map[object.Key]Outcome) []string {
 	return lines
 }
 
-// saltOf returns the salt of a digest, or a new one if it has none.
+// saltOf returns the salt of a digest, or a new one.
 func saltOf(digest string) string {
 	if _, salt, salted := strings.Cut(digest, "."); salted && IsDigest(digest) {
 		return salt
 	}
 	salt := make([]byte, 8)
-	_, _ = rand.Read(salt) // It never fails.
+	_, _ = rand.Read(salt) // never fails
 	return hex.EncodeToString(salt)
 }
 
@@ -95,7 +96,7 @@ func saltOf(digest string) string {
 func derived(lines []string, salt string) string {
 	const rounds, size = 600_000, 32
 	slices.Sort(lines)
-	// It fails only for salts and keys that are shorter than FIPS 140 allows.
+	// It fails only for salts and keys that FIPS 140 forbids as too short.
 	key, _ := pbkdf2.Key(sha256.New, strings.Join(lines, "\n"), []byte("values of Secrets "+salt), rounds, size)
 	return hex.EncodeToString(key)
 }

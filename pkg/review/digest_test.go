@@ -18,7 +18,7 @@ func refTo(kind, name string) object.Ref {
 	return object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: kind}, Namespace: "shop", Name: name}
 }
 
-// update is a change of an image that another manager owns as well, at the given time.
+// update returns a change of an image that another manager also owns, at the given time.
 func update(at time.Time) event.Compared {
 	return event.Compared{Ref: refTo("Pod", "web"), Action: event.Update, Changes: []managedfields.Change{
 		{Path: fieldpath.Field("spec", "image"), Kind: managedfields.Contested, From: "a", To: "b", Owners: []managedfields.Owner{
@@ -36,7 +36,7 @@ func planOf(all ...event.Compared) *Plan {
 	return &p
 }
 
-// A digest depends on what becomes of objects, and on nothing else.
+// A digest depends only on the outcome of objects.
 func TestWhatADigestCovers(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	deletion := event.Compared{Ref: refTo("ConfigMap", "old"), Action: event.Delete, Departed: true}
@@ -96,8 +96,8 @@ func withSecret(value string) *Plan {
 	return p
 }
 
-// The values of Secrets enter the digest under its salt: two digests of one plan differ, and both
-// identify it; another value has another digest. A plan without Secrets needs no salt.
+// Values of Secrets are salted: two digests of one plan differ, and both identify it; another value
+// has another digest. A plan without Secrets needs no salt.
 func TestValuesOfSecrets(t *testing.T) {
 	first, second := withSecret("c2VjcmV0").Digest(""), withSecret("c2VjcmV0").Digest("")
 	if first == second {
@@ -117,8 +117,8 @@ func TestValuesOfSecrets(t *testing.T) {
 	}
 }
 
-// A value of a Secret may stand in another object. There, too, no digest lets it be guessed, and
-// another value has another one.
+// A Secret's value in another object cannot be guessed from the digest, either, and another value
+// has another digest.
 func TestValuesOfSecretsElsewhere(t *testing.T) {
 	const value = "hunter2-hunter2"
 	configured := func(to string) *Plan {

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Document is a plan as diff has written it: values of Secrets are masked, and of each outcome
-// there is a digest.
+// Document is a plan in the output of diff: values of Secrets are masked, and each outcome has a
+// digest.
 type Document struct {
 	Digest   string
 	Outcomes map[object.Key]Outcome
@@ -42,7 +42,7 @@ func Read(text []byte) (Document, error) {
 		} `json:"objects"`
 	}
 	err := yaml.Unmarshal(text, &in, func(d *json.Decoder) *json.Decoder {
-		d.UseNumber() // As it is written: a float would hold another integer.
+		d.UseNumber() // A float64 would change large integers.
 		return d
 	})
 	if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
@@ -61,7 +61,7 @@ func Read(text []byte) (Document, error) {
 	out := Document{Digest: in.Digest, Outcomes: map[object.Key]Outcome{}}
 	for _, o := range in.Objects {
 		if o.Digest == "" {
-			continue // It would not change.
+			continue // unchanged
 		}
 		ref := object.Ref{GVK: schema.FromAPIVersionAndKind(o.APIVersion, o.Kind), Namespace: o.Namespace, Name: o.Name}
 		outcome := Outcome{Ref: ref, Action: o.Action.Compared(), digest: o.Digest}

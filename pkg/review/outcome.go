@@ -10,24 +10,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Outcome is the outcome for one object. Two are equal if they encode to the same text: numbers
-// count by value, and neither the order of fields nor the age of an owner's entry counts.
+// Outcome is the outcome for one object. Two are equal if they encode to the same text, which
+// ignores the type of numbers, the order of fields and the age of an owner's entry.
 type Outcome struct {
 	Ref    object.Ref   `json:"-"`
 	Action event.Action `json:"action"`
-	// Departed: the object leaves its set, and is deleted. Its name suffices.
+	// Departed means that the object left its set and is deleted. It has no other fields.
 	Departed bool `json:"departed,omitempty"`
-	// Unchecked: the server could not be asked, and the manifest replaces its answer.
+	// Unchecked means that the server could not be asked, and the manifest replaces its answer.
 	Unchecked bool     `json:"unchecked,omitempty"`
 	Changes   []Change `json:"changes,omitempty"`
-	// After is an object that is created, or that was not checked.
+	// After is the object if it is created or was not checked.
 	After   map[string]any         `json:"after,omitempty"`
 	Adopted []string               `json:"adopted,omitempty"`
 	Sharing *managedfields.Sharing `json:"sharing,omitempty"`
-	// Secret: values of Secrets are in it, and count only for the digest of the plan.
+	// Secret means that it contains values of Secrets, which are only in the digest of the plan.
 	Secret bool `json:"-"`
-	// digest is that of an outcome that was read from a document, which has not all of it, or in which
-	// values of Secrets are masked.
+	// digest is set if the outcome was read from a document, which is incomplete and masked.
 	digest string
 }
 
@@ -38,7 +37,7 @@ type Change struct {
 	From   any                      `json:"from,omitempty"`
 	To     any                      `json:"to,omitempty"`
 	Owners []string                 `json:"owners,omitempty"`
-	// By are the owners with the times at which they wrote, which are no part of the outcome.
+	// By are the owners with the times of their writes, which are not part of the outcome.
 	By []managedfields.Owner `json:"-"`
 }
 
@@ -62,7 +61,7 @@ func OutcomeOf(c event.Compared) Outcome {
 	return out
 }
 
-// namesOf returns owners without the time of their last write.
+// namesOf returns the owners without the times of their writes.
 func namesOf(owners []managedfields.Owner) []string {
 	var out []string
 	for _, o := range owners {
@@ -72,8 +71,8 @@ func namesOf(owners []managedfields.Owner) []string {
 	return slices.Compact(out)
 }
 
-// text returns the outcome in one line. The version of a departing object is the server's choice,
-// and no part of it.
+// text returns the outcome in one line. It omits the version of a departing object, which the
+// server chooses.
 func (o Outcome) text() string {
 	apiVersion := o.Ref.GVK.GroupVersion().String()
 	if o.Departed {
@@ -82,7 +81,7 @@ func (o Outcome) text() string {
 	return asText([]any{apiVersion, o.Ref.GVK.Kind, o.Ref.Namespace, o.Ref.Name, o})
 }
 
-// asText formats a JSON value with sorted keys; 1 and 1.0 are one number.
+// asText formats a JSON value with sorted keys; 1 and 1.0 are equal.
 func asText(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package review holds the outcome of a run for each object, as a user reviews it before the run. A
-// [Plan] is filled from the events of a comparison; [Plan.Digest] identifies it, so that a later
-// run can be bound to it. It reads and writes nothing.
+// Package review represents the outcome of a run as a user reviews it. Fill a [Plan] with the
+// events of a comparison; [Plan.Digest] identifies it, so that a later run can be bound to it. It
+// reads and writes nothing.
 package review
 
 import (
@@ -16,22 +16,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Plan is the outcome of a run, object by object. The zero Plan changes nothing. It is safe for
-// concurrent use.
+// Plan is the outcome of a run, object by object. The zero Plan is empty and safe for concurrent
+// use.
 type Plan struct {
 	mu       sync.Mutex
 	outcomes map[object.Key]Outcome
-	// secrets are the outcomes of Secrets with their values, which leave the Plan only as a part of
-	// its digest.
+	// secrets are the outcomes of Secrets with their values, of which only the digest leaves the
+	// Plan.
 	secrets map[object.Key]Outcome
-	// known has the names of all objects of the run and the values of its Secrets, which may stand in
-	// other objects, too. The vault of the run would not do: it has values of whatever was read.
+	// known has the names of all objects in the run, and the values of its Secrets, which may be
+	// repeated in other objects. The run's own vault also has values of other objects that were
+	// read.
 	known     *redact.Vault
 	unlearned []*unstructured.Unstructured
 	contested bool
 }
 
-// Learn learns the names of an object, and the values if it is a Secret, whether that changes or not.
+// Learn learns the names of objects, and the values of Secrets, changed or not.
 func (p *Plan) Learn(objects ...*unstructured.Unstructured) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -41,7 +42,7 @@ func (p *Plan) Learn(objects ...*unstructured.Unstructured) {
 	for _, u := range objects {
 		switch {
 		case u == nil:
-		case redact.IsSecret(object.RefOf(u)): // Later: 0.2 ms each, and in vain if nothing changes.
+		case redact.IsSecret(object.RefOf(u)): // Defer it: 0.2 ms each, and only needed if something changes.
 			p.unlearned = append(p.unlearned, u)
 		default:
 			p.known.Learn(u.Object)
@@ -49,7 +50,6 @@ func (p *Plan) Learn(objects ...*unstructured.Unstructured) {
 	}
 }
 
-// masked returns the text of an outcome without values of Secrets.
 func (p *Plan) masked(text string) string {
 	for _, u := range p.unlearned {
 		p.known.Learn(u.Object)
@@ -58,8 +58,8 @@ func (p *Plan) masked(text string) string {
 	return p.known.Text(text)
 }
 
-// See adds an event. Remarks about an object and paths that are left to others are no part of the
-// plan: two reads of one cluster give the same one.
+// See adds an event. Warnings and paths that are left to others are not part of the plan, so that
+// two reads of one cluster give the same plan.
 func (p *Plan) See(e event.Event) {
 	c, ok := e.(event.Compared)
 	if !ok || c.Action == event.None || c.Action == event.Unknown {
@@ -74,7 +74,7 @@ func (p *Plan) See(e event.Event) {
 	p.outcomes[c.Ref.Key()] = OutcomeOf(c)
 }
 
-// SeeSecret adds the outcome for a Secret with its values. See gets the same, masked.
+// SeeSecret adds the outcome for a Secret with its values. See gets it masked.
 func (p *Plan) SeeSecret(c event.Compared) {
 	if c.Action == event.None || c.Action == event.Unknown {
 		return
@@ -87,14 +87,14 @@ func (p *Plan) SeeSecret(c event.Compared) {
 	p.secrets[c.Ref.Key()] = OutcomeOf(c)
 }
 
-// Contested reports whether there is a conflict, which ends an apply.
+// Contested reports whether there is a conflict.
 func (p *Plan) Contested() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.contested
 }
 
-// Outcomes are those of the objects that change.
+// Outcomes returns the outcomes of the objects that change.
 func (p *Plan) Outcomes() map[object.Key]Outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()
