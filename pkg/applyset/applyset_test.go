@@ -19,7 +19,7 @@ func secretRef(namespace, name string) object.Ref {
 	return object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Namespace: namespace, Name: name}
 }
 
-// The ids were computed with sha256sum and base64, from the specification's words.
+// The ids were computed with sha256sum and base64, as the specification describes.
 func TestID(t *testing.T) {
 	fleet := object.Ref{GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Fleet"}, Name: "all"}
 	for _, tt := range []struct {
@@ -80,7 +80,7 @@ func parent(labels, annotations map[string]string) *unstructured.Unstructured {
 	return u
 }
 
-// Records of parents, some of them written by others, or by hand.
+// Some parents were written by other tools or by hand.
 func TestRead(t *testing.T) {
 	id := ID(secretRef("prod", "shop"))
 	label := map[string]string{IDLabel: id}
@@ -143,8 +143,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A rendered parent is read back as it was: the promise, plus only the parent's own
-// namespace.
+// A rendered parent is read with the same promise, plus the parent's own namespace.
 func TestRenderIsReadBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 15))
 	for range 2000 {
@@ -179,7 +178,7 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-// Each tool's mark is known; labels that charts and manifests carry anyway are not marks.
+// Each tool's mark is a claim; common labels of charts and manifests are not.
 func TestClaims(t *testing.T) {
 	id := ID(secretRef("prod", "shop"))
 	other := ID(secretRef("prod", "other"))

@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// Each tool's mark keeps an object exactly where that tool keeps it: in its spelling, by
-// annotation or label, when it prunes or only when it deletes everything.
+// Each mark keeps an object exactly when its tool would: by spelling, by annotation or label, and
+// for any prune or only when everything is deleted.
 func TestKeepMarks(t *testing.T) {
 	const (
 		never = iota
-		whole // only if the whole set goes
+		whole // only if the whole set is deleted
 		always
 	)
 	const argo, flux = "argocd.argoproj.io/sync-options", "kustomize.toolkit.fluxcd.io/"

@@ -12,23 +12,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Member is a live object that has the label of a set.
+// Member is a live object with the label of a set.
 type Member struct {
 	Ref object.Ref
-	// Kind is how the server serves its kind.
+	// Kind is how the server serves the kind.
 	Kind object.Kind
 	UID  types.UID
 
 	labels, annotations map[string]string
 	owners              []metav1.OwnerReference
-	// appliers are the managers whose managed fields hold the set's label.
+	// appliers are the managers that applied the set's label.
 	appliers []string
 }
 
-// MemberOf returns the object as a member. It needs and keeps only the metadata.
+// MemberOf returns the object as a member. It needs and keeps only metadata.
 func MemberOf(kind object.Kind, u *unstructured.Unstructured) Member {
 	ref := object.RefOf(u)
-	ref.GVK = kind.GVK // A list of metadata has a kind of its own.
+	ref.GVK = kind.GVK // Metadata has another kind.
 	m := Member{
 		Ref: ref, Kind: kind, UID: u.GetUID(),
 		labels: u.GetLabels(), annotations: u.GetAnnotations(), owners: u.GetOwnerReferences(),
@@ -39,10 +39,10 @@ func MemberOf(kind object.Kind, u *unstructured.Unstructured) Member {
 	return m
 }
 
-// byClient is plain kubectl apply's field manager. It updates.
+// byClient is the field manager of client-side apply, which updates.
 const byClient = "kubectl-client-side-apply"
 
-// appliersOf returns the managers that applied the object with the label of a member.
+// appliersOf returns the managers that applied the object with a set's label.
 func appliersOf(u *unstructured.Unstructured) []string {
 	entries, _, _ := unstructured.NestedSlice(u.Object, "metadata", "managedFields")
 	var all []string
@@ -57,16 +57,16 @@ func appliersOf(u *unstructured.Unstructured) []string {
 	return all
 }
 
-// Set returns the id of the set that the object says it belongs to; empty for none.
+// Set returns the id of the set in the object's label, or "".
 func (m Member) Set() string { return m.labels[PartOfLabel] }
 
 // Claims returns the claims of other tools on the object.
 func (m Member) Claims() []Claim { return claims(m.labels, m.annotations) }
 
-// isCopy reports whether a controller made the object and copied the label from its source:
-// Endpoints have the labels of their Service, an operator's Pods those of the custom resource. A
-// copy is deleted with its source. An object that was applied with the label is no copy, whatever
-// its owner references say.
+// isCopy reports whether a controller created the object with the label of its source: Endpoints
+// have the labels of their Service, an operator's Pods those of the custom resource. A copy is
+// deleted with its source. An object that was applied with the label is not a copy, even with owner
+// references.
 func (m Member) isCopy(parent object.Ref, manager string) (by string, copied bool) {
 	if slices.ContainsFunc(m.appliers, func(a string) bool {
 		return a == manager || slices.Contains([]string{"k8sconnect", "kubectl", byClient}, a)
@@ -77,7 +77,7 @@ func (m Member) isCopy(parent object.Ref, manager string) (by string, copied boo
 		if owner.Kind == parent.GVK.Kind && owner.Name == parent.Name {
 			continue
 		}
-		gk := groupKindOf(owner)
+		gk := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
 		return (object.Key{Group: gk.Group, Kind: gk.Kind, Name: owner.Name}).Ref().String(), true
 	}
 	if m.Ref.GVK.Group == "" && m.Ref.GVK.Kind == "Endpoints" && m.labels["endpoints.kubernetes.io/managed-by"] != "" {
@@ -86,9 +86,9 @@ func (m Member) isCopy(parent object.Ref, manager string) (by string, copied boo
 	return "", false
 }
 
-// Claim is a mark by which a tool or another set says that an object is theirs.
+// Claim is a mark by which a tool or another set owns an object.
 type Claim struct {
-	// Of names the kind of owner: "Helm release", "ApplySet".
+	// Of is the kind of owner: "Helm release", "ApplySet".
 	Of string
 	// Name is NAMESPACE/NAME, NAME, or an id.
 	Name string
@@ -98,10 +98,10 @@ type Claim struct {
 
 func (c Claim) String() string { return c.Of + " " + c.Name }
 
-// Claims returns the claims on a live object, other than that of the set with this id:
-// those of another set, a Helm release, a Flux Kustomization or HelmRelease, an Argo CD
-// Application. Marks that only say where a manifest came from, such as
-// app.kubernetes.io/managed-by, which every rendered chart has, are not claims.
+// Claims returns the claims on a live object, except that of the set with this id: those of another
+// set, a Helm release, a Flux Kustomization or HelmRelease, or an Argo CD Application. Marks that
+// only name the origin of a manifest, such as app.kubernetes.io/managed-by in rendered charts, are
+// not claims.
 func Claims(u *unstructured.Unstructured, id string) []Claim {
 	var all []Claim
 	if set := u.GetLabels()[PartOfLabel]; set != "" && set != id {
@@ -110,9 +110,8 @@ func Claims(u *unstructured.Unstructured, id string) []Claim {
 	return append(all, claims(u.GetLabels(), u.GetAnnotations())...)
 }
 
-// Owned returns the claim of another tool or set on an object in a namespace or of a CRD that is to
-// be deleted, seen from the set with this id; empty if there is none. A parent of another set
-// counts as that set's.
+// Owned returns the claim of another tool or set on an object that would be deleted with its
+// namespace or CRD, or "". id is the deleting set's. The parent of another set belongs to that set.
 func Owned(u *unstructured.Unstructured, id string) string {
 	if set := u.GetLabels()[IDLabel]; set != "" && set != id {
 		return "set " + set
@@ -123,7 +122,7 @@ func Owned(u *unstructured.Unstructured, id string) string {
 	return ""
 }
 
-// claims returns those of tools other than sets.
+// claims returns the claims of tools other than sets.
 func claims(labels, annotations map[string]string) []Claim {
 	var all []Claim
 	for _, sign := range signs() {
@@ -150,13 +149,13 @@ func claims(labels, annotations map[string]string) []Claim {
 	return all
 }
 
-// sign describes how a tool marks its objects.
+// sign is how a tool marks its objects.
 type sign struct {
 	of string
-	// name and namespace are keys of annotations, or of labels.
+	// name and namespace are keys of annotations or labels.
 	name, namespace string
 	annotation      bool
-	// read turns the value into the name; nil uses the value.
+	// read returns the name in the value; nil means the whole value.
 	read func(string) string
 }
 
@@ -171,37 +170,29 @@ func signs() []sign {
 }
 
 // application returns the name of an Application from a tracking id, which is
-// NAME:GROUP/KIND:NAMESPACE/NAME or has NAMESPACE_NAME in place of NAME.
+// NAME:GROUP/KIND:NAMESPACE/NAME, or begins with NAMESPACE_NAME.
 func application(id string) string {
 	name, _, _ := strings.Cut(id, ":")
 	return strings.Replace(name, "_", "/", 1)
 }
 
-func groupKindOf(owner metav1.OwnerReference) schema.GroupKind {
-	gv, err := schema.ParseGroupVersion(owner.APIVersion)
-	if err != nil {
-		return schema.GroupKind{Kind: owner.Kind}
-	}
-	return gv.WithKind(owner.Kind).GroupKind()
-}
-
-// PruneAnnotation on an object, with the value "disabled", keeps it from being pruned.
+// PruneAnnotation with the value "disabled" on an object keeps it from being pruned.
 const PruneAnnotation = "k8sconnect.io/prune"
 
 // keepMark is a mark by which users tell a tool to keep an object.
 type keepMark struct {
 	key    string
 	values []string
-	// says reports whether a text matches the value, compared as the tool does it.
+	// says reports whether a text matches the value, as the tool compares them.
 	says func(text, value string) bool
-	// labels: the tool reads labels as well as annotations.
+	// labels means that the tool also reads labels.
 	labels bool
-	// whole: the tool reads it only when it deletes everything.
+	// whole means that the tool reads it only when it deletes everything.
 	whole bool
 }
 
-// keepMarks returns the marks of the tools that users come from. docs/design/sets.md has the source
-// of each row.
+// keepMarks returns the marks of the tools that users come from. docs/design/sets.md has their
+// sources.
 func keepMarks() []keepMark {
 	const argo = "argocd.argoproj.io/sync-options"
 	const flux = "kustomize.toolkit.fluxcd.io/"
@@ -226,8 +217,8 @@ func listed(text, value string) bool {
 	return slices.ContainsFunc(strings.Split(text, ","), func(one string) bool { return strings.TrimSpace(one) == value })
 }
 
-// keptBy returns the annotation or label that keeps a member, as "annotation KEY: VALUE"; empty for
-// none. whole is set if the whole set is to be deleted.
+// keptBy returns the annotation or label that keeps a member, as "annotation KEY: VALUE", or "".
+// whole means that the whole set is deleted.
 func (m Member) keptBy(whole bool) string {
 	for _, mark := range keepMarks() {
 		if mark.whole && !whole {

@@ -12,32 +12,32 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Input is an object of the input.
+// Input is an object in the input.
 type Input struct {
 	Ref object.Ref
-	// Resource is the plural of its kind; empty while the server does not serve it.
+	// Resource is the plural name of its kind; empty if the server does not serve it yet.
 	Resource string
 }
 
-// Set is the part of a set that Decide needs besides its members.
+// Set is a set without its members.
 type Set struct {
 	Parent object.Ref
-	// Manager applies the members; empty means the default managers.
+	// Manager is the field manager of the members; empty means the default ones.
 	Manager string
-	// Input is the input; if empty, the whole set is deleted.
+	// Input is empty if the whole set is deleted.
 	Input []Input
-	// Allow are protected kinds that may be pruned. See [Protected].
+	// Allow are the [Protected] kinds that may be pruned.
 	Allow []schema.GroupKind
 }
 
 // Decision is the result of Decide.
 type Decision struct {
-	// ID of the set.
+	// ID is the id of the set.
 	ID string
-	// Doomed are to be deleted; Kept left the input and stay. Both are sorted.
+	// Doomed members are to be deleted; Kept ones left the input and stay. Both are sorted.
 	Doomed []Member
 	Kept   []Kept
-	// Stay counts the members in the input, Inputs its objects.
+	// Stay counts the members in the input, Inputs the objects in the input.
 	Stay, Inputs int
 
 	of Set
@@ -47,7 +47,7 @@ type Decision struct {
 type Kept struct {
 	Member
 	Reason Reason
-	// By names the mark or owner behind the reason; empty if the reason needs none.
+	// By is the mark or owner behind the reason; it may be empty.
 	By string
 }
 
@@ -55,22 +55,22 @@ type Kept struct {
 type Reason string
 
 const (
-	// Disabled: the annotation or label By forbids it.
+	// Disabled means that the annotation or label By forbids it.
 	Disabled Reason = "disabled"
-	// Claimed: another tool or set owns the object.
+	// Claimed means that another tool or set owns the object.
 	Claimed Reason = "claimed"
-	// NotAllowed: deleting an object of this kind deletes others, and the user has not allowed
-	// that.
+	// NotAllowed means that deleting an object of this kind deletes others, which the user has not
+	// allowed.
 	NotAllowed Reason = "not-allowed"
-	// Holds: deleting it would delete an object that stays.
+	// Holds means that deleting it would delete an object that stays.
 	Holds Reason = "holds"
-	// Unseen: it holds other objects, and their owners are unknown.
+	// Unseen means that it contains other objects with unknown owners.
 	Unseen Reason = "unseen"
-	// Copied: a controller made it with the labels of its source.
+	// Copied means that a controller created it with the labels of its source.
 	Copied Reason = "copied"
-	// Unshown: it was not shown before the run began.
+	// Unshown means that the user did not see it before the run.
 	Unshown Reason = "unshown"
-	// Gone: it is no longer a member.
+	// Gone means that it is no longer a member.
 	Gone Reason = "gone"
 )
 
@@ -82,23 +82,23 @@ func (k Kept) Text() string {
 	case Claimed:
 		return "it belongs to " + k.By
 	case NotAllowed:
-		return "what it holds goes with it: --prune-allow=" + k.Ref.GVK.Kind + " prunes it nonetheless"
+		return "its contents would be deleted with it: --prune-allow=" + k.Ref.GVK.Kind + " prunes it nonetheless"
 	case Holds:
-		return "it holds " + k.By + ", which stays"
+		return "it contains " + k.By + ", which stays"
 	case Unseen:
-		return "whether it holds what others claim is unknown: " + k.By
+		return "it is unknown whether it contains objects of others: " + k.By
 	case Copied:
-		return "it was made for " + k.By + ", and goes with it"
+		return "it was created for " + k.By + ", and is deleted with it"
 	case Unshown:
-		return "it left the set while this run was under way: the next run prunes it"
+		return "it left the set during this run: the next run prunes it"
 	case Gone:
-		return "it left the set while this run was under way"
+		return "it left the set during this run"
 	}
 	return string(k.Reason)
 }
 
-// Protected returns the kinds that are pruned only if the user allows them by name: what they hold
-// is deleted with them and does not come back when they are applied again.
+// Protected returns the kinds that are pruned only if the user allows them by name: their contents
+// are deleted with them and do not return when they are applied again.
 func Protected() []schema.GroupKind {
 	return []schema.GroupKind{
 		{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
@@ -107,7 +107,7 @@ func Protected() []schema.GroupKind {
 	}
 }
 
-// Decide decides which members of a set to prune. It never prunes an object of the input, in any
+// Decide decides which members of a set to prune. It never prunes an object in the input, in any
 // version, or one that another owner claims.
 func Decide(set Set, members []Member) Decision {
 	d := Decision{ID: ID(set.Parent), Inputs: len(set.Input), of: set}
@@ -115,7 +115,7 @@ func Decide(set Set, members []Member) Decision {
 	for _, in := range set.Input {
 		input[in.Ref.Key()] = true
 	}
-	staying := map[types.UID]bool{} // Some objects are served by two groups.
+	staying := map[types.UID]bool{} // by UID, because two groups may serve one object
 	for _, m := range members {
 		if m.Set() == d.ID && input[m.Ref.Key()] {
 			staying[m.UID] = true
@@ -156,8 +156,8 @@ func (d *Decision) add(set Set, m Member) {
 	}
 }
 
-// keepHolders keeps namespaces and CRDs whose deletion would delete objects that stay: those of the
-// input, kept members, the parent.
+// keepHolders keeps namespaces and CRDs whose deletion would delete objects that stay: those in the
+// input, kept members, or the parent.
 func (d *Decision) keepHolders(set Set) {
 	inNamespace, ofKind := map[string]object.Ref{}, map[string]object.Ref{}
 	stays := func(ref object.Ref, resource string) {
@@ -205,7 +205,8 @@ func (d Decision) Holders() []Member {
 	return out
 }
 
-// Keep returns the decision with a doomed member kept for a reason that its own labels do not show.
+// Keep returns the decision with a doomed member kept, for a reason that its own labels do not
+// show.
 func (d Decision) Keep(m Member, reason Reason, by string) Decision {
 	d.Doomed = slices.DeleteFunc(slices.Clone(d.Doomed), func(other Member) bool { return other.Ref == m.Ref })
 	d.Kept = append(slices.Clone(d.Kept), Kept{m, reason, by})
@@ -213,8 +214,8 @@ func (d Decision) Keep(m Member, reason Reason, by string) Decision {
 	return d
 }
 
-// Within returns the decision limited to what was doomed when it was shown. It keeps members that
-// are doomed only since then.
+// Within returns the decision limited to the doomed members that the user was shown. It keeps those
+// that are doomed only since then.
 func (d Decision) Within(shown Decision) Decision {
 	was := map[object.Key]bool{}
 	for _, m := range shown.Doomed {
@@ -233,8 +234,8 @@ func (d Decision) Within(shown Decision) Decision {
 	return d
 }
 
-// Again decides once more about a doomed member as it is now, after these others turned out to
-// stay. It reports whether the member is still deleted; if not, why it is kept.
+// Again decides again about a doomed member in its current state, after other members turned out to
+// stay. goes reports whether it is still to be deleted; otherwise why says why not.
 func (d Decision) Again(m Member, stayed []Kept) (why Kept, goes bool) {
 	if m.Set() != d.ID {
 		return Kept{m, Gone, ""}, false
@@ -248,8 +249,8 @@ func (d Decision) Again(m Member, stayed []Kept) (why Kept, goes bool) {
 	return again.Kept[len(again.Kept)-1], false
 }
 
-// Left returns the promise that covers the kept members. Together with the promise of the input, it
-// is the parent's promise after the prune.
+// Left returns the promise that covers the kept members. The union with the promise of the input is
+// the parent's promise after the prune.
 func (d Decision) Left() Promise {
 	var refs []object.Ref
 	for _, k := range d.Kept {
@@ -275,13 +276,13 @@ func ParseAllow(text string) (schema.GroupKind, error) {
 			return gk, nil
 		}
 	}
-	return schema.GroupKind{}, object.Hinted("those are CustomResourceDefinition, Namespace and PersistentVolumeClaim; all others are pruned anyway",
-		"%q is no kind that has to be allowed", text)
+	return schema.GroupKind{}, object.Hinted("only CustomResourceDefinition, Namespace and PersistentVolumeClaim do; all others are pruned anyway",
+		"%q does not need to be allowed", text)
 }
 
-// Doubt returns why a prune looks like a mistake and needs confirmation; empty if it does not.
-// Members that were pruned already do not count, so that a run repeated after a kill needs no
-// confirmation that it did not need before.
+// Doubt returns why a prune looks like a mistake and needs confirmation, or "". It ignores members
+// that are already pruned, so that a run which is repeated after a kill needs no confirmation that
+// the first did not.
 func (d Decision) Doubt() string {
 	all := d.Stay + len(d.Doomed)
 	for _, k := range d.Kept {

@@ -16,8 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// thing is a member of the set prod/shop as a test writes it: KIND[.GROUP]/NAME, in prod
-// if the kind has a namespace.
+// thing returns a member of the set prod/shop from KIND[.GROUP]/NAME, in prod if the kind is
+// namespaced.
 func thing(name string, change ...func(*unstructured.Unstructured)) Member {
 	typ, name, _ := strings.Cut(name, "/")
 	gk := schema.ParseGroupKind(typ)
@@ -63,7 +63,7 @@ func ownedBy(apiVersion, kind, name string) func(*unstructured.Unstructured) {
 	}
 }
 
-// labelledBy says whose managed fields have the label of the set.
+// labelledBy sets the manager whose managed fields have the set's label.
 func labelledBy(manager, operation string) func(*unstructured.Unstructured) {
 	return func(u *unstructured.Unstructured) {
 		label := map[string]any{"f:metadata": map[string]any{"f:labels": map[string]any{"f:" + PartOfLabel: map[string]any{}}}}
@@ -218,7 +218,7 @@ func many(n int) []Member {
 	return all
 }
 
-// A likely mistake has to be confirmed, and nothing else.
+// Only a likely mistake must be confirmed.
 func TestDoubt(t *testing.T) {
 	set := func(input []Member) Set { return Set{Parent: secretRef("prod", "shop"), Input: inputs(input...)} }
 	elsewhere := []Member{thing("Secret/x")}
@@ -282,9 +282,8 @@ func random(rng *rand.Rand) Member {
 	})
 }
 
-// Over random sets: nothing in the input, in another set or claimed elsewhere is ever
-// doomed; nothing that stays is deleted along with what is doomed; each member is
-// accounted for once.
+// In random sets, no object in the input, in another set or claimed elsewhere is doomed; nothing
+// that stays is deleted with a doomed object; and each member is counted once.
 func TestDecideIsSafe(t *testing.T) {
 	rng := rand.New(rand.NewPCG(36, 37))
 	doomed := 0
@@ -363,7 +362,7 @@ func TestDecideIsSafe(t *testing.T) {
 	}
 }
 
-// covers reports whether a member may be there, by the specification's words.
+// covers reports whether a member may be there, by the specification.
 func covers(p Promise, ref object.Ref) bool {
 	return slices.Contains(p.Kinds, ref.GVK.GroupKind()) && (ref.Namespace == "" || slices.Contains(p.Namespaces, ref.Namespace))
 }

@@ -1,4 +1,4 @@
-// Package applyset decides which objects were applied together and which members may go, in the
+// Package applyset decides which objects were applied together and which members to prune, in the
 // format of the ApplySet specification (KEP-3659). [Read] the parent, [Render] it with a wider
 // promise before members are written, and ask [Decide] about the live members. It reads and writes
 // nothing.
@@ -19,9 +19,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Tooling is written into [ToolingAnnotation] of a new parent. kubectl applies to a set only if it
-// finds its own name there, and ignores the version. We keep to kubectl's format in every detail;
-// the managed fields show who wrote a parent.
+// Tooling is the [ToolingAnnotation] of a new parent. kubectl applies to a set only if it finds its
+// own name there, whatever the version. We keep to kubectl's format in every detail; managed fields
+// show who wrote a parent.
 const Tooling = "kubectl/v1.36.0+k8sconnect"
 
 // Manager is the field manager of our writes to parents.
@@ -30,15 +30,15 @@ const Manager = "k8sconnect-applyset"
 // Record is the content of a parent object.
 type Record struct {
 	Parent object.Ref
-	// ID is the value of the parent's label; empty if there is none yet.
+	// ID is the value of the parent's label; empty if it has none yet.
 	ID string
-	// Tooling is NAME/VERSION; empty if no set was written yet.
+	// Tooling is NAME/VERSION; empty if no set has been written yet.
 	Tooling string
 	Promise Promise
-	// Resources are those of the deprecated annotation. A caller that can ask the server turns them
-	// into kinds: see [Record.Resolve].
+	// Resources are from the deprecated annotation. A caller with a server converts them into
+	// kinds: see [Record.Resolve].
 	Resources []schema.GroupResource
-	// Told: the parent lists its kinds, even if the list is empty.
+	// Told means that the parent lists its kinds, even if the list is empty.
 	Told bool
 }
 
@@ -65,7 +65,7 @@ func Read(u *unstructured.Unstructured) Record {
 	return r
 }
 
-// words splits a list at its commas. It ignores blanks and empty words, which an editor may leave.
+// words splits a list at its commas, ignoring white space and empty words.
 func words(list string) []string {
 	var all []string
 	for word := range strings.SplitSeq(list, ",") {
@@ -83,20 +83,23 @@ func (r Record) Resolve(kinds []schema.GroupKind) Record {
 	return r
 }
 
-// IsNew reports whether no set was written into the parent yet.
+// IsNew reports whether no set has been written to the parent yet.
 func (r Record) IsNew() bool { return r.ID == "" && r.Tooling == "" }
 
-// Check returns an error if we may not change the set. Reading is always allowed.
+// Check returns an error if we must not change the set. Reading is always allowed.
 func (r Record) Check() error {
 	want := ID(r.Parent)
-	tool, _, _ := cutLast(r.Tooling, "/")
+	tool := r.Tooling
+	if i := strings.LastIndex(tool, "/"); i >= 0 { // The name may contain slashes.
+		tool = tool[:i]
+	}
 	switch {
 	case r.IsNew():
 		return nil
 	case r.ID == "":
-		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("it has no label %s, which makes it one; %s would be right", IDLabel, want)}
+		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("it has no label %s, which should be %s", IDLabel, want)}
 	case r.ID != want:
-		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("its label %s is %s, which is another set's: it was copied, or renamed", IDLabel, r.ID)}
+		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("its label %s is %s, the id of another set: it was copied or renamed", IDLabel, r.ID)}
 	case r.Tooling == "":
 		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("it has no annotation %s", ToolingAnnotation)}
 	case tool != "kubectl":
@@ -108,16 +111,8 @@ func (r Record) Check() error {
 	return nil
 }
 
-// cutLast is strings.Cut at the last separator: a tool's name may have slashes.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
-}
-
-// Render returns the parent to apply, with this promise. It refuses a name that the annotations
-// cannot hold, because it would be read as another name.
+// Render returns the parent to apply, with this promise. It refuses names that the annotations
+// cannot represent.
 func Render(r Record, p Promise) (*unstructured.Unstructured, error) {
 	var kinds []string
 	for _, gk := range p.Kinds {
@@ -155,12 +150,14 @@ type BrokenError struct {
 	Err    error
 }
 
-func (e *BrokenError) Error() string { return fmt.Sprintf("%s is no sound set: %v", e.Parent, e.Err) }
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("%s is not a valid set: %v", e.Parent, e.Err)
+}
 
 func (e *BrokenError) Unwrap() error { return e.Err }
 
 func (e *BrokenError) Hint() string {
-	return "name another set, or put its labels and annotations right: nothing was changed"
+	return "name another set, or correct its labels and annotations: nothing was changed"
 }
 
 const (
@@ -173,26 +170,26 @@ const (
 
 	// ToolingAnnotation is the tool that writes the set, as NAME/VERSION.
 	ToolingAnnotation = "applyset.kubernetes.io/tooling"
-	// KindsAnnotation holds the promised kinds.
+	// KindsAnnotation lists the promised kinds.
 	KindsAnnotation = "applyset.kubernetes.io/contains-group-kinds"
-	// NamespacesAnnotation holds the promised namespaces, without the parent's own, which is always
-	// part of the promise.
+	// NamespacesAnnotation lists the promised namespaces, without the parent's own, which is always
+	// promised.
 	NamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces"
-	// resourcesAnnotation is the predecessor of KindsAnnotation, which is only read.
+	// resourcesAnnotation is the predecessor of KindsAnnotation, and only read.
 	resourcesAnnotation = "applyset.kubernetes.io/contains-group-resources"
 )
 
 // ID returns the id of the set with this parent. It depends on the parent's name, so that a copy
 // under another name is detected.
 func ID(parent object.Ref) string {
-	// base64 alone may begin or end with a character that a label value must not.
+	// base64 may begin or end with a character that a label value must not.
 	return "applyset-" + base64.RawURLEncoding.EncodeToString(sum(parent)) + "-v1"
 }
 
-// LeaseName returns the name of the Lease that locks the set, in the namespace of its parent. The
-// id itself has letters that no name may have.
+// LeaseName returns the name of the Lease that locks the set, in the namespace of its parent.
+// Unlike the id, it has only characters that are valid in names.
 func LeaseName(parent object.Ref) string {
-	const enough = 16 // bytes: no two sets of a namespace meet
+	const enough = 16 // bytes: two sets in a namespace do not collide
 	return "applyset-" + hex.EncodeToString(sum(parent)[:enough])
 }
 
@@ -201,16 +198,16 @@ func sum(parent object.Ref) []byte {
 	return hashed[:]
 }
 
-// Selector is the label selector of the members of a set.
+// Selector returns the label selector of a set's members.
 func Selector(id string) string { return PartOfLabel + "=" + id }
 
-// ParentKind is the default kind of a parent.
+// ParentKind returns the default kind of a parent.
 func ParentKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 }
 
-// MayBeParent reports whether every server accepts objects of the kind as parents. Other kinds need
-// [ParentTypeLabel] on their CRD.
+// MayBeParent reports whether every server accepts objects of the kind as parents. CRDs of other
+// kinds need [ParentTypeLabel].
 func MayBeParent(gk schema.GroupKind) bool {
 	return gk.Group == "" && (gk.Kind == "Secret" || gk.Kind == "ConfigMap")
 }
@@ -223,15 +220,15 @@ func ParseName(text string) (kind, name string, err error) {
 	}
 	switch {
 	case name == "", typed && kind == "":
-		return "", "", fmt.Errorf("%q names no set: it is NAME, or KIND[.GROUP]/NAME", text)
+		return "", "", fmt.Errorf("%q is not the name of a set, which is NAME or KIND[.GROUP]/NAME", text)
 	case strings.Contains(name, "/"):
-		return "", "", object.Hinted("the namespace is named with -n",
-			"%q names no set: it is NAME, or KIND[.GROUP]/NAME", text)
+		return "", "", object.Hinted("set the namespace with -n",
+			"%q is not the name of a set, which is NAME or KIND[.GROUP]/NAME", text)
 	}
 	return kind, name, nil
 }
 
-// Promise lists where members of a set may be: the kinds and, for namespaced kinds, the namespaces.
+// Promise lists where members of a set may be: their kinds and the namespaces of namespaced kinds.
 // Both are sorted and without duplicates.
 type Promise struct {
 	Kinds      []schema.GroupKind
@@ -250,12 +247,12 @@ func PromiseOf(refs []object.Ref) Promise {
 	return p.sorted()
 }
 
-// Union returns the smallest promise that covers what either covers.
+// Union returns the smallest promise that covers both.
 func (p Promise) Union(q Promise) Promise {
 	return Promise{Kinds: slices.Concat(p.Kinds, q.Kinds), Namespaces: slices.Concat(p.Namespaces, q.Namespaces)}.sorted()
 }
 
-// Equal reports whether both promise the same kinds and namespaces.
+// Equal reports whether both promises are the same.
 func (p Promise) Equal(q Promise) bool {
 	return slices.Equal(p.Kinds, q.Kinds) && slices.Equal(p.Namespaces, q.Namespaces)
 }

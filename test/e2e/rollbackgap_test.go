@@ -42,16 +42,16 @@ func TestRollbackOverAGap(t *testing.T) {
 	}
 	forget(t, c, ns, "run-3")
 	back().ends(t, 1).says(t, "run run-3, the last one, is not in the history").says(t, "back to run run-2 of")
-	back("--to=run-3").ends(t, 2).says(t, "there is no way back to run run-3: it is not in the history").offers(t, "run-2", "run-1")
+	back("--to=run-3").ends(t, 2).says(t, "cannot roll back to run run-3: it is not in the history").offers(t, "run-2", "run-1")
 	k8sconnect(t, kubeconfig, "sets", "web", "-n", ns).ends(t, 0)
 
 	// A quota keeps the next one out of the history, and the run after it follows that one.
 	p.Fail(-1, proxy.Path("PATCH", "/api/v1/namespaces/"+ns+"/secrets/applyset-"), proxy.Fault{Status: 403, Message: "exceeded quota: secrets"})
 	apply("4").says(t, "this run cannot be rolled back to")
 	p.Heal()
-	back().ends(t, 2).says(t, "there is no way back to run run-3: it is not in the history")
+	back().ends(t, 2).says(t, "cannot roll back to run run-3: it is not in the history")
 	apply("5")
-	back().ends(t, 2).says(t, "there is no way back to run run-4: it is not in the history").offers(t, "run-5", "run-2", "run-1")
+	back().ends(t, 2).says(t, "cannot roll back to run run-4: it is not in the history").offers(t, "run-5", "run-2", "run-1")
 	// So does --history=0.
 	apply("6", "--history=0")
 	if got := runs(t, c, ns); strings.Join(got, " ") != "run-1 run-2 run-5" {
@@ -61,7 +61,7 @@ func TestRollbackOverAGap(t *testing.T) {
 	// A run that states the same as the last one kept, but not as the last one, is a run of its
 	// own.
 	apply("5", "--run-id=run-7")
-	back().ends(t, 2).says(t, "there is no way back to run run-6")
+	back().ends(t, 2).says(t, "cannot roll back to run run-6")
 	back("--to=run-2", "--yes").ends(t, 0)
 	if got := value(t, c, ns, "cm-0000"); got != "2" {
 		t.Errorf("the value is %s", got)
@@ -94,7 +94,7 @@ func TestWhatAnUnkeptRunFollows(t *testing.T) {
 
 	unsure()
 	apply("5", "--history=0").ends(t, 0)
-	back().ends(t, 2).says(t, "it was not noted which run came before run run-5").says(t, "name one with --to; ").offers(t, "run-3", "run-1")
+	back().ends(t, 2).says(t, "the run before run run-5 is not recorded").says(t, "name one with --to; ").offers(t, "run-3", "run-1")
 }
 
 // A rollback that gets the lock after another run has changed the set would go one run too far: it

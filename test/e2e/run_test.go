@@ -153,7 +153,7 @@ func (r *run) says(t *testing.T, text string) *run {
 // who ran it, and to no other.
 func (r *run) offers(t *testing.T, names ...string) *run {
 	t.Helper()
-	_, list, _ := strings.Cut(r.stderr.String(), "it can go back to:\n")
+	_, list, _ := strings.Cut(r.stderr.String(), "it can roll back to:\n")
 	var got []string
 	for line := range strings.Lines(list) {
 		entry := regexp.MustCompile(`^    (\S+) of \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, by \S+\n$`).FindStringSubmatch(line)

@@ -85,7 +85,7 @@ func TestRollbackOverADamagedRun(t *testing.T) {
 		return k8sconnect(t, c.KubeconfigPath, append([]string{"sets", "rollback", "shop", "-n", ns, "--yes"}, args...)...)
 	}
 	damage(1)
-	back().ends(t, 2).says(t, "there is no way back to run run-2: what it stated cannot be read").offers(t, "run-3", "run-1")
+	back().ends(t, 2).says(t, "cannot roll back to run run-2: its manifests cannot be read").offers(t, "run-3", "run-1")
 	if got := value(t, c, ns, "cm-0000"); got != "3" {
 		t.Errorf("the value is %s", got)
 	}

@@ -42,10 +42,10 @@ spec:
 	prune := applySet(home, file(t, rest), allow...)
 	k8sconnect(t, c.KubeconfigPath, prune...).ends(t, 0).
 		says(t, "pruned      gizmo."+group+"/ours").
-		says(t, "kept        namespace/"+inner+": it holds configmap/cm-0000 -n "+inner+" of set applyset-").
-		says(t, "kept        customresourcedefinition.apiextensions.k8s.io/"+plural+"."+group+": it holds gizmo."+group+"/theirs -n "+inner+" of Helm release prod/web, which stays")
+		says(t, "kept        namespace/"+inner+": it contains configmap/cm-0000 -n "+inner+" of set applyset-").
+		says(t, "kept        customresourcedefinition.apiextensions.k8s.io/"+plural+"."+group+": it contains gizmo."+group+"/theirs -n "+inner+" of Helm release prod/web, which stays")
 	k8sconnect(t, c.KubeconfigPath, append([]string{"sets", "delete", "shop", "-n", home, "--yes"}, allow...)...).ends(t, 1).
-		says(t, "namespace/"+inner+": is kept: it holds")
+		says(t, "namespace/"+inner+": is kept: it contains")
 	kubectl(t, c, "get", "configmap/cm-0000", "gizmo."+group+"/theirs", "-n", inner)
 
 	// Once no other tool claims anything in them, they go, and with them the rest.
@@ -76,7 +76,7 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, stor
 	rest := configMaps(3, 1, "1")
 	k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, set+rest), "--wait", "--timeout=30s")...).ends(t, 0)
 	k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, rest))...).ends(t, 0).
-		says(t, "kept        persistentvolume/"+ns+": it holds persistentvolumeclaim/data -n "+ns+", which stays")
+		says(t, "kept        persistentvolume/"+ns+": it contains persistentvolumeclaim/data -n "+ns+", which stays")
 	k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, rest), "--prune-allow=PersistentVolumeClaim")...).ends(t, 0).
 		says(t, "pruned      persistentvolume/"+ns).says(t, "pruned      persistentvolumeclaim/data")
 }

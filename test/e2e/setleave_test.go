@@ -23,8 +23,8 @@ func TestMemberThatLeavesInTheLastMoment(t *testing.T) {
 		// left: it is no member any more.
 		left bool
 	}{
-		"no member":    {[]string{"label", "applyset.kubernetes.io/part-of-"}, "it left the set while this run was under way", true},
-		"another set":  {[]string{"label", "--overwrite", "applyset.kubernetes.io/part-of=applyset-other-v1"}, "it left the set while this run was under way", true},
+		"no member":    {[]string{"label", "applyset.kubernetes.io/part-of-"}, "it left the set during this run", true},
+		"another set":  {[]string{"label", "--overwrite", "applyset.kubernetes.io/part-of=applyset-other-v1"}, "it left the set during this run", true},
 		"kept":         {[]string{"annotate", "k8sconnect.io/prune=disabled"}, "its annotation k8sconnect.io/prune: disabled keeps it", false},
 		"claimed":      {[]string{"label", "argocd.argoproj.io/instance=other"}, "it belongs to Argo CD Application other", false},
 		"just changed": {[]string{"annotate", "example.com/anything=else"}, "", false},

@@ -19,18 +19,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// mostText bounds the size of an unpacked run, because any user may have written the Secrets.
+// mostText bounds the size of a decompressed run, because any user may have written the Secrets.
 const mostText = 256 << 20
 
 // Decode reads the Secrets of a set's history, the newest run first. A run with a missing or
-// changed part becomes a fault; the others are read all the same.
+// changed part is a fault, and does not affect the others.
 func Decode(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
 	return readEach(secrets, decode)
 }
 
 func readEach(secrets []*unstructured.Unstructured, read func([]*unstructured.Unstructured) (Run, error)) (runs []Run, faults []error) {
 	byRun, faults := grouped(secrets)
-	for _, name := range slices.SortedFunc(maps.Keys(byRun), Name.compare) {
+	byID := func(a, b Name) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Input, b.Input)) }
+	for _, name := range slices.SortedFunc(maps.Keys(byRun), byID) {
 		run, err := read(byRun[name])
 		if err != nil {
 			run.Objects, run.damage = nil, err
@@ -57,7 +58,7 @@ func grouped(secrets []*unstructured.Unstructured) (byRun map[Name][]*unstructur
 				faults = append(faults, &FaultError{Run: id, Err: later(written), blind: true})
 			}
 		case id == "":
-			faults = append(faults, &FaultError{Run: u.GetName(), Err: errors.New("it does not say which run it is of")})
+			faults = append(faults, &FaultError{Run: u.GetName(), Err: errors.New("it does not name its run")})
 		default:
 			byRun[nameIn(u)] = append(byRun[nameIn(u)], u)
 		}
@@ -68,10 +69,6 @@ func grouped(secrets []*unstructured.Unstructured) (byRun map[Name][]*unstructur
 func nameIn(u *unstructured.Unstructured) Name {
 	notes := u.GetAnnotations()
 	return Name{notes[runNote], notes[inputNote]}
-}
-
-func (n Name) compare(other Name) int {
-	return cmp.Or(cmp.Compare(n.ID, other.ID), cmp.Compare(n.Input, other.Input))
 }
 
 func decode(parts []*unstructured.Unstructured) (Run, error) {
@@ -87,7 +84,6 @@ func decode(parts []*unstructured.Unstructured) (Run, error) {
 	return run, err
 }
 
-// join concatenates the parts of a run.
 func join(secrets []*unstructured.Unstructured) ([]byte, error) {
 	parts := map[int][]byte{}
 	want, total := "", 0
@@ -112,7 +108,7 @@ func join(secrets []*unstructured.Unstructured) ([]byte, error) {
 		content = append(content, part...)
 	}
 	if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != want {
-		return nil, errors.New("its parts are not those that were written")
+		return nil, errors.New("its parts have been changed")
 	}
 	return content, nil
 }
@@ -136,14 +132,14 @@ func unpack(content []byte) ([]Object, error) {
 	objects := make([]Object, len(all))
 	for i, s := range all {
 		if objects[i] = (Object{Manifest: &unstructured.Unstructured{Object: s.Manifest}, Withheld: s.Withheld}); s.Manifest["kind"] == nil {
-			return nil, fmt.Errorf("object %d of it has no kind", i)
+			return nil, fmt.Errorf("object %d has no kind", i)
 		}
 	}
 	return objects, nil
 }
 
 // Heads returns the runs without their objects, the newest first, from the annotations of their
-// Secrets alone. Runs whose annotations cannot be read are faults.
+// Secrets. Runs with unreadable annotations are faults.
 func Heads(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
 	return readEach(secrets, func(parts []*unstructured.Unstructured) (Run, error) { return head(parts[0].GetAnnotations()) })
 }
@@ -152,7 +148,7 @@ func head(notes map[string]string) (Run, error) {
 	run := Run{ID: notes[runNote], Who: notes[whoNote], Result: Result(notes[resultNote]), Input: notes[inputNote], TooLarge: notes[tooLarge] == "true"}
 	var err error
 	if run.Started, err = time.Parse(time.RFC3339Nano, notes[startedNote]); err != nil {
-		return run, fmt.Errorf("when it began: %w", err)
+		return run, fmt.Errorf("its start time: %w", err)
 	}
 	if where := notes[placeNote]; where != "" {
 		if err := json.Unmarshal([]byte(where), &run.Place); err != nil {
@@ -164,9 +160,8 @@ func head(notes map[string]string) (Run, error) {
 }
 
 // Excess returns the Secrets of runs beyond the limit, the oldest first. It always keeps the two
-// newest runs that ended well and the two newest usable ones, because a rollback leads to one of
-// them, and the run that the newest of all names. It also keeps Secrets whose annotations cannot be
-// read.
+// newest successful runs and the two newest usable ones, because users roll back to these, and the
+// run that the newest of all refers to. It also keeps Secrets with unreadable annotations.
 func Excess(secrets []*unstructured.Unstructured, keep int) []*unstructured.Unstructured {
 	runs, _ := Heads(secrets)
 	stays := map[Name]bool{}

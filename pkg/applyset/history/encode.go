@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// Label is on every Secret of the history and holds the id of the set.
+	// Label is on every Secret of the history; its value is the id of the set.
 	Label = "k8sconnect.io/history-of"
 	// Type is the type of these Secrets.
 	Type = "k8sconnect.io/history"
@@ -35,10 +35,9 @@ const (
 	placeNote   = "k8sconnect.io/place"
 	field       = "objects"
 
-	// partSize is the size of one Secret: the server's limit is 1 MiB of data, and the annotations
-	// are small.
+	// partSize is the data in one Secret. The server's limit is 1 MiB, including small annotations.
 	partSize = 768 << 10
-	// mostParts bounds a run: 12 MiB compressed hold far more than 10,000 objects.
+	// mostParts bounds a run: 12 MiB compressed are far more than 10,000 objects.
 	mostParts = 16
 )
 
@@ -47,8 +46,8 @@ type stored struct {
 	Withheld bool           `json:"withheld,omitempty"`
 }
 
-// Encode returns the Secrets that keep a run, to be applied beside the parent. A run that is too
-// large is kept without its objects: see [Run.TooLarge].
+// Encode returns the Secrets that store a run, to be applied next to the parent. A run that is too
+// large is stored without its objects: see [Run.TooLarge].
 func Encode(parent object.Ref, set string, run Run) ([]*unstructured.Unstructured, error) {
 	var content []byte
 	if !run.TooLarge {
@@ -96,11 +95,10 @@ func Encode(parent object.Ref, set string, run Run) ([]*unstructured.Unstructure
 	return secrets, nil
 }
 
-// nameOf makes the part of a name that tells runs apart from the run's id, which users may choose,
-// and its input. A repeated try under the same id replaces the first; a run with other input does
-// not.
+// nameOf returns the part of the Secret's name that identifies a run, from its id, which users may
+// choose, and its input. A second attempt with the same id and input replaces the first.
 func nameOf(run Run) string {
-	const enough = 6 // bytes: no two runs of a history meet
+	const enough = 6 // bytes: two runs of a history do not collide
 	sum := sha256.Sum256([]byte(run.ID + "\n" + run.Input))
 	return hex.EncodeToString(sum[:enough])
 }
@@ -113,7 +111,7 @@ func compress(objects []Object) ([]byte, error) {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	if err := json.NewEncoder(w).Encode(all); err != nil {
-		return nil, fmt.Errorf("keep what the run stated: %w", err)
+		return nil, fmt.Errorf("encode the manifests of the run: %w", err)
 	}
 	if err := w.Close(); err != nil {
 		return nil, err
@@ -129,12 +127,12 @@ func partOf(text string) (part, of int, err error) {
 		of, err = strconv.Atoi(second)
 	}
 	if err != nil || part < 1 || of < part || of > mostParts {
-		return 0, 0, fmt.Errorf("%q is no part of anything", text)
+		return 0, 0, fmt.Errorf("%q is not PART/PARTS", text)
 	}
 	return part, of, nil
 }
 
-// Digest returns the same text for the same objects in the same order.
+// Digest returns a digest of the objects and their order.
 func Digest(manifests []*unstructured.Unstructured) (string, error) {
 	sum := sha256.New()
 	enc := json.NewEncoder(sum)

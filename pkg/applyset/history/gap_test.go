@@ -17,21 +17,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
 )
 
-// world is what a cluster has of a history, and beside it what happened.
+// world is a set's history in a cluster, and what really happened.
 type world struct {
 	t       *testing.T
 	random  *rand.Rand
 	secrets map[string]*unstructured.Unstructured
 	lease   string
-	// turns counts who had the lock; noted is whose turn it was when the note was written.
+	// turns counts the holders of the lock; noted is the holder that wrote the note.
 	turns, noted int
 	now          time.Time
-	// stated are all runs that stated something, the oldest first. It is the oracle.
+	// stated are all runs with manifests, the oldest first. It is the oracle.
 	stated []told
-	// lost: a run was removed, or its Secrets never written. former: a former version wrote.
-	// early: a run was killed before the Lease was renewed, which then knows nothing of it.
+	// lost: a run was deleted or its Secrets never written. former: a former version wrote a run.
+	// early: a run was killed before it renewed the Lease, which does not know it.
 	lost, former, large, early bool
-	// unsure: a run had nothing to read that says which one it follows.
+	// unsure: a run could not know which run it follows.
 	unsure bool
 }
 
@@ -76,14 +76,14 @@ func (w *world) note(run history.Run) {
 // chance is true once in n times.
 func (w *world) chance(n int) bool { return w.random.IntN(n) == 0 }
 
-// run is one run of this version, as a keeper does it.
+// run does one run of this version.
 func (w *world) run(id, input string) {
 	sure := w.noted == w.turns
 	w.now, w.turns = w.now.Add(time.Minute), w.turns+1
 	run := runOf(id, history.Running, configMap("a", input))
-	run.Input, run.Started = input, w.now.Add(time.Duration(w.random.IntN(240)-120)*time.Minute) // The clocks of CI differ.
+	run.Input, run.Started = input, w.now.Add(time.Duration(w.random.IntN(240)-120)*time.Minute) // CI clocks differ.
 	if w.former {
-		run.Started = w.now // A former version has nothing but the time.
+		run.Started = w.now // A former version orders runs by time.
 	}
 	run.TooLarge = w.chance(12)
 	unlisted := w.chance(8)
@@ -129,7 +129,7 @@ func (w *world) trim() {
 	}
 }
 
-// runFormer is one run of a version that notes no places, as that did it.
+// runFormer does one run of a former version, which records no places.
 func (w *world) runFormer(id, input string) {
 	w.now, w.turns = w.now.Add(time.Minute), w.turns+1
 	run := runOf(id, history.Applied, configMap("a", input))
@@ -144,14 +144,14 @@ func (w *world) runFormer(id, input string) {
 	w.stated = append(w.stated, told{input, run.Result == history.Applied})
 }
 
-// byTime are the runs as a former version sees them.
+// byTime returns the runs as a former version orders them.
 func (w *world) byTime() []history.Run {
 	runs := w.kept(true).Runs
 	slices.SortFunc(runs, func(a, b history.Run) int { return b.Started.Compare(a.Started) })
 	return runs
 }
 
-// remove removes a run by hand, but not one of which nothing else is known.
+// remove deletes a run by hand, unless nothing else would show that it existed.
 func (w *world) remove() {
 	if names := slices.Sorted(maps.Keys(w.secrets)); len(names) > 0 && !w.early {
 		delete(w.secrets, names[w.random.IntN(len(names))])
@@ -159,7 +159,7 @@ func (w *world) remove() {
 	}
 }
 
-// want is what is gone back to, by all that happened.
+// want returns the run to roll back to, from everything that happened.
 func (w *world) want() string {
 	for i := len(w.stated) - 2; i >= 0; i-- {
 		if w.stated[i].applied {
@@ -169,7 +169,7 @@ func (w *world) want() string {
 	return ""
 }
 
-// has reports whether the history has what one run stated, the whole of it.
+// has reports whether the history has all manifests of a run.
 func (w *world) has(input string) bool {
 	found, same := 0, 0
 	for _, r := range w.kept(false).Runs {
@@ -185,8 +185,8 @@ func (w *world) has(input string) bool {
 	return found > 0 && same == 1
 }
 
-// Whatever is missing of a history, the way back leads to the last run that ended well before
-// the last one, or nowhere: never one too far. If nothing is missing, it leads there.
+// Whatever a history lacks, a rollback leads to the last successful run before the last one, or
+// nowhere, but never one run too far. A complete history always has it.
 func TestNeverOneTooFar(t *testing.T) {
 	seeds := uint64(300)
 	if testing.Short() {
@@ -202,7 +202,7 @@ func TestNeverOneTooFar(t *testing.T) {
 			}
 			input := fmt.Sprint("sha256:", i)
 			if w.chance(5) {
-				input = fmt.Sprint("sha256:", w.random.IntN(i+1)) // A job that is repeated, a way back.
+				input = fmt.Sprint("sha256:", w.random.IntN(i+1)) // a repeated job, or a rollback
 			}
 			switch {
 			case former && i < 3, former && w.chance(5):
@@ -227,7 +227,7 @@ func TestNeverOneTooFar(t *testing.T) {
 	}
 }
 
-// chain encodes runs of this version, the oldest first, as past does; last is the last of them.
+// chain encodes runs of this version, the oldest first, like past, and also returns the last.
 func chain(t *testing.T, results string) (secrets []*unstructured.Unstructured, last history.Run) {
 	t.Helper()
 	for i, letter := range results {
@@ -247,14 +247,14 @@ func chain(t *testing.T, results string) (secrets []*unstructured.Unstructured, 
 	return secrets, last
 }
 
-// of reads what is kept.
+// of reads the history.
 func of(secrets []*unstructured.Unstructured, last history.Run) history.Kept {
 	kept := history.Kept{Last: last}
 	kept.Runs, kept.Faults = history.Decode(secrets)
 	return kept
 }
 
-// refused checks that there is an error that says why, and a hint that names runs.
+// refused checks that an error says why, and its hint names runs.
 func refused(t *testing.T, err error, why, hint string) {
 	t.Helper()
 	var hinted interface{ Hint() string }
@@ -263,8 +263,7 @@ func refused(t *testing.T, err error, why, hint string) {
 	}
 }
 
-// namesIn is a hint with the names alone of the runs that it lists: each has to have its time,
-// and who ran it.
+// namesIn returns the names of the runs in a hint, each of which must have its time and user.
 func namesIn(hint string) string {
 	lines := strings.Split(hint, "\n")
 	for i, line := range lines[1:] {
@@ -273,8 +272,8 @@ func namesIn(hint string) string {
 	return strings.Replace(strings.Join(lines, ", "), ":, ", ": ", 1)
 }
 
-// If the last run is gone, the way back is the same. If the one to go back to is gone, the error
-// names it, and the runs that are left. Such a run cannot be named, either.
+// If the last run is missing, a rollback has the same target. If the target is missing, the error
+// names it and the remaining runs. A missing run cannot be chosen, either.
 func TestGap(t *testing.T) {
 	secrets, last := chain(t, "AAAF")
 	without := of(secrets[:3], last)
@@ -284,7 +283,7 @@ func TestGap(t *testing.T) {
 	if newest, ok := without.Newest(); !ok || newest.ID != "run3" || without.Keeps(newest) || !of(secrets, last).Keeps(newest) {
 		t.Errorf("the last run is %s, %v", newest.ID, ok)
 	}
-	// It is not listed: there is nothing of it. All others are, also one that failed.
+	// It is not listed. All others are, even one that failed.
 	for want, kept := range map[string]history.Kept{
 		"run3 failed, run2 applied, run1 applied, run0 applied": of(secrets, last), "run2 applied, run1 applied, run0 applied": without,
 	} {
@@ -301,16 +300,16 @@ func TestGap(t *testing.T) {
 	}
 	gap := of(append(secrets[:2:2], secrets[3]), last)
 	_, err := gap.To("")
-	refused(t, err, "run2: it is not in the history", "it can go back to: run1, run0")
+	refused(t, err, "run2: it is not in the history", "it can roll back to: run1, run0")
 	_, err = without.To("run3")
-	refused(t, err, "run3: it is not in the history", "it can go back to: run2, run1, run0")
-	// Without the Lease, the history knows what its own last run followed.
+	refused(t, err, "run3: it is not in the history", "it can roll back to: run2, run1, run0")
+	// Without the Lease, the history still knows which run its last one followed.
 	_, err = of(append(secrets[:2:2], secrets[3]), history.Run{}).To("")
-	refused(t, err, "run2: it is not in the history", "it can go back to: run1, run0")
+	refused(t, err, "run2: it is not in the history", "it can roll back to: run1, run0")
 }
 
-// A run that states what the last one did is recorded if that is not kept. One that is not to be
-// kept does not know what it follows unless the note of the last one is sure to be the last.
+// A run with the input of the last one is recorded only if that is not in the history. A run that
+// is not stored knows its predecessor only if the last note is certainly the last.
 func TestFollow(t *testing.T) {
 	secrets, last := chain(t, "AAA")
 	repeated := history.Run{ID: "again", Input: last.Input}
@@ -334,11 +333,11 @@ func TestFollow(t *testing.T) {
 		}
 	}
 	_, err := of(secrets, history.Unlisted(last, history.Run{ID: "unsure", Result: history.Applied}, false)).To("")
-	refused(t, err, "it was not noted which run came before run unsure", "name one with --to; it can go back to: run2, run1, run0")
+	refused(t, err, "the run before run unsure is not recorded", "name one with --to; it can roll back to: run2, run1, run0")
 }
 
-// A former version notes no place, and writes over that of a run which it repeats: its time is
-// what counts then.
+// A former version records no place, and overwrites that of a run which it repeats, so its time
+// decides.
 func TestFormerVersion(t *testing.T) {
 	secrets, last := chain(t, "AAA")
 	former := func(i int, after time.Duration) {
@@ -362,7 +361,7 @@ func TestFormerVersion(t *testing.T) {
 	}
 }
 
-// The numbers of runs order them, not the clocks of the machines that they ran on.
+// Numbers order runs, not the clocks of their machines.
 func TestClocks(t *testing.T) {
 	secrets, _ := chain(t, "AAAA")
 	annotated(secrets[3:], "k8sconnect.io/started", begun.Add(-time.Hour).Format(time.RFC3339Nano))
@@ -376,44 +375,43 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// A run that was too large to be kept is not skipped.
 func TestTooLargeIsNotSkipped(t *testing.T) {
 	for _, results := range []string{"ALA", "ALF"} {
 		secrets, last := chain(t, results)
 		_, err := of(secrets, last).To("")
-		want := "it can go back to: run0"
+		want := "it can roll back to: run0"
 		if results == "ALA" {
-			want = "it can go back to: run2, run0"
+			want = "it can roll back to: run2, run0"
 		}
-		refused(t, err, "run1: what it stated was too large to be kept", want)
-		// The same of a former version, which notes no places.
+		refused(t, err, "run1: its manifests were too large for the history", want)
+		// The same with a former version, which records no places.
 		for _, u := range secrets {
 			annotated([]*unstructured.Unstructured{u}, "k8sconnect.io/place", "")
 		}
 		_, err = of(secrets, history.Run{}).To("")
-		refused(t, err, "run1: what it stated was too large to be kept", want)
+		refused(t, err, "run1: its manifests were too large for the history", want)
 	}
 }
 
-// A later version may keep its history otherwise: which run is the last is not guessed then. Its
-// Secrets stay, and the runs that can be read can be named.
+// A later version may store its history differently, so the last run is unknown. Its Secrets stay,
+// and readable runs can be chosen.
 func TestLaterVersion(t *testing.T) {
 	secrets, last := chain(t, "AAA")
 	annotated(secrets[2:], "k8sconnect.io/history-format", "2")
-	secrets = append(secrets, secrets[2]) // It has two parts.
+	secrets = append(secrets, secrets[2]) // a second part
 	if faults := of(secrets, last).Faults; len(faults) != 1 {
 		t.Errorf("%v", faults)
 	}
-	const want = "name one with --to; it can go back to: run1, run0"
+	const want = "name one with --to; it can roll back to: run1, run0"
 	for name, kept := range map[string]history.Kept{"with its Lease": of(secrets, last), "without its Lease": of(secrets, history.Run{})} {
 		_, err := kept.To("")
-		refused(t, err, "it is unknown which run to go back to: run run2 in the history: a later version has written it (format 2", want)
+		refused(t, err, "it is unknown which run to roll back to: run run2 in the history: a later version wrote it (format 2", want)
 		if got, err := kept.To("run1"); err != nil || got.ID != "run1" {
 			t.Errorf("%s: %s, %v", name, got.ID, err)
 		}
 	}
 	_, err := of(secrets, history.Run{}).To("run2")
-	refused(t, err, "run2: a later version has written it", "it can go back to: run1, run0")
+	refused(t, err, "run2: a later version wrote it", "it can roll back to: run1, run0")
 	if excess := history.Excess(secrets, 0); len(excess) != 0 {
 		t.Errorf("%d go", len(excess))
 	}
@@ -421,7 +419,7 @@ func TestLaterVersion(t *testing.T) {
 	if again || next.Place.Known || next.Place.Number < 3 {
 		t.Errorf("%v %+v", again, next.Place)
 	}
-	// The Lease may say so, too; or nothing that can be read.
+	// The same if the Lease has a later format or is unreadable.
 	for _, text := range []string{`{"format":2,"run":"run2"}`, `{"format":"2","run":["run2"]}`, `{`, `{"format":1}`, `{"format":1,"run":"a"}`, `{"format":1,"number":1}`, `{"format":1,"run":"a","number":"x"}`, `{"run":"a","number":1}`} {
 		_, err := history.ReadNote(text)
 		if err == nil {
@@ -430,11 +428,10 @@ func TestLaterVersion(t *testing.T) {
 		kept := of(secrets[:2], history.Run{})
 		kept.Faults = append(kept.Faults, err)
 		_, err = kept.To("")
-		refused(t, err, "it is unknown which run to go back to: the run that was the last", "name one with --to; it can go back to: run1, run0")
+		refused(t, err, "it is unknown which run to roll back to: the last run, as recorded", "name one with --to; it can roll back to: run1, run0")
 	}
 }
 
-// The note in the Lease is read from it.
 func TestNote(t *testing.T) {
 	_, last := chain(t, "AF")
 	text, err := history.Note(last)

@@ -31,7 +31,7 @@ var (
 	begun  = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 )
 
-// noise cannot be compressed.
+// noise returns text that cannot be compressed.
 func noise(random *rand.Rand, n int) string {
 	text := make([]byte, n)
 	for i := range text {
@@ -75,8 +75,8 @@ func encode(t *testing.T, run history.Run) []*unstructured.Unstructured {
 	return secrets
 }
 
-// Decoding returns what was encoded, whatever its size and the order of its parts, and no
-// Secret is larger than the server accepts.
+// Runs survive encoding and decoding, whatever their size and the order of their parts, and no
+// Secret exceeds the server's limit.
 func TestEncoded(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, size := range []int{0, 1, 1000, 700_000, 2_000_000} {
@@ -104,7 +104,7 @@ func TestEncoded(t *testing.T) {
 	}
 }
 
-// A run that is too large is kept without its objects, and says so.
+// A run that is too large is stored without its objects.
 func TestTooLarge(t *testing.T) {
 	run := runOf("01J", history.Applied, configMap("a", noise(rand.New(rand.NewPCG(1, 2)), 14<<20)))
 	secrets := encode(t, run)
@@ -113,12 +113,11 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("%d Secrets, %v, %.300v", len(secrets), faults, got)
 	}
 	if _, err := (history.Kept{Runs: got, Faults: faults}).To("01j"); err == nil {
-		t.Error("there is a way back to it")
+		t.Error("a rollback to it is possible")
 	}
 }
 
-// A part that is missing or was changed is reported, and does not prevent other runs from
-// being read.
+// A missing or changed part is reported, and other runs are still read.
 func TestDamaged(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	whole := encode(t, runOf("01A", history.Applied, configMap("a", "1")))
@@ -169,8 +168,7 @@ func annotated(parts []*unstructured.Unstructured, key, value string) []*unstruc
 	return parts
 }
 
-// The values of a Secret of another namespace, or beside a parent without one, appear
-// nowhere in the history; those of the parent's own namespace do.
+// Values of Secrets appear in the history only if they are in the parent's own namespace.
 func TestWithheld(t *testing.T) {
 	for name, test := range map[string]struct {
 		parent    string
@@ -204,8 +202,7 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-// unpacked returns the content of a Secret with one part, read without the code under
-// test.
+// unpacked returns the content of a Secret with one part, without using the tested code.
 func unpacked(t *testing.T, u *unstructured.Unstructured) string {
 	t.Helper()
 	content, err := base64.StdEncoding.DecodeString(u.Object["data"].(map[string]any)["objects"].(string))
@@ -223,8 +220,8 @@ func unpacked(t *testing.T, u *unstructured.Unstructured) string {
 	return string(text)
 }
 
-// past encodes runs of a former version, the oldest first: A is applied, L as well, but too large,
-// F failed, R is running, B was rolled back.
+// past encodes runs of a former version, the oldest first: A is applied, L applied but too large, F
+// failed, R running, B rolled back.
 func past(t *testing.T, results string) []*unstructured.Unstructured {
 	t.Helper()
 	var all []*unstructured.Unstructured
@@ -237,8 +234,8 @@ func past(t *testing.T, results string) []*unstructured.Unstructured {
 	return all
 }
 
-// The way back leads to the run before the newest that ended well; if the newest of all did
-// not, to the last that did.
+// A rollback leads to the last successful run before the newest one, whether the newest succeeded
+// or not.
 func TestTo(t *testing.T) {
 	for results, want := range map[string]string{
 		"": "", "A": "", "F": "", "AA": "run0", "AF": "run0", "AR": "run0", "AAF": "run1", "AFA": "run0", "FAB": "run1", "FF": "",
@@ -254,17 +251,16 @@ func TestTo(t *testing.T) {
 		t.Errorf("%s %v", got.ID, err)
 	}
 	if _, err := (history.Kept{Runs: runs}).To("run1"); err == nil {
-		t.Error("there is a way back to a run that failed")
+		t.Error("a rollback to a failed run is possible")
 	}
 	if _, err := (history.Kept{Runs: runs}).To("run9"); err == nil || !strings.Contains(namesIn(err.(interface{ Hint() string }).Hint()), "run2, run0") {
 		t.Errorf("%v", err)
 	}
 }
 
-// A run that cannot be read is still the last one, or the one before it: the way back never
-// leads one run further than it would if all could be read.
+// An unreadable run still has its place, so that a rollback never leads one run too far.
 func TestToUnread(t *testing.T) {
-	for at, want := range []string{"run1", "", "run1"} { // Which one is damaged; what it leads to.
+	for at, want := range []string{"run1", "", "run1"} { // the damaged run, and the target
 		secrets := past(t, "AAA")
 		delete(secrets[at].Object, "data")
 		runs, faults := history.Decode(secrets)
@@ -284,8 +280,7 @@ func TestToUnread(t *testing.T) {
 	}
 }
 
-// Runs beyond the limit are removed, the oldest first, but never those that a rollback
-// leads to.
+// Runs beyond the limit are deleted, the oldest first, but never the targets of a rollback.
 func TestExcess(t *testing.T) {
 	for _, test := range []struct {
 		results string
@@ -314,11 +309,11 @@ func headsOf(secrets []*unstructured.Unstructured) int {
 	return len(runs)
 }
 
-// A job may run under one id for ever, or apply twice: runs of an id that state different
-// things are different runs, whatever their sizes, and one that is tried again is the same.
+// A job may always use the same id, or apply twice: runs with the same id and different input are
+// different runs; a repeated run is the same.
 func TestRunsOfOneID(t *testing.T) {
 	random := rand.New(rand.NewPCG(15, 22))
-	secrets := map[string]*unstructured.Unstructured{} // as a cluster keeps them, by name
+	secrets := map[string]*unstructured.Unstructured{} // the cluster's Secrets by name
 	keep := func(run history.Run) {
 		for _, u := range encode(t, run) {
 			secrets[u.GetName()] = u
@@ -329,7 +324,7 @@ func TestRunsOfOneID(t *testing.T) {
 		r.Input, r.Started = input, begun.Add(after)
 		return r
 	}
-	keep(run("sha256:aaaaaaaa", 0, history.Applied, 2<<20)) // Several parts.
+	keep(run("sha256:aaaaaaaa", 0, history.Applied, 2<<20)) // several parts
 	keep(run("sha256:bbbbbbbb", time.Hour, history.Failed, 10))
 	again := run("sha256:bbbbbbbb", 2*time.Hour, history.Applied, 10)
 	keep(again)

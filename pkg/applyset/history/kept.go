@@ -9,27 +9,27 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Kept is the history of a set as far as it exists: users may have removed runs, and some may never
-// have been written.
+// Kept is the existing history of a set: users may have deleted runs, and some may never have been
+// written.
 type Kept struct {
 	// Runs and Faults are the results of [Decode] or [Heads].
 	Runs   []Run
 	Faults []error
-	// Last is the last run that applied something, from the Lease of the set: see [ReadNote]. Its
-	// ID is empty if the Lease has no note.
+	// Last is the last run that applied something, from the set's Lease: see [ReadNote]. Its ID is
+	// empty if the Lease has no note.
 	Last Run
 }
 
-// To returns the run with the id. Without an id, it returns the last run that ended well before the
-// newest one; if that was removed, was too large, or cannot be read, this is an error: an older run
-// would be a state that the user does not expect.
+// To returns the run with the id. Without an id, it returns the last successful run before the
+// newest one, or an error if that was deleted, was too large, or cannot be read: an older run would
+// be a state that the user does not expect.
 func (k Kept) To(id string) (Run, error) {
 	all := k.all()
 	if id != "" {
 		return k.called(id, all)
 	}
 	if err := k.blind(); err != nil {
-		return Run{}, object.Hinted(naming(usableOf(all)), "it is unknown which run to go back to: %s", err.Error())
+		return Run{}, object.Hinted(naming(usableOf(all)), "it is unknown which run to roll back to: %s", err.Error())
 	}
 	last, ok := newest(all)
 	if !ok {
@@ -38,7 +38,7 @@ func (k Kept) To(id string) (Run, error) {
 	before, known := before(last, all)
 	switch {
 	case !known:
-		return Run{}, object.Hinted(naming(usableOf(all)), "it is unknown which run to go back to: %s", "it was not noted which run came before run "+last.ID)
+		return Run{}, object.Hinted(naming(usableOf(all)), "it is unknown which run to roll back to: the run before run %s is not recorded", last.ID)
 	case before == Name{}:
 		return Run{}, errNoneBefore
 	}
@@ -49,13 +49,12 @@ func (k Kept) To(id string) (Run, error) {
 	return readable(all[at], all)
 }
 
-// called returns the run with the id.
 func (k Kept) called(id string, all []Run) (Run, error) {
 	known, named := usableOf(all), named(all, id)
 	switch {
 	case len(named) > 1:
 		return Run{}, object.Hinted("name one of them:"+listed(names(named)),
-			"the history has %d runs with the id %s, which stated different things", len(named), id)
+			"the history has %d runs with the id %s and different manifests", len(named), id)
 	case len(named) == 0:
 		for _, err := range k.Faults {
 			if fault, ok := errors.AsType[*FaultError](err); ok && fault.blind && fault.Run == id {
@@ -64,7 +63,7 @@ func (k Kept) called(id string, all []Run) (Run, error) {
 		}
 		return Run{}, object.Hinted(others(known), "the history has no run %s", id)
 	case named[0].damage == nil && !named[0].TooLarge && !named[0].Usable():
-		return Run{}, unusable(id, "it did not end well ("+string(named[0].Result)+")", known)
+		return Run{}, unusable(id, "it did not succeed ("+string(named[0].Result)+")", known)
 	}
 	return readable(named[0], all)
 }
@@ -77,13 +76,13 @@ func (k Kept) Newest() (Run, bool) {
 	return newest(k.all())
 }
 
-// Keeps reports whether the history has the run, readable or not.
+// Keeps reports whether the history contains the run, readable or not.
 func (k Kept) Keeps(run Run) bool {
 	return slices.ContainsFunc(k.all(), func(r Run) bool { return r.Name() == run.Name() && !errors.Is(r.damage, errNotKept) })
 }
 
-// Follow returns the run with its place after all others. again reports that the last run applied
-// the same, is kept and ended well, so that this one adds nothing.
+// Follow returns the run with its place after all others. again reports that the last run was
+// successful, is in the history and had the same input, so that this one adds nothing.
 func (k Kept) Follow(run Run) (placed Run, again bool) {
 	for _, r := range append(k.all(), k.Last) {
 		run.Place.Number = max(run.Place.Number, r.Place.Number)
@@ -104,10 +103,11 @@ func (k Kept) Follow(run Run) (placed Run, again bool) {
 	return run, ok && last.damage == nil && last.Usable() && last.Input == run.Input
 }
 
-// Unlisted is [Kept.Follow] for a run that is not kept and has read only the note of the last one.
-// sure: the run that wrote the note released its lock afterwards, so no run has come since.
+// Unlisted is [Kept.Follow] for a run that is not stored and has read only the note of the last
+// one. sure means that the run that wrote the note then released its lock, so that no run has
+// followed it.
 func Unlisted(last, run Run, sure bool) Run {
-	// A run that was killed may have written its Secrets, with a higher number, and no note.
+	// A killed run may have written Secrets with a higher number, and no note.
 	const room = 1000
 	placed, _ := Kept{Last: last}.Follow(run)
 	placed.Place.Number += room
@@ -117,7 +117,7 @@ func Unlisted(last, run Run, sure bool) Run {
 	return placed
 }
 
-// blind returns why the last run is unknown: a later version has written one. Nil if it is known.
+// blind returns why the last run is unknown, because a later version wrote one; nil if it is known.
 func (k Kept) blind() error {
 	for _, err := range k.Faults {
 		if fault, ok := errors.AsType[*FaultError](err); ok && fault.blind {
@@ -127,8 +127,8 @@ func (k Kept) blind() error {
 	return nil
 }
 
-// all returns the readable runs, the unreadable ones and the last one, the newest first. It leaves
-// out a run without a start time.
+// all returns the readable runs, the unreadable ones and the last one, the newest first. It omits
+// runs without a start time.
 func (k Kept) all() []Run {
 	all := slices.Clone(k.Runs)
 	for _, err := range k.Faults {
@@ -144,7 +144,7 @@ func (k Kept) all() []Run {
 			last.damage = errNotKept
 			all = append(all, last)
 		case all[at].Place.Number > 0 && all[at].Place.Number <= k.Last.Place.Number:
-			// The Lease alone may have its end, or a second try.
+			// Only the Lease may have the end of a run, or its second attempt.
 			all[at].Result, all[at].Started, all[at].Place = k.Last.Result, k.Last.Started, k.Last.Place
 		}
 	}
@@ -152,8 +152,8 @@ func (k Kept) all() []Run {
 	return all
 }
 
-// newest returns the last run that applied something: the one with the highest number. A run
-// without a number is from a former version, and is placed by its time.
+// newest returns the last run that applied something, which has the highest number. A run without a
+// number is from a former version, and is ordered by its time.
 func newest(all []Run) (Run, bool) {
 	if len(all) == 0 {
 		return Run{}, false
@@ -170,7 +170,7 @@ func newest(all []Run) (Run, bool) {
 	return all[at], true
 }
 
-// before returns the last run before this one that ended well; zero if there was none.
+// before returns the last successful run before this one; zero if there was none.
 func before(run Run, all []Run) (name Name, known bool) {
 	if run.Place.Number > 0 {
 		return run.Place.Before, run.Place.Known
@@ -187,29 +187,29 @@ func before(run Run, all []Run) (name Name, known bool) {
 	return Name{}, true
 }
 
-// readable returns the run if its objects can be read, else an error that names the others.
+// readable returns the run if its objects can be read, or an error that names the others.
 func readable(run Run, all []Run) (Run, error) {
 	why := ""
 	switch {
 	case errors.Is(run.damage, errNotKept):
 		why = errNotKept.Error()
 	case run.damage != nil:
-		why = "what it stated cannot be read: " + run.damage.Error()
+		why = "its manifests cannot be read: " + run.damage.Error()
 	case run.TooLarge:
-		why = "what it stated was too large to be kept"
+		why = "its manifests were too large for the history"
 	default:
 		return run, nil
 	}
 	return Run{}, unusable(run.ID, why, usableOf(all))
 }
 
-// Listed is a run for a list: the name that a rollback accepts, and a line with its time and user.
+// Listed is a run in a list: the name that a rollback accepts, and a line with its time and user.
 type Listed struct {
 	Run
 	Name, Line string
 }
 
-// List returns the kept runs, the newest first.
+// List returns the runs in the history, the newest first.
 func (k Kept) List() []Listed {
 	all := k.all()
 	var out []Listed
@@ -222,22 +222,22 @@ func (k Kept) List() []Listed {
 }
 
 var errNoneBefore error = &object.HintedError{
-	Err:    errors.New("the history has no earlier run that ended well"),
-	Advice: "apply the manifests that you want to go back to",
+	Err:    errors.New("the history has no earlier successful run"),
+	Advice: "apply the manifests that you want to roll back to",
 }
 
-// others returns a hint that names the usable runs, or says what to do without any.
+// others returns a hint that names the usable runs, or the remedy if there are none.
 func others(known []string) string {
 	if len(known) == 0 {
-		return "no run in it ended well, so there is none to go back to: apply the manifests that you want"
+		return "it has no successful run to roll back to: apply the manifests that you want"
 	}
-	return "it can go back to:" + listed(known)
+	return "it can roll back to:" + listed(known)
 }
 
-// listed puts each run on a line of its own, because users choose it by its time.
+// listed puts each run on its own line, because users choose it by its time.
 func listed(runs []string) string { return "\n    " + strings.Join(runs, "\n    ") }
 
-// naming is others for a rollback that named no run.
+// naming is others for a rollback without the name of a run.
 func naming(known []string) string {
 	if len(known) == 0 {
 		return others(known)
@@ -246,29 +246,29 @@ func naming(known []string) string {
 }
 
 func unusable(id, why string, known []string) error {
-	return object.Hinted(others(known), "there is no way back to run %s: %s", id, why)
+	return object.Hinted(others(known), "cannot roll back to run %s: %s", id, why)
 }
 
-// errNotKept is why a known run cannot be rolled back to: the history does not have it.
+// errNotKept says that the history lacks a known run.
 var errNotKept = errors.New("it is not in the history: its Secrets were deleted, or never written")
 
-// FaultError says that a run in the history cannot be read. The others are not affected.
+// FaultError says that a run in the history cannot be read. It does not affect the others.
 type FaultError struct {
-	// Run is its id, or the name of the Secret if that is unknown.
+	// Run is the id, or the name of the Secret if that is unknown.
 	Run string
 	Err error
 
-	// note: the note in the Lease cannot be read.
+	// note means that the note in the Lease cannot be read.
 	note bool
-	// blind: the run's place among the others is unknown.
+	// blind means that the run's place among the others is unknown.
 	blind bool
-	// of is the run without its objects. Its start is zero if that cannot be read either.
+	// of is the run without its objects. Its start is zero if that cannot be read, either.
 	of Run
 }
 
 func (e *FaultError) Error() string {
 	if e.note {
-		return fmt.Sprintf("the run that was the last, as the Lease of the set says: %v", e.Err)
+		return fmt.Sprintf("the last run, as recorded in the set's Lease: %v", e.Err)
 	}
 	return fmt.Sprintf("run %s in the history: %v", e.Run, e.Err)
 }

@@ -1,7 +1,7 @@
-// Package history keeps the manifests of the last runs of a set in compressed Secrets of bounded
-// size. [Encode] makes them, [Decode] reads them and detects missing or changed parts, [Excess]
-// returns those to delete. It never keeps values of Secrets outside the parent's namespace, and
-// sends nothing.
+// Package history stores the manifests of a set's last runs in compressed Secrets of bounded size.
+// [Encode] makes them, [Decode] reads them and detects missing or changed parts, [Excess] returns
+// those to delete. It never stores values of Secrets outside the parent's namespace, and sends
+// nothing.
 package history
 
 import (
@@ -17,19 +17,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Result says how a run ended.
+// Result is how a run ended.
 type Result string
 
 const (
-	// Running: the run has not ended, or was killed.
+	// Running means that the run has not ended, or was killed.
 	Running Result = "running"
-	// Applied: the whole input was applied.
+	// Applied means that the whole input was applied.
 	Applied Result = "applied"
-	// Failed: some of it was not.
+	// Failed means that some of it was not applied.
 	Failed Result = "failed"
-	// RolledBack: the run was rolled back.
+	// RolledBack means that the run was rolled back.
 	RolledBack Result = "rolledBack"
-	// Refused: nothing was written, because a user has to confirm it. Only the lock records it.
+	// Refused means that nothing was written, because a user must confirm it. Only the lock records
+	// it.
 	Refused Result = "refused"
 )
 
@@ -39,16 +40,16 @@ type Run struct {
 	ID string
 	// Started is its start by the clock of its machine.
 	Started time.Time
-	// The user who ran it, if known.
+	// Who is its user; empty if unknown.
 	Who    string
 	Result Result
 	// Input is a digest of the run's input.
 	Input string
-	// Objects are the applied manifests, as they were sent. Nil if TooLarge.
+	// Objects are the applied manifests as sent; nil if TooLarge.
 	Objects []Object
-	// TooLarge: the manifests did not fit, so the run cannot be rolled back to.
+	// TooLarge means that the manifests exceed the limit, so the run cannot be rolled back to.
 	TooLarge bool
-	// Place is the run's place among those of its set; zero for a run of a former version.
+	// Place is the run's place in the history of its set; zero for a run of a former version.
 	Place Place
 
 	// damage is why its objects cannot be read.
@@ -58,16 +59,17 @@ type Run struct {
 // Object is one applied manifest.
 type Object struct {
 	Manifest *unstructured.Unstructured
-	// Withheld: it is a Secret outside the parent's namespace, and its values are not kept.
+	// Withheld means that it is a Secret outside the parent's namespace, whose values are not
+	// stored.
 	Withheld bool
 }
 
-// Usable reports whether the set can be rolled back to the run: its whole input was applied and is
-// kept.
+// Usable reports whether the set can be rolled back to the run: its whole input was applied and
+// stored.
 func (r Run) Usable() bool { return r.Result == Applied && !r.TooLarge }
 
-// ObjectOf returns a manifest as it is kept: a Secret outside the parent's namespace loses its
-// values. It does not change its argument.
+// ObjectOf returns a manifest for the history: a Secret outside the parent's namespace loses its
+// values. It does not modify its argument.
 func ObjectOf(parent object.Ref, manifest *unstructured.Unstructured) Object {
 	u := manifest.DeepCopy()
 	isSecret := u.GroupVersionKind().GroupKind().String() == "Secret"
@@ -91,8 +93,7 @@ func ObjectOf(parent object.Ref, manifest *unstructured.Unstructured) Object {
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// newestFirst orders runs by their numbers, or by their start if one has none. Ids decide between
-// runs that began at the same time.
+// newestFirst orders runs by their numbers, or by their start if one has none, then by id.
 func newestFirst(a, b Run) int {
 	if a.Place.Number > 0 && b.Place.Number > 0 && a.Place.Number != b.Place.Number {
 		return cmp.Compare(b.Place.Number, a.Place.Number)
@@ -103,7 +104,7 @@ func newestFirst(a, b Run) int {
 	return strings.Compare(b.ID, a.ID)
 }
 
-// named returns the runs with that name: their id, or the id with a part of the input's digest.
+// named returns the runs with that name: an id, or an id with a part of the input's digest.
 func named(runs []Run, name string) []Run {
 	var out []Run
 	for _, r := range runs {
@@ -114,7 +115,7 @@ func named(runs []Run, name string) []Run {
 	return out
 }
 
-// Names returns the names for a rollback: the ids, with a part of the input's digest where several
+// Names returns the names for a rollback: the ids, with a part of the input's digest if several
 // runs share one.
 func Names(runs []Run) []string {
 	out := make([]string, len(runs))
@@ -126,14 +127,14 @@ func Names(runs []Run) []string {
 	return out
 }
 
-// name tells the run from others with its id.
+// name distinguishes the run from others with its id.
 func (r Run) name() string {
-	const enough = 6 // digits: runs of one id are few
+	const enough = 6 // digits: few runs share an id
 	_, digits, _ := strings.Cut(r.Input, ":")
 	return r.ID + "." + digits[:min(enough, len(digits))]
 }
 
-// as returns the line that lists the run under a name.
+// as returns the line for the run in a list.
 func (r Run) as(name string) string {
 	name += " of " + r.Started.UTC().Format(time.RFC3339)
 	if r.Who != "" {
@@ -150,7 +151,7 @@ func names(runs []Run) []string {
 	return out
 }
 
-// usableOf lists the runs that the set can be rolled back to.
+// usableOf returns the lines for the runs that the set can be rolled back to.
 func usableOf(runs []Run) []string {
 	var out []string
 	for i, name := range Names(runs) {
@@ -161,33 +162,32 @@ func usableOf(runs []Run) []string {
 	return out
 }
 
-// format is the format of this version. A former version wrote none and can be read; another format
-// is of a later version and cannot.
+// format is the format of this version. A former version wrote none, which is readable; another
+// format is from a later version and is not.
 const format = 1
 
-// Place is a run's place among those of its set. It reveals gaps in the history: the last run names
-// the one before it, whether that is still kept or not.
+// Place is a run's place in the history of its set. It reveals gaps: a run names the one before it,
+// even if that is no longer stored.
 type Place struct {
 	// Number counts the runs of the set from 1, with gaps; zero if unknown. It orders runs without
 	// a clock.
 	Number int64 `json:"number"`
-	// Known: the run before this one is known.
+	// Known means that the run before this one is known.
 	Known bool `json:"known"`
-	// Before is the last run before this one that ended well; zero if there was none.
+	// Before is the last successful run before this one; zero if there was none.
 	Before Name `json:"before,omitzero"`
 }
 
-// Name identifies a run within its set: users choose ids, and may give one id to runs with
-// different input.
+// Name identifies a run in its set: users choose ids, and may reuse one with different input.
 type Name struct {
 	ID    string `json:"run"`
 	Input string `json:"input"`
 }
 
-// Name returns what identifies the run.
+// Name returns the identity of the run in its set.
 func (r Run) Name() Name { return Name{ID: r.ID, Input: r.Input} }
 
-// note is what the Lease of a set stores about the last run that applied something.
+// note is stored in the set's Lease for the last run that applied something.
 type note struct {
 	Format int `json:"format"`
 	Name
@@ -196,7 +196,7 @@ type note struct {
 	Place
 }
 
-// Note encodes the last run for [ReadNote], without its objects.
+// Note encodes the last run without its objects, for [ReadNote].
 func Note(run Run) (string, error) {
 	text, err := json.Marshal(note{Format: format, Name: run.Name(), Started: run.Started.UTC(), Result: run.Result, Place: run.Place})
 	return string(text), err
@@ -212,17 +212,18 @@ func ReadNote(text string) (Run, error) {
 	var of struct {
 		Format json.Number `json:"format"`
 	}
-	if err := json.Unmarshal([]byte(text), &of); err != nil {
-		return Run{}, &FaultError{note: true, Err: err, blind: true}
+	err := json.Unmarshal([]byte(text), &of)
+	if err == nil {
+		err = later(of.Format.String())
 	}
-	if err := later(of.Format.String()); err != nil {
-		return Run{}, &FaultError{note: true, Err: err, blind: true}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &n)
 	}
-	if err := json.Unmarshal([]byte(text), &n); err != nil {
-		return Run{}, &FaultError{note: true, Err: err, blind: true}
+	if err == nil && (n.ID == "" || n.Number < 1) {
+		err = errors.New("it has no id or no number")
 	}
-	if n.ID == "" || n.Number < 1 {
-		return Run{}, &FaultError{note: true, Err: errors.New("it has no id or no number"), blind: true}
+	if err != nil {
+		return Run{}, &FaultError{note: true, Err: err, blind: true}
 	}
 	return Run{ID: n.ID, Input: n.Input, Started: n.Started, Result: n.Result, Place: n.Place}, nil
 }
@@ -232,5 +233,5 @@ func later(written string) error {
 	if written == fmt.Sprint(format) {
 		return nil
 	}
-	return fmt.Errorf("a later version has written it (format %s, and this version knows %d)", written, format)
+	return fmt.Errorf("a later version wrote it (format %s; this version knows %d)", written, format)
 }

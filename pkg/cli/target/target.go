@@ -190,7 +190,7 @@ func (t *Targets) readPairs(args []string) error {
 		case typ == "", name == "":
 			return fmt.Errorf("%q: not TYPE/NAME", arg)
 		case strings.Contains(name, "/"):
-			return &object.HintedError{Err: fmt.Errorf("%q: not TYPE/NAME", arg), Advice: "the namespace is named with -n"}
+			return &object.HintedError{Err: fmt.Errorf("%q: not TYPE/NAME", arg), Advice: "set the namespace with -n"}
 		}
 		if err := t.name(typ, name); err != nil {
 			return err
