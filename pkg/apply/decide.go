@@ -14,11 +14,11 @@ import (
 )
 
 // rounds bounds how often Decide is asked about conflicts that appeared after the last answers.
-// Only decisions made in advance reach it: a user would stop sooner.
+// Only decisions made in advance get that far: a user would stop sooner.
 const rounds = 5
 
 // decide asks about the targets in conflict until all are decided or some stay open. It predicts
-// the decided ones again, with the decisions as choices, and returns the targets that are not done.
+// the decided ones again, with the decisions as choices, and returns the unfinished targets.
 func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) []*target {
 	if e.Decide == nil || e.DryRun != object.DryRunNone {
 		return targets
@@ -35,7 +35,7 @@ func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) [
 		}
 		decisions := e.Decide(ctx, all)
 		if ctx.Err() != nil {
-			// A user who stops the run at a prompt leaves the conflict, which has been reported.
+			// A user who interrupts a prompt leaves the conflict open; it has been reported.
 			e.left = errors.Is(context.Cause(ctx), context.Canceled)
 			break
 		}
@@ -50,7 +50,7 @@ func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) [
 	return slices.DeleteFunc(targets, (*target).isDone)
 }
 
-// decideLate asks about targets whose write met a conflict, and returns those that are decided. It
+// decideLate asks about targets whose write had a conflict, and returns those that are decided. It
 // reports the others.
 func (e *Engine) decideLate(ctx context.Context, ph plan.Phase, written []*target) []*target {
 	var late []*target
@@ -68,7 +68,7 @@ func (e *Engine) decideLate(ctx context.Context, ph plan.Phase, written []*targe
 	})
 }
 
-// inConflict returns the targets in conflict to ask about, in the order of the plan.
+// inConflict returns the targets to ask about, in the order of the plan.
 func inConflict(ph plan.Phase, targets []*target) []*target {
 	var open []*target
 	for _, t := range targets {
@@ -89,7 +89,7 @@ func inConflict(ph plan.Phase, targets []*target) []*target {
 
 // decided records the decisions about a target's conflicts and reports whether they are complete. A
 // decision about a conflict that is gone is harmless: a yield changes nothing, and a take is bound
-// to the value and owners that were seen.
+// to the value and owners that the user saw.
 func (t *target) decided(decisions []Decision) bool {
 	if len(decisions) != len(t.Conflicts) || slices.Contains(decisions, Undecided) {
 		return false
@@ -107,8 +107,8 @@ func (t *target) decided(decisions []Decision) bool {
 	return true
 }
 
-// askAgain reads and predicts a decided target again: the object may have changed while the user
-// was thinking.
+// askAgain reads and predicts a decided target again, because the object may have changed while the
+// user was thinking.
 func (e *Engine) askAgain(ctx context.Context, t *target) {
 	t.reviewed = false
 	p := e.predictorOf(t)
@@ -131,16 +131,16 @@ func (e *Engine) askAgain(ctx context.Context, t *target) {
 // Contested is an object in conflict, with the values of Secrets masked.
 type Contested struct {
 	Ref object.Ref
-	// Conflicts, at least one.
+	// Conflicts is not empty.
 	Conflicts []managedfields.Conflict
-	// Unleavable: see [predict.Offers].
+	// Unleavable is as in [predict.Offers].
 	Unleavable []fieldpath.Path
-	// Refusal is why the server would refuse the object even if all its conflicts were taken; nil
-	// if it would accept it, or was not asked.
+	// Refusal is why the server would refuse the object even if all conflicts were taken; nil if it
+	// would accept it or was not asked.
 	Refusal error
 }
 
-// Decision settles one conflict.
+// Decision resolves one conflict.
 type Decision string
 
 const (
@@ -153,11 +153,10 @@ const (
 	Leave Decision = "leave"
 )
 
-// errNotReady is why objects are skipped that come after a failed wait.
+// errNotReady is why objects after a failed wait are skipped.
 var errNotReady = errors.New("a prerequisite did not become ready")
 
-// gate waits until the objects of earlier phases that the next phase needs are ready. It returns an
-// error if they do not become ready.
+// gate waits until the objects that the next phase needs are ready.
 func (e *Engine) gate(ctx context.Context, p *plan.Plan, next int) error {
 	needed := map[object.Key]bool{}
 	for _, item := range p.Phases[next].Items {
@@ -168,8 +167,7 @@ func (e *Engine) gate(ctx context.Context, p *plan.Plan, next int) error {
 	return e.await(ctx, p.Phases[:next], func(key object.Key) bool { return needed[key] })
 }
 
-// gateAll waits at the end for everything that was not waited for yet, unless some objects were not
-// applied.
+// gateAll waits for all remaining objects at the end, unless some were not applied.
 func (e *Engine) gateAll(ctx context.Context, p *plan.Plan) error {
 	if e.done.counts() != (Outcome{}) {
 		return nil
@@ -177,7 +175,7 @@ func (e *Engine) gateAll(ctx context.Context, p *plan.Plan) error {
 	return e.await(ctx, p.Phases, func(object.Key) bool { return true })
 }
 
-// await passes the objects that were applied to Wait.
+// await passes the matching applied objects to Wait.
 func (e *Engine) await(ctx context.Context, phases []plan.Phase, meant func(object.Key) bool) error {
 	if e.Wait == nil || e.DryRun != object.DryRunNone || ctx.Err() != nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// contestedServer has objects of which another manager holds .data.a. A forced apply takes it.
+// contestedServer has objects in which another manager owns .data.a. A forced apply takes it.
 func contestedServer(t *testing.T, names ...string) *fake {
 	t.Helper()
 	server := &fake{live: map[string]*unstructured.Unstructured{}}
@@ -33,7 +33,7 @@ func contestedServer(t *testing.T, names ...string) *fake {
 	return server
 }
 
-// answers decides all conflicts of an object by its name, and notes what was asked.
+// answers decides the conflicts of an object by its name, and records the questions.
 type answers struct {
 	by    map[string]Decision
 	asked [][]string
@@ -52,9 +52,9 @@ func (a *answers) decide(_ context.Context, all []Contested) [][]Decision {
 	return out
 }
 
-// A phase in conflict is asked about once, in the order of the plan, before any of it is written. A
-// decided conflict goes on as if flags had decided it; an undecided one stays, and holds back its
-// phase and those after it.
+// Decide is called once for a phase in conflict, in the order of the plan, before any of it is
+// written. A decided conflict is applied as if flags had decided it; an undecided one blocks its
+// phase and later ones.
 func TestDecide(t *testing.T) {
 	for name, tt := range map[string]struct {
 		by                 map[string]Decision
@@ -71,7 +71,7 @@ func TestDecide(t *testing.T) {
 			by:   map[string]Decision{"a": Take},
 			want: []string{"a skipped", "b conflict", "calm skipped", "late skipped"},
 		},
-		"one undecided, and the run goes on past it": {
+		"one undecided, with ContinueOnConflict": {
 			by: map[string]Decision{"a": Take}, continueOnConflict: true,
 			want:  []string{"a configured", "b conflict", "calm created", "late created"},
 			calls: []string{"apply a", "apply calm", "apply late"},
@@ -99,7 +99,6 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// A dry run never asks, whatever it is given.
 func TestDryRunsDoNotAsk(t *testing.T) {
 	for _, dryRun := range []object.DryRun{object.DryRunClient, object.DryRunServer} {
 		r, user := newRun(contestedServer(t, "a")), &answers{by: map[string]Decision{"a": Take}}
@@ -111,8 +110,8 @@ func TestDryRunsDoNotAsk(t *testing.T) {
 	}
 }
 
-// A user who takes a value has seen it: if the object has another value or owner by the time of the
-// write, the user is asked again, and the first answer overwrites nothing.
+// A take is bound to the value that the user saw: if the object has another value or owner by the
+// time of the write, the user is asked again.
 func TestWhatIsTakenWasSeen(t *testing.T) {
 	for name, change := range map[string]func(u *unstructured.Unstructured){
 		"value": func(u *unstructured.Unstructured) { _ = unstructured.SetNestedField(u.Object, "newer", "data", "a") },
@@ -154,7 +153,7 @@ func TestWhatIsTakenWasSeen(t *testing.T) {
 					if !atWrite {
 						defer changeNow()
 					}
-					if len(user.asked) == 1 { // The second time, the user does not agree.
+					if len(user.asked) == 1 { // The user refuses the second time.
 						user.by = nil
 					}
 					return user.decide(ctx, all)
@@ -179,8 +178,7 @@ func TestWhatIsTakenWasSeen(t *testing.T) {
 	}
 }
 
-// An interrupt at a question leaves the conflict, as an answer that stops would: the run ends
-// as one with a conflict, not as one of which nothing can be said.
+// An interrupt at a prompt leaves the conflict open, as if the user had not decided it.
 func TestInterruptedAtAQuestion(t *testing.T) {
 	r := newRun(contestedServer(t, "a"))
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -201,8 +199,7 @@ func TestInterruptedAtAQuestion(t *testing.T) {
 	}
 }
 
-// While a user thinks, the object may become another one, which the run may not have: it is
-// looked at again like one that was found.
+// While the user thinks, the object may be replaced by one that Admit refuses.
 func TestDecidedObjectIsAdmittedAgain(t *testing.T) {
 	server := contestedServer(t, "a")
 	r, refuse := newRun(server), false

@@ -1,6 +1,7 @@
-// Package apply carries out a plan, phase by phase: it reads live objects, predicts, and writes
-// only changes, with server-side apply. Start with [Engine.Run]. A phase with a conflict writes
-// nothing, and later phases are only checked. It does not read manifests, order objects or print.
+// Package apply executes a plan phase by phase: it reads live objects, predicts, and writes only
+// changes, with server-side apply. Start with [Engine.Run]. If an object of a phase is in conflict,
+// it does not write that phase and only checks later ones. It does not read manifests, order
+// objects or print.
 package apply
 
 import (
@@ -21,7 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Server is the part of the API client that the engine needs. Its calls retry and limit their own
+// Server is the part of the API client that the engine needs. Its methods retry and limit their
 // rate.
 type Server interface {
 	predict.Server
@@ -29,102 +30,100 @@ type Server interface {
 	object.LiveReader
 	// Kind returns how the cluster serves a kind.
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
-	// Served waits until the cluster serves the kind. With 0, it waits as long as it would for the
-	// cluster itself.
+	// Served waits until the cluster serves the kind. If within is 0, it waits as long as it would
+	// for an unreachable cluster.
 	Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (object.Kind, error)
 	// Established waits until a CRD is accepted, and returns an error if it is rejected.
 	Established(ctx context.Context, definition string) error
 	// Unserved returns why the cluster does not serve a kind.
 	Unserved(ctx context.Context, gvk schema.GroupVersionKind) error
-	// ExplainRefusal names the webhook that refused an object of the kind, if that is known.
+	// ExplainRefusal adds the webhook that refused an object of the kind to err, if it is known.
 	ExplainRefusal(ctx context.Context, kind object.Kind, err error) error
-	// SetManagedFields replaces the managed fields of the object, which must still have the
-	// resource version of live.
+	// SetManagedFields replaces the object's managed fields, if it still has live's resource
+	// version.
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
 }
 
-// Journal records the writes of a run. Its methods are called from many goroutines.
+// Journal records the writes of a run. Its methods are called concurrently.
 type Journal interface {
 	// Wrote records a write that was, or may have been, accepted. before is the object as read, nil
-	// if it did not exist; after is the server's answer, nil if none came.
+	// if it did not exist; after is the server's answer, nil if it did not answer.
 	Wrote(item plan.Item, before, after *unstructured.Unstructured)
-	// Removed records that the object was, or may have been, deleted to be recreated.
+	// Removed records that the object was, or may have been, deleted in order to recreate it.
 	Removed(item plan.Item, before *unstructured.Unstructured)
 }
 
-// Review is what a user has confirmed. Its methods are called from many goroutines.
+// Review is what a user has confirmed. Its methods are called concurrently.
 type Review interface {
-	// Judged returns the prediction that was reviewed, if it is about this version of the object;
-	// a nil live object is a version, too. Otherwise it returns nil.
+	// Judged returns the reviewed prediction if it is about this version of the object, which may
+	// be nil. Otherwise it returns nil.
 	Judged(item plan.Item, live *unstructured.Unstructured) *predict.Prediction
-	// Confirms returns an error if an apply would make something else of an object than was
-	// reviewed.
+	// Confirms returns an error if the apply would have another result than the reviewed one.
 	Confirms(p *predict.Prediction, anew *predict.Recreation) error
 }
 
-// Engine carries out plans. Server and Emit are needed; one Engine is for one
-// run.
+// Engine executes one plan. Server and Emit are required.
 type Engine struct {
 	Server    Server
 	Predictor predict.Predictor
 	DryRun    object.DryRun
-	// ContinueOnConflict skips objects in conflict, and what needs them, and writes the rest.
-	// Without it, nothing is written from the first phase with a conflict on.
+	// ContinueOnConflict skips objects in conflict, and those that need them, and writes the rest.
+	// Otherwise the first phase with a conflict and all later ones are not written.
 	ContinueOnConflict bool
 	// Decide returns a decision for each conflict of each object, in the order of the plan. It is
-	// called before any of these objects is written: with those of one phase together, and again
-	// with those that changed since. An object is applied once all its conflicts are decided. Nil
-	// leaves all conflicts open. Dry runs do not call it.
+	// called before any of these objects is written: with all objects of a phase in conflict, and
+	// again with those that have changed since. An object is applied once all its conflicts are
+	// decided. Nil leaves all conflicts open. Dry runs do not call it.
 	Decide func(ctx context.Context, all []Contested) [][]Decision
-	// Review binds each write: it is sent only to the reviewed version, or if its outcome is the
-	// same. Nil reviews nothing.
+	// Review allows a write only to the reviewed version of an object, or if its result is the
+	// same. Nil allows all.
 	Review Review
-	// Admit is asked about each object that exists, before anything is written of its
-	// phase: an error refuses the object, and holds back its phase and those after it as
-	// a conflict does. Nil admits all. It may be called side by side.
+	// Admit is called for each existing object before its phase is written. An error refuses the
+	// object, and blocks its phase and later ones like a conflict. Nil admits all. It is called
+	// concurrently.
 	Admit func(item plan.Item, live *unstructured.Unstructured) error
 	// Objects adds the objects themselves to the events.
 	Objects bool
-	// Scope decides the namespace of a kind that was unknown when the plan was made.
+	// Scope determines the namespace of an object whose kind was unknown when the plan was made.
 	Scope plan.Options
-	// AwaitKinds is how long to wait for kinds that the cluster does not serve yet. With 0, the run
-	// waits only for kinds that an object of the set may install, as long as for the cluster
-	// itself.
+	// AwaitKinds is how long to wait for kinds that the cluster does not serve yet. If it is 0, the
+	// run waits only for kinds that an object of the set may install, as long as for an unreachable
+	// cluster.
 	AwaitKinds time.Duration
-	// Wait waits until the applied objects are ready and returns an error if they do not become
-	// ready. It is called before each phase with what that phase needs, and at the end with the
-	// rest. Nil does not wait.
+	// Wait waits until the applied objects are ready, or returns an error. It is called before each
+	// phase with the objects which that phase needs, and at the end with the rest. Nil does not
+	// wait.
 	Wait func(ctx context.Context, applied []plan.Item) error
 	// Remove deletes the object with that UID and returns once it is gone, or an error if that is
-	// unknown. stays returns why the object is to be left alone as it is by then, or is nil. The
-	// engine needs it if the Predictor recreates objects.
+	// unknown. stays, which may be nil, returns why the current object must not be deleted, or "".
+	// Required if the Predictor recreates objects.
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
-	// Journal records the writes; nil if they are not to be rolled back.
+	// Journal records the writes for a rollback; it may be nil.
 	Journal Journal
-	// Seen receives each object that was evaluated: as it is (nil if it does not exist), as it was
-	// or would be written, and whether that changes it. It is called concurrently and may be nil.
+	// Seen is called with each evaluated object: the live one, nil if it does not exist; the
+	// written or predicted one; and whether they differ. It is called concurrently and may be nil.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
-	// Prefetched is a reader that was started before Run; Run closes it.
+	// Prefetched is a reader that was started before Run, which closes it. It may be nil.
 	Prefetched *prefetch.Reader
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
 	reads *prefetch.Reader // of the phases
 
-	// looking is set once a phase is in conflict: the rest is inspected and not written.
+	// looking is set once a phase is in conflict: later phases are inspected but not written.
 	looking bool
 
-	// left is set if the run was interrupted at a prompt, before it had written anything more.
+	// left is set if the run was interrupted at a prompt and has written nothing since.
 	left bool
 
-	// done records what became of objects; waited holds those that were waited for.
+	// done records the result of each object; waited has the objects that were waited for.
 	done   record
 	waited map[object.Key]bool
 
 	mu sync.Mutex // of Emit
 }
 
-// wrote tells the journal about a write of the target that was not refused.
+// wrote tells the journal about a write that was not refused.
 func (e *Engine) wrote(t *target, answer *unstructured.Unstructured, err error) {
 	if err == nil {
 		t.attempts.Wrote(answer)
@@ -133,36 +132,30 @@ func (e *Engine) wrote(t *target, answer *unstructured.Unstructured, err error) 
 	case e.Journal == nil:
 	case err == nil:
 		e.Journal.Wrote(t.Item, t.Live, answer)
-	case object.MayBeWritten(err) && !apierrors.IsConflict(err): // Its conflicts are only inspected.
+	case object.MayBeWritten(err) && !apierrors.IsConflict(err): // A conflict wrote nothing.
 		e.Journal.Wrote(t.Item, t.Live, nil)
 	}
 }
 
-// removed tells the journal that the target was, or may have been, deleted.
-func (e *Engine) removed(t *target) {
-	if e.Journal != nil {
-		e.Journal.Removed(t.Item, t.Live)
-	}
-}
-
-// target is an object of this phase that needs a write or a question.
+// target is an object of the current phase that needs a write or a dry run.
 type target struct {
 	predict.Prediction
 	done bool
 	// refusal is why taking all conflicts would not help.
 	refusal error
-	// anew is set if the object has to be recreated.
+	// anew is set if the object must be recreated.
 	anew *predict.Recreation
-	// late: the write met a conflict that has not been reported.
+	// late means that the write had a conflict that has not been reported.
 	late bool
-	// undecided: the user was asked about the conflicts and left them open.
+	// undecided means that the user was asked about the conflicts and left them open.
 	undecided bool
-	// take and yield are the decisions of this run about its conflicts.
+	// take and yield are the user's decisions about its conflicts.
 	take, yield []predict.Choice
 	// attempts counts its writes; nil before the first.
 	attempts *retry.Attempts
-	// bound: each write holds only for the version that was read. reviewed: the prediction is the
-	// reviewed one, and nothing has to be asked. ours is the version that our own write made.
+	// bound means that a write is only for the version that was read; reviewed, that the prediction
+	// is the reviewed one, so that no dry run is needed. ours is the version that our own write
+	// made.
 	bound, reviewed bool
 	ours            string
 }
@@ -171,12 +164,13 @@ func (t *target) isDone() bool { return t.done }
 
 func (t *target) contested() bool { return len(t.Conflicts) > 0 }
 
-// guarded tells that the write holds only for the version that was read: it was reviewed, or it
-// takes fields from others, and who they are must not have changed meanwhile.
-func (t *target) guarded() bool { return t.bound || len(t.Taken) > 0 || t.Adopts() }
+// applied returns the event for the end of a target.
+func (t *target) applied(action event.Action) event.Applied {
+	return event.Applied{Ref: t.Item.Ref, Source: t.Item.Source, Action: action, Yielded: t.Yielded, Left: t.Left}
+}
 
 // overtaken reports whether a write was refused because another client wrote the object after we
-// read it.
+// read it. A write is bound to the version that was read if it was reviewed, or if it takes fields.
 func (t *target) overtaken(refusal error) bool {
-	return predict.IsContested(refusal) || apierrors.IsConflict(refusal) && (t.Live == nil || t.guarded())
+	return predict.IsContested(refusal) || apierrors.IsConflict(refusal) && (t.Live == nil || t.bound || len(t.Taken) > 0 || t.Adopts())
 }

@@ -24,16 +24,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// fake is a server whose answers each test gives. It merges nothing: the tests in test/e2e show the
-// effect of server-side apply.
+// fake is a server whose answers each test sets. It does not merge: test/e2e tests the effect of
+// server-side apply.
 type fake struct {
 	mu    sync.Mutex
 	calls []string
 	live  map[string]*unstructured.Unstructured
-	// apply answers writes and dry runs; nil answers with what was sent.
+	// apply answers writes and dry runs; nil returns the sent object.
 	apply func(u *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
 	kinds map[string]bool
-	// refusal is what becomes of every CRD.
+	// refusal is the error of Established.
 	refusal error
 }
 
@@ -43,14 +43,14 @@ func (f *fake) note(format string, args ...any) {
 	f.calls = append(f.calls, fmt.Sprintf(format, args...))
 }
 
-// found returns an object; it may have come while the engine reads.
+// found returns an object, which may appear during the run.
 func (f *fake) found(name string) *unstructured.Unstructured {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.live[name]
 }
 
-// appear makes an object appear, as by another client.
+// appear creates an object, as another client would.
 func (f *fake) appear(name string, u *unstructured.Unstructured) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,7 +144,7 @@ func item(t *testing.T, name string, needs ...object.Key) plan.Item {
 	}
 }
 
-// held returns the live config map in which another manager holds .data.a.
+// held returns a live config map in which another manager owns .data.a.
 func held(t *testing.T, name, holder string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, `
@@ -160,7 +160,7 @@ data: {a: theirs}
 `)
 }
 
-// taken returns what a forced apply makes of that.
+// taken returns the answer to a forced apply of it.
 func taken(t *testing.T, name string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, `
@@ -177,7 +177,7 @@ data: {a: ours}
 `)
 }
 
-// writes are the requests that changed something, in order of their names.
+// writes returns the requests that changed something, sorted.
 func (f *fake) writes() []string {
 	var out []string
 	for _, call := range f.calls {
@@ -205,7 +205,7 @@ func newRun(server *fake) *run {
 	return r
 }
 
-// results are the objects with what became of them, in order of name.
+// results returns each object with its result, sorted by name.
 func (r *run) results() []string {
 	var out []string
 	for _, e := range r.events {
@@ -276,8 +276,8 @@ func TestConflictThatAppearsAfterTheCheck(t *testing.T) {
 	}
 }
 
-// The user takes fields only from the owners whom the prediction named: the write is bound to the
-// version that was read.
+// A take is bound to the version that was read, so that it takes fields only from the owners that
+// the user saw.
 func TestTakeIsBoundToWhatWasSeen(t *testing.T) {
 	server := &fake{live: map[string]*unstructured.Unstructured{"a": held(t, "a", "other")}}
 	writes := 0
@@ -322,9 +322,8 @@ func TestWhatNeedsAFailedObjectIsSkipped(t *testing.T) {
 	}
 }
 
-// Edge case 18: a kind that a CRD of the same run brings is waited for. If it was served
-// before, by a CRD that is no more, the new one has to be established first: until then
-// the kind may be listed as it was.
+// Edge case 18: a kind whose CRD is in the run is awaited. If a former CRD served it, the new one
+// must be established first, because discovery may still list the old one.
 func TestDefinedKindIsWaitedFor(t *testing.T) {
 	for resource, want := range map[string][]string{
 		"":       {"apply custom", "apply definition", "established definition", "served ConfigMap"}, // in any order
@@ -349,7 +348,6 @@ func TestDefinedKindIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A kind that nothing in the run can bring is not waited for.
 func TestUnknownKindFailsAtOnce(t *testing.T) {
 	custom := item(t, "custom")
 	custom.Kind.Resource = ""
@@ -387,7 +385,7 @@ func (e arrivedError) Unwrap() error { return e.error }
 
 func (e arrivedError) MayBeWritten() bool { return true }
 
-// A write that was under way when the run was stopped was not merely skipped.
+// An interrupted write is not reported as skipped.
 func TestInterruptedRunTellsWhatMayHaveArrived(t *testing.T) {
 	for name, wrap := range map[string]func(error) error{
 		"under way": func(err error) error { return arrivedError{err} },
@@ -432,7 +430,7 @@ func TestDryRunsWriteNothing(t *testing.T) {
 			server := &fake{}
 			r := newRun(server)
 			r.engine.DryRun = tt.dryRun
-			// b needs a, which only a real run would create: the server is not asked.
+			// b needs a, which a dry run does not create, so the server is not asked.
 			a := item(t, "a")
 			if err := r.engine.Run(t.Context(), phases([]plan.Item{a}, []plan.Item{item(t, "b", a.Key())})); err != nil {
 				t.Fatal(err)
@@ -447,8 +445,7 @@ func TestDryRunsWriteNothing(t *testing.T) {
 	}
 }
 
-// Edge case 18: a kind that a cache remembers from before its CRD was
-// deleted is waited for like a new one.
+// Edge case 18: a kind that a cache remembers from a deleted CRD is awaited like a new one.
 func TestRedefinedKindIsWaitedFor(t *testing.T) {
 	definition := item(t, "definition")
 	definition.GVK.Kind = "CustomResourceDefinition"

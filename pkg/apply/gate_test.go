@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// A phase waits for what it needs of those before it; at the end, all the rest is waited for. An
-// object that does not become ready holds back the phases after it.
+// A phase waits for the objects that it needs; at the end, the rest is awaited. An object that does
+// not become ready blocks later phases.
 func TestWait(t *testing.T) {
 	unready := errors.New("not ready")
 	for name, tc := range map[string]struct {
@@ -84,7 +84,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// refusing is a server that refuses one object, and takes all others.
+// refusing returns a server that refuses one object.
 func refusing(name string) *fake {
 	return &fake{apply: func(u *unstructured.Unstructured, _ object.Write) (*unstructured.Unstructured, error) {
 		if u.GetName() == name {

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// One run tells the conflicts of all phases. An absent object is not asked about, nor one that
-// depends on an object still to come.
+// One run reports the conflicts of all phases. It sends no dry run for absent objects or those that
+// need one.
 func TestPhasesAfterAConflictAreLookedAt(t *testing.T) {
 	b := item(t, "b")
 	server := &fake{live: map[string]*unstructured.Unstructured{
@@ -54,7 +54,7 @@ func TestPhasesAfterAConflictAreLookedAt(t *testing.T) {
 	}
 }
 
-// An unchanged object is unchanged, also where only the server knows and where its phase is not
+// An unchanged object is reported as unchanged even if only a dry run shows it and its phase is not
 // written.
 func TestUnchangedBesideAConflict(t *testing.T) {
 	same := parse(t, `

@@ -16,17 +16,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 )
 
-// found holds the items of a phase that need more than a read.
+// found contains the items of a phase that need more than a read.
 type found struct {
-	// targets exist and need a write or a question.
+	// targets exist and need a write or a dry run.
 	targets []*target
-	// absent do not exist, so they are in no conflict. Their manifests are prepared when they are
-	// written.
+	// absent do not exist, so they have no conflicts. They are evaluated when they are written.
 	absent []*plan.Item
 }
 
-// read reads the live objects and classifies them. It reports an unchanged object at once and drops
-// it, so that a large unchanged set costs no memory.
+// read reads and classifies the live objects. It reports an unchanged object and drops it at once,
+// so that a large unchanged set needs no memory.
 func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
 	var (
 		mu   sync.Mutex
@@ -67,26 +66,26 @@ func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
 	return out
 }
 
-// cannotExist reports whether this run created the CRD of the item's kind, so that no object of it
-// was there to read. If another client has created one since, the create fails, because it requires
-// that there is none.
+// cannotExist reports whether this run created the CRD of the item's kind, so that there was no
+// object to read. If another client has created one since, our create fails.
 func (e *Engine) cannotExist(item *plan.Item) bool {
 	if e.DryRun != object.DryRunNone || item.Kind.Resource == "" {
 		return false
 	}
-	name := item.Kind.Resource + "." + item.GVK.Group
+	definition := item.Kind.Resource + "." + item.GVK.Group
 	return slices.ContainsFunc(item.Needs, func(need object.Key) bool {
-		return need.Kind == definitionKind && need.Name == name && e.done.action(need) == event.Created
+		return need.Kind == definitionKind && need.Name == definition && e.done.action(need) == event.Created
 	})
 }
 
-// errTerminating: a namespace that is being deleted accepts no new objects (edge case 19).
+// errTerminating says that a namespace which is being deleted accepts no new objects
+// (edge case 19).
 var errTerminating error = &object.HintedError{
 	Err:    errors.New("the namespace is being deleted"),
 	Advice: "wait until it is gone, then apply again",
 }
 
-// classify decides what to do about an object that exists; nil means nothing.
+// classify returns the target for an existing object; nil if there is nothing to do.
 func (e *Engine) classify(ctx context.Context, item plan.Item, live *unstructured.Unstructured, err error) *target {
 	if err != nil {
 		e.fail(ctx, item, predict.DeniedRead(item, err))
@@ -127,25 +126,24 @@ func (e *Engine) evaluate(ctx context.Context, item plan.Item, live *unstructure
 	return &target{Prediction: p, bound: e.Review != nil, reviewed: reviewed}
 }
 
-// predictor returns the Predictor for an item. If this run changed the CRD of its kind, the
-// published schema may be the old one, so only the server is asked.
+// predictor returns the Predictor for an item. If this run changed the CRD of its kind, it does not
+// use the published schema, which may be the old one.
 func (e *Engine) predictor(item plan.Item) predict.Predictor {
 	p := e.Predictor
-	if e.defines(item) {
+	if e.changedCRD(item, event.Created, event.Configured) {
 		p.Schema = nil
 	}
 	return p
 }
 
-// defines reports whether this run changed the CRD of the item's kind.
-func (e *Engine) defines(item plan.Item) bool {
+// changedCRD reports whether this run did one of the actions to the CRD of the item's kind.
+func (e *Engine) changedCRD(item plan.Item, actions ...event.Action) bool {
 	return slices.ContainsFunc(item.Needs, func(need object.Key) bool {
-		action := e.done.action(need)
-		return need.Kind == definitionKind && (action == event.Created || action == event.Configured)
+		return need.Kind == definitionKind && slices.Contains(actions, e.done.action(need))
 	})
 }
 
-// predictorOf is the one for a target, with what was decided of it.
+// predictorOf returns the Predictor for a target, with the user's decisions.
 func (e *Engine) predictorOf(t *target) predict.Predictor {
 	p := e.predictor(t.Item)
 	p.Take, p.Yield = slices.Concat(t.take, p.Take), slices.Concat(t.yield, p.Yield)
@@ -153,8 +151,8 @@ func (e *Engine) predictorOf(t *target) predict.Predictor {
 }
 
 // inspect evaluates a phase that is not written because an earlier one is in conflict, so that one
-// run shows every conflict. Objects that do not exist, or whose kind is not served yet, are in no
-// conflict.
+// run shows every conflict. Absent objects, and those whose kind is not served yet, have no
+// conflicts.
 func (e *Engine) inspect(ctx context.Context, ph plan.Phase, why error) {
 	items := make([]*plan.Item, 0, len(ph.Items))
 	for i := range ph.Items {
@@ -168,8 +166,7 @@ func (e *Engine) inspect(ctx context.Context, ph plan.Phase, why error) {
 	e.holdBack(ctx, e.read(ctx, items), why)
 }
 
-// holdBack reports objects of which none is written: the conflicts, and for the others whether they
-// would change.
+// holdBack reports the conflicts of a phase that is not written, and skips its other objects.
 func (e *Engine) holdBack(ctx context.Context, f found, why error) {
 	var unasked []*target
 	for _, t := range f.targets {
@@ -192,8 +189,8 @@ func (e *Engine) holdBack(ctx context.Context, f found, why error) {
 	}
 }
 
-// ask sends a dry run for the targets that cannot be decided from the live object, and returns
-// those left to write.
+// ask sends dry runs for the targets that the live object does not decide, and returns those left
+// to write.
 func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 	var doubtful []*target
 	for _, t := range targets {
@@ -205,14 +202,14 @@ func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 	return slices.DeleteFunc(targets, (*target).isDone)
 }
 
-// askOne asks about one target, which is done if nothing would change or the server refuses it.
+// askOne predicts one target, which is done if nothing would change or the server refuses it.
 func (e *Engine) askOne(ctx context.Context, t *target) {
 	var err error
 	if !t.reviewed {
 		err = e.predict(ctx, t)
 	}
 	switch {
-	case err != nil && e.mustRecreate(ctx, t, err): // It is left to write.
+	case err != nil && e.mustRecreate(ctx, t, err): // The write recreates it.
 	case err != nil:
 		t.done = true
 		e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
@@ -233,14 +230,11 @@ func (e *Engine) predict(ctx context.Context, t *target) error {
 	return err
 }
 
-// guess reports a client-side dry run: the manifest that would be sent.
+// guess reports the manifest that would be sent, for a client-side dry run.
 func (e *Engine) guess(_ context.Context, t *target) {
 	did := event.Configured
 	if t.Live == nil {
 		did = event.Created
 	}
-	e.finish(event.Applied{
-		Ref: t.Item.Ref, Source: t.Item.Source, Action: did,
-		Yielded: t.Yielded, Left: t.Left,
-	})
+	e.finish(t.applied(did))
 }

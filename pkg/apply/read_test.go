@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// reader notes what is read.
+// reader records the objects that are read.
 type reader struct {
 	*fake
 	mu   sync.Mutex
@@ -30,16 +30,15 @@ func (r *reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, 
 	r.fake.Live(ctx, kind, refs, visit)
 }
 
-// widget is an object of a kind that is not served yet.
+// widget returns an object of a kind that is not served yet.
 func widget(t *testing.T, name string, needs ...object.Key) plan.Item {
 	t.Helper()
 	u := parse(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: "+name+"}}")
 	return plan.Item{Ref: object.RefOf(u), Object: u, Needs: needs, Bringers: needs}
 }
 
-// An object of a kind whose CRD this run has created is absent, and not read: that would be a round
-// trip between the CRD and its objects. Where the CRD was there, or is another kind's, its
-// objects are read.
+// An object whose CRD this run created cannot exist and is not read, which saves a round trip. If
+// the CRD existed, or is another kind's, its objects are read.
 func TestWhatCannotExistIsNotRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		definition string
@@ -82,8 +81,8 @@ func TestWhatCannotExistIsNotRead(t *testing.T) {
 	}
 }
 
-// An object that another client created in the moment between is found by the create, and
-// treated as one that was there.
+// An object that another client created in between makes the create fail, and is then treated like
+// any existing object.
 func TestWhatCameInBetweenIsNotOverwritten(t *testing.T) {
 	definition := item(t, "x")
 	definition.Name, definition.GVK.Kind = "widgets.example.com", "CustomResourceDefinition"

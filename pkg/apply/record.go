@@ -9,15 +9,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// record holds what became of the objects of a run. The zero value is empty. It is safe for
-// concurrent use.
+// record contains the results of a run's objects. The zero value is empty and safe for concurrent
+// use.
 type record struct {
 	mu      sync.Mutex
 	outcome Outcome
-	// blocked: we refused an object before anything of its phase was written.
+	// blocked means that Admit refused an object before its phase was written.
 	blocked bool
 	actions map[object.Key]event.Action
-	// aliases maps the keys of the plan to the keys that objects have now.
+	// aliases maps the current keys of objects to their keys in the plan.
 	aliases map[object.Key]object.Key
 }
 
@@ -36,7 +36,7 @@ func (r *record) note(key object.Key, action event.Action) {
 	}
 }
 
-// refused counts an object that the server refused, or whose outcome is unknown.
+// refused counts an object that the server refused, or whose result is unknown.
 func (r *record) refused(unknown bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,22 +53,22 @@ func (r *record) bar() {
 	r.blocked = true
 }
 
-// isBarred reports whether we refused an object.
+// isBarred reports whether Admit refused an object.
 func (r *record) isBarred() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.blocked
 }
 
-// counts returns how many objects kept the run from being complete.
+// counts returns how many objects were not applied.
 func (r *record) counts() Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.outcome
 }
 
-// alias maps an object's key in the plan to its real key: its namespace was unknown until its kind
-// was known.
+// alias maps an object's key to its key in the plan, where its namespace was unknown because its
+// kind was.
 func (r *record) alias(key, planned object.Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,16 +78,16 @@ func (r *record) alias(key, planned object.Key) {
 	r.aliases[key] = planned
 }
 
-// action returns what became of an object; empty for nothing yet.
+// action returns the result of an object; empty if it has none yet.
 func (r *record) action(key object.Key) event.Action {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.actions[key]
 }
 
-// there reports whether the object was applied, whether it changed or not.
+// there reports whether the object was applied, changed or not.
 func (r *record) there(key object.Key) bool {
-	switch r.action(key) { // All others were not applied.
+	switch r.action(key) {
 	case event.Created, event.Configured, event.Recreated, event.Shared, event.Unchanged:
 		return true
 	default:
@@ -95,7 +95,7 @@ func (r *record) there(key object.Key) bool {
 	}
 }
 
-// missing returns the first object that the item needs and that this run did not apply.
+// missing returns the first object that the item needs and that this run failed to apply.
 func (r *record) missing(item plan.Item) (object.Key, event.Action) {
 	for _, need := range item.Needs {
 		switch action := r.action(need); action {

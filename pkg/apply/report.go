@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// finish reports the end of one object and records it.
+// finish reports and records the end of one object.
 func (e *Engine) finish(a event.Applied) {
 	a.DryRun = e.DryRun != object.DryRunNone
 	e.mu.Lock()
@@ -28,7 +28,7 @@ func (e *Engine) finish(a event.Applied) {
 
 func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		// The server did not refuse it: we stopped.
+		// We stopped; the server did not refuse it.
 		if object.MayBeWritten(err) {
 			err = fmt.Errorf("it was in progress, and may have been written: %w", err)
 		}
@@ -36,34 +36,19 @@ func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 		return
 	}
 	if _, missing := e.done.missing(item); e.looking && missing != "" {
-		// Only a look failed, and a prerequisite was not written anyway.
 		e.skip(item, errPhaseBefore)
 		return
 	}
 	err = predict.Denied(ctx, e.Server, item, err)
-	unknown := couldNotTell(ctx, err)
+	// The result is unknown if the server could not be asked, or we may not ask it.
+	unknown := object.IsUnanswered(err) || errors.As(err, new(*predict.DeniedError)) || apierrors.IsUnauthorized(err) || ctx.Err() != nil
 	err = e.Server.ExplainRefusal(ctx, item.Kind, err)
 	e.done.refused(unknown)
-	e.finish(event.Applied{
-		Ref: item.Ref, Source: item.Source, Action: event.Failed,
-		Err: redact.Error(item.Object, err),
-	})
-}
-
-// couldNotTell reports whether the outcome is unknown: the server could not be asked, or we may not
-// ask it.
-func couldNotTell(ctx context.Context, err error) bool {
-	return object.IsUnanswered(err) || errors.As(err, new(*predict.DeniedError)) || apierrors.IsUnauthorized(err) || ctx.Err() != nil
+	e.finish(event.Applied{Ref: item.Ref, Source: item.Source, Action: event.Failed, Err: redact.Error(item.Object, err)})
 }
 
 func (e *Engine) skip(item plan.Item, why error) {
 	e.finish(event.Applied{Ref: item.Ref, Source: item.Source, Action: event.Skipped, Err: why})
-}
-
-func (e *Engine) skipAll(ph plan.Phase, why error) {
-	for _, item := range ph.Items {
-		e.skip(item, why)
-	}
 }
 
 func (e *Engine) conflict(t *target) {
@@ -71,17 +56,14 @@ func (e *Engine) conflict(t *target) {
 	for _, miss := range e.Predictor.NearMisses(&t.Prediction) {
 		e.emit(event.Warned{Ref: miss.Ref, Text: miss.Text})
 	}
-	offers := offersOf(e.Predictor, t)
-	e.finish(event.Applied{
-		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.InConflict,
-		Conflicts: redact.Conflicts(t.Item.Ref, t.Conflicts), Unleavable: offers.Unleavable, AdoptFrom: offers.AdoptFrom,
-		Yielded: t.Yielded, Left: t.Left,
-		Err: redact.Error(t.Item.Object, t.refusal),
-	})
+	offers, out := offersOf(e.Predictor, t), t.applied(event.InConflict)
+	out.Conflicts, out.Unleavable, out.AdoptFrom = redact.Conflicts(t.Item.Ref, t.Conflicts), offers.Unleavable, offers.AdoptFrom
+	out.Err = redact.Error(t.Item.Object, t.refusal)
+	e.finish(out)
 }
 
-// offersOf returns the choices that settle the conflicts of a target. If it cannot find them, it
-// returns none, and the conflict is reported all the same.
+// offersOf returns the choices that resolve the conflicts of a target; none if it cannot find them,
+// so that the conflict is still reported.
 func offersOf(p predict.Predictor, t *target) predict.Offers {
 	offers, err := p.Offers(&t.Prediction)
 	if err != nil {
@@ -90,22 +72,23 @@ func offersOf(p predict.Predictor, t *target) predict.Offers {
 	return offers
 }
 
-// contest reports a conflict that a write met. If the conflict can still be decided, it waits for
-// the other writes, which no question may delay.
-func (e *Engine) contest(t *target) {
-	if e.Decide == nil {
+// contest reports the conflicts of a target, if it has any, and returns whether it does. If Decide
+// may still resolve them, they wait for the other writes, which no prompt may delay.
+func (e *Engine) contest(t *target) bool {
+	switch {
+	case !t.contested():
+		return false
+	case e.Decide == nil:
 		e.conflict(t)
-		return
+	default:
+		t.late = true
 	}
-	t.late = true
+	return true
 }
 
-// accepted reports an object that the server accepted, or would accept.
 func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.Unstructured) {
-	out := event.Applied{
-		Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created,
-		Yielded: t.Yielded, Left: t.Left, Object: e.shown(answer),
-	}
+	out := t.applied(event.Created)
+	out.Object = e.shown(answer)
 	if t.anew != nil {
 		out.Action, out.Reason, out.Removed = event.Recreated, t.anew.Reason, redact.Changes(t.Item.Ref, t.anew.Lost)
 	}
@@ -120,24 +103,24 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 	e.finish(out)
 }
 
-// warnOfRewriting warns of fields that the server stored with another value than was sent. Every
-// apply will find them so; it is not worth a failure or a retry, but users must know why their
-// value never arrives (edge case 15).
+// warnOfRewriting warns of fields that the server stored with another value than was sent. This
+// happens on every apply, so it is no reason to fail or retry, but users must know why their value
+// has no effect (edge case 15).
 func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) {
 	if text := predict.Contradiction(t.Item); text != "" {
 		e.emit(event.Warned{Ref: t.Item.Ref, Text: text})
 	}
 	changes, err := predict.Rewritten(answer, t.Stated, e.Predictor.Manager)
 	if err != nil {
-		return // Nothing can be said of who holds what.
+		return // The owners are unknown.
 	}
 	for _, c := range redact.Changes(t.Item.Ref, changes) {
 		e.emit(event.Warned{Ref: t.Item.Ref, Text: fmt.Sprintf(
-			"%s is %v, not %v: something in the cluster rewrites it as it is written", c.Path, text(c.To), text(c.From))})
+			"%s is %v, not %v: something in the cluster rewrites it", c.Path, text(c.To), text(c.From))})
 	}
 }
 
-// text quotes a text, so that it differs from a number.
+// text formats a value, quoting a string so that it differs from a number.
 func text(v any) string {
 	if s, ok := v.(string); ok {
 		return strconv.Quote(s)
@@ -145,8 +128,8 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// compare reports what an apply changed on an existing object. A write that changed only the
-// resource version, or made us a further owner of an equal value, is no change (edge case 27);
+// compare sets the changes that an apply made to an existing object. A write that changed only the
+// resource version, or made us another owner of an equal value, is not a change (edge case 27);
 // releasing a field is one.
 func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *event.Applied) error {
 	view, err := e.Predictor.View(&t.Prediction, answer)
@@ -163,7 +146,7 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 			out.Removed = append(out.Removed, change)
 		case t.Stays(change):
 			out.Released = append(out.Released, change)
-		default: // the server's default is the same: no news
+		default: // the server's default is the same
 		}
 	}
 	for _, c := range redact.Conflicts(t.Item.Ref, t.TakenFrom(answer)) {
@@ -186,7 +169,8 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 	return err
 }
 
-// sharing returns the changes of ownership by an apply that changed no value; nil for none.
+// sharing returns the changes of ownership by an apply that changed no value; nil if there are
+// none.
 func (e *Engine) sharing(t *target, answer *unstructured.Unstructured) (*managedfields.Sharing, error) {
 	if managedfields.SameApplied(t.Live, answer, e.Predictor.Manager) {
 		return nil, nil
@@ -195,7 +179,7 @@ func (e *Engine) sharing(t *target, answer *unstructured.Unstructured) (*managed
 	return &sharing, err
 }
 
-// shown returns the object, masked, for an event if Objects is set.
+// shown returns the masked object for an event if Objects is set.
 func (e *Engine) shown(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if !e.Objects || u == nil {
 		return nil
@@ -219,21 +203,19 @@ var (
 	errRefusedBeside = errors.New("other objects of its phase are owned by others")
 )
 
-// seen passes an evaluated object to Seen.
 func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
 	if e.Seen != nil && after != nil {
 		e.Seen(item, before, after, changes)
 	}
 }
 
-// Outcome counts what kept a run from doing all it was asked to.
+// Outcome counts the objects that were not applied: in conflict, refused by the server, or with an
+// unknown result because the server could not be asked.
 type Outcome struct {
-	// Conflicts, Rejected and Unknown count the objects that are in conflict, were refused by the
-	// server, or have an unknown outcome because the server could not be asked.
 	Conflicts, Rejected, Unknown int
 }
 
-// IncompleteError says that some objects were not applied. The events have reported each.
+// IncompleteError says that some objects were not applied. Events have reported each.
 type IncompleteError struct {
 	Outcome
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// resolve finds the kind of each item, waiting for CRDs of the set to be served, and drops items
-// whose prerequisites were not applied.
+// resolve finds the kind of each item, waits for the set's CRDs to be served, and drops items whose
+// prerequisites were not applied.
 func (e *Engine) resolve(ctx context.Context, items []plan.Item) []*plan.Item {
 	possible := make([]*plan.Item, 0, len(items))
 	for i := range items {
@@ -58,14 +58,14 @@ func (e *Engine) resolve(ctx context.Context, items []plan.Item) []*plan.Item {
 	return ready
 }
 
-// served is the kind, or the reason why it is not served.
+// served is a kind, or the reason why it is not served.
 type served struct {
 	kind object.Kind
 	err  error
 }
 
-// serveAll resolves the kinds of the items concurrently, if they are unknown or known only from
-// before this run defined them. All of them share one wait.
+// serveAll concurrently resolves the kinds that are unknown, or known only from before this run
+// defined them.
 func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.GroupVersionKind]served {
 	var (
 		mu    sync.Mutex
@@ -73,7 +73,8 @@ func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.Gr
 		kinds = map[schema.GroupVersionKind]served{}
 	)
 	for _, item := range items {
-		if item.Kind.Resource != "" && !e.redefined(*item) {
+		// If this run created the CRD of a known kind, a cache remembers a former CRD.
+		if item.Kind.Resource != "" && (e.DryRun != object.DryRunNone || !e.changedCRD(*item, event.Created)) {
 			continue
 		}
 		mu.Lock()
@@ -94,9 +95,9 @@ func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.Gr
 	return kinds
 }
 
-// serve waits for the kind of the item if something in the set may install it (a CRD, an
-// APIService, or an operator that installs its own CRDs; edge case 18), or if the user says that
-// something else will. Otherwise it asks once.
+// serve waits for the item's kind if something in the set may install it (a CRD, an APIService, or
+// an operator that installs its own CRDs; edge case 18), or if the user expects something else to.
+// Otherwise it asks once.
 func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error) {
 	if definition, defined := e.definition(item); defined && e.DryRun == object.DryRunNone {
 		return e.defined(ctx, item, definition)
@@ -124,10 +125,9 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 	return kind, e.unserved(ctx, item, err, time.Since(began))
 }
 
-// defined waits until a CRD of the set is established and its kind is served. Discovery may list
-// the kind a moment earlier or later than that.
+// defined waits until a CRD of the set is established and its kind is served, in either order.
 func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.Key) (object.Kind, error) {
-	if item.Kind.Resource != "" { // Until the new CRD counts, the kind may be listed as it was.
+	if item.Kind.Resource != "" { // Before the new CRD is established, discovery may list the old one.
 		if err := e.Server.Established(ctx, definition.Name); err != nil {
 			return item.Kind, err
 		}
@@ -135,7 +135,7 @@ func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.
 		return kind, e.unserved(ctx, item, err, 0)
 	}
 	e.emit(event.Waiting{Ref: item.Ref, Kind: item.GVK.Kind, For: describe(definition) + " to be established"})
-	// Each answer takes a round trip, so both are asked at once.
+	// Save a round trip by asking both at once.
 	var refusal error
 	unrefused, refuse := context.WithCancel(ctx)
 	defer refuse()
@@ -153,16 +153,16 @@ func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.
 	return kind, e.unserved(ctx, item, err, 0)
 }
 
-// unserved adds to the error why the kind is not served and what to do. The run waited that long
-// for it.
+// unserved adds to the error why the kind is not served and what to do. waited is how long the run
+// waited.
 func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited time.Duration) error {
 	if !meta.IsNoMatchError(err) || errors.Unwrap(err) != nil {
-		return err // It says more than that there is no such kind.
+		return err // It says more than that the kind does not exist.
 	}
 	if len(item.OnlyIn) > 0 {
-		// The set says it. The server may serve the other version within moments.
+		// Only the set knows; the server may soon serve the other version.
 		return object.Hinted("change apiVersion to "+item.GVK.Group+"/"+item.OnlyIn[0],
-			"the CRD of %s in this set has no version %s, but %s", item.GVK.Kind, item.GVK.Version, strings.Join(item.OnlyIn, ", "))
+			"the CRD of %s in this set has no version %s, only %s", item.GVK.Kind, item.GVK.Version, strings.Join(item.OnlyIn, ", "))
 	}
 	err = e.Server.Unserved(ctx, item.GVK)
 	switch {
@@ -171,7 +171,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited
 	case object.IsBuiltIn(item.GVK.Group), e.DryRun != object.DryRunNone, meant(err) != "":
 		return err
 	}
-	// The hint replaces that of the error below.
+	// This hint replaces that of err.
 	if waited = waited.Round(time.Second); e.AwaitKinds > 0 && waited > 0 {
 		return object.Hinted("is the program that installs "+item.GVK.Kind+" running? See: "+command.Kubectl("get")+" crd",
 			"%s, after %s of --await-kinds", err, waited)
@@ -210,22 +210,11 @@ func (e *Engine) bringer(item plan.Item) (object.Key, bool) {
 
 const definitionKind = "CustomResourceDefinition"
 
-// redefined reports whether the kind was known although this run had to create its CRD: then a
-// cache remembers a former one.
-func (e *Engine) redefined(item plan.Item) bool {
-	if item.Kind.Resource == "" || e.DryRun != object.DryRunNone {
-		return false
-	}
-	return slices.ContainsFunc(item.Needs, func(need object.Key) bool {
-		return need.Kind == definitionKind && e.done.action(need) == event.Created
-	})
-}
-
-// errUnchecked: the server cannot be asked about an object whose kind or
-// namespace only this run would create.
+// errUnchecked says that the server cannot check an object whose kind or namespace does not exist
+// before this run.
 var errUnchecked = errors.New("not checked by the server")
 
-// unchecked says why the server was not asked about the item, as diff does.
+// unchecked returns why the server did not check the item.
 func (e *Engine) unchecked(item plan.Item) string {
 	for _, need := range item.Needs {
 		if e.done.action(need) == event.Created {
@@ -237,7 +226,7 @@ func (e *Engine) unchecked(item plan.Item) string {
 
 func describe(key object.Key) string { return key.Ref().String() }
 
-// meant returns a served kind with a similar name; empty if there is none.
+// meant returns the served kind with a similar name that err suggests; empty if there is none.
 func meant(err error) string {
 	var near interface{ Meant() string }
 	if errors.As(err, &near) {

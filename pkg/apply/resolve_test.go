@@ -18,25 +18,25 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// A kind that is not served is waited for if something of the set may bring it, and that was
-// applied, or if the user says that something will; never one of Kubernetes' own groups. A kind
-// that is not awaited is refused after one question, and the refusal says how to wait.
+// A kind that is not served is awaited if an applied object of the set may install it or the user
+// expects it, but never a built-in kind. Otherwise it is refused after one request, with a hint how
+// to wait.
 func TestWhichKindsAreWaitedFor(t *testing.T) {
 	for name, tt := range map[string]struct {
 		group   string
 		brought bool
-		failing bool // the server refuses what was to bring the kind
+		failing bool // the server refuses the object that would install the kind
 		await   time.Duration
 		want    []string // requests about the kind
 		hint    string
 	}{
-		"by nobody":                      {group: "x.io", hint: ""},
+		"by nothing":                     {group: "x.io", hint: ""},
 		"by an operator of the set":      {group: "x.io", brought: true, want: []string{"served Thing"}},
 		"by an operator that is refused": {group: "x.io", brought: true, failing: true, hint: ""},
-		"by somebody, says the user":     {group: "x.io", await: 5 * time.Minute, want: []string{"served Thing 5m"}},
+		"by something else, as expected": {group: "x.io", await: 5 * time.Minute, want: []string{"served Thing 5m"}},
 		"by an operator, for longer":     {group: "x.io", brought: true, await: time.Minute, want: []string{"served Thing 1m"}},
 		"of Kubernetes":                  {group: "batch"},
-		"of Kubernetes, says the user":   {group: "policy", await: time.Minute},
+		"of Kubernetes, as expected":     {group: "policy", await: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			operator := item(t, "operator")
@@ -72,8 +72,7 @@ func TestWhichKindsAreWaitedFor(t *testing.T) {
 	}
 }
 
-// A CRD whose names are taken will never be served: its objects fail at once,
-// with the server's reason.
+// A CRD whose names are taken is never served: its objects fail at once, with the server's reason.
 func TestDefinitionThatIsNotEstablished(t *testing.T) {
 	definition := item(t, "definition")
 	definition.GVK.Kind = "CustomResourceDefinition"
@@ -93,8 +92,8 @@ func TestDefinitionThatIsNotEstablished(t *testing.T) {
 	}
 }
 
-// beside is a server that answers whether a CRD is established and whether its kind is
-// served once it has been asked both.
+// beside is a server that answers whether a CRD is established and its kind is served only once it
+// has been asked both.
 type beside struct {
 	fake
 	established, served chan struct{}
@@ -125,8 +124,7 @@ func (b *beside) Served(ctx context.Context, gvk schema.GroupVersionKind, within
 	return b.fake.Served(ctx, gvk, within)
 }
 
-// Neither of the two questions about a new CRD waits for the answer to the other; a
-// refusal of the CRD ends the wait for its kind.
+// Both requests about a new CRD are sent at once; a refusal of the CRD ends the wait for its kind.
 func TestDefinitionAndItsKindAreAskedAtOnce(t *testing.T) {
 	for name, refusing := range map[string]bool{"accepted": false, "refused": true} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +147,7 @@ func TestDefinitionAndItsKindAreAskedAtOnce(t *testing.T) {
 	}
 }
 
-// hintOf returns the hint of what was said of an object that failed.
+// hintOf returns the hint of an object's error.
 func (r *run) hintOf(name string) string {
 	if hinter, ok := errors.AsType[interface {
 		error
@@ -160,7 +158,7 @@ func (r *run) hintOf(name string) string {
 	return ""
 }
 
-// of returns what became of an object.
+// of returns the result of an object.
 func (r *run) of(name string) event.Applied {
 	for _, e := range r.events {
 		if applied, ok := e.(event.Applied); ok && applied.Ref.Name == name {

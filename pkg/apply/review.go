@@ -5,15 +5,16 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// prediction returns the prediction for an object from the object alone, or the reviewed one with
-// the server's answer if it is about this version: nothing has to be asked again. A reviewed
-// conflict is looked at anew, and so is an object whose CRD this run has changed.
+// prediction returns the prediction from the live object, or the reviewed one with the server's
+// answer if it is about this version. Reviewed conflicts, and objects whose CRD this run has
+// changed, are evaluated again.
 func (e *Engine) prediction(item plan.Item, live *unstructured.Unstructured) (p predict.Prediction, reviewed bool, err error) {
-	if e.Review != nil && live != nil && !e.defines(item) {
+	if e.Review != nil && live != nil && !e.changedCRD(item, event.Created, event.Configured) {
 		if p := e.Review.Judged(item, live); p != nil && p.Answer != nil && len(p.Conflicts) == 0 {
 			return *p, true, nil
 		}
@@ -22,12 +23,12 @@ func (e *Engine) prediction(item plan.Item, live *unstructured.Unstructured) (p 
 	return p, false, err
 }
 
-// confirmed reports whether the target may be written: in the version that was reviewed, or in
-// another one if the apply has the same outcome. Otherwise the target is done, and reported. If
-// this run has changed the CRD, the outcome may be another even for the same version.
+// confirmed reports whether the target may be written: it has the reviewed version, or the apply
+// has the same result, which may differ even for that version if this run changed the CRD.
+// Otherwise it reports the target.
 func (e *Engine) confirmed(ctx context.Context, t *target) bool {
 	switch {
-	case e.Review == nil, !e.defines(t.Item) && e.Review.Judged(t.Item, t.Live) != nil:
+	case e.Review == nil, !e.changedCRD(t.Item, event.Created, event.Configured) && e.Review.Judged(t.Item, t.Live) != nil:
 		return true
 	case t.ours != "" && t.Live != nil && t.Live.GetResourceVersion() == t.ours:
 		return true
@@ -38,8 +39,7 @@ func (e *Engine) confirmed(ctx context.Context, t *target) bool {
 		}
 	}
 	switch {
-	case t.contested():
-		e.contest(t)
+	case e.contest(t):
 		return false
 	case t.NoChange():
 		e.accepted(ctx, t, t.Answer)

@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// reviewed is a review of one version of each object, and says of all others what it was told to.
+// reviewed is a review of one version of each object, with a fixed answer for all others.
 type reviewed struct {
 	version  string
 	p        *predict.Prediction
@@ -34,8 +34,8 @@ func (r *reviewed) Confirms(*predict.Prediction, *predict.Recreation) error {
 	return r.other
 }
 
-// A write is bound to the version and the UID that were reviewed, with the server's answer of then. If
-// another version is there, or comes before the write, it is asked about and compared.
+// A write is bound to the reviewed version and UID, and uses the server's answer from the review.
+// Another version, found before or by the write, is predicted and compared.
 func TestReview(t *testing.T) {
 	other := errors.New("something else")
 	at := func(version string) *unstructured.Unstructured {

@@ -14,9 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Run carries out the plan. It returns an *IncompleteError when some object
-// could not be applied, the error of Wait when something did not become ready, and
-// ctx's error when it was interrupted.
+// Run executes the plan. It returns an *IncompleteError if some objects were not applied, the error
+// of Wait if some did not become ready, and the cause of ctx if it was interrupted.
 func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
 	for i, ph := range p.Phases {
@@ -51,7 +50,9 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 			e.emit(event.PhaseStarted{Index: i})
 			e.inspect(ctx, ph, blocked)
 		default:
-			e.skipAll(ph, blocked)
+			for _, item := range ph.Items {
+				e.skip(item, blocked)
+			}
 		}
 	}
 	if unready == nil {
@@ -69,8 +70,8 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// phase applies the items of one phase. It returns false if the phase is in conflict and nothing
-// was written.
+// phase applies the items of one phase. It returns false if the phase is in conflict and was not
+// written.
 func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	f := e.read(ctx, e.resolve(ctx, ph.Items))
 	if e.DryRun == object.DryRunClient {
@@ -109,11 +110,11 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	return true
 }
 
-// side is how many objects are processed at once. The client limits the rate; this bound only
+// side is how many objects are processed concurrently. The client limits the rate of requests; this
 // limits memory.
 const side = 256
 
-// each runs do for all targets concurrently.
+// each runs do concurrently for all targets.
 func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Context, *target)) {
 	var g errgroup.Group
 	g.SetLimit(side)
@@ -123,12 +124,11 @@ func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Co
 			return nil
 		})
 	}
-	_ = g.Wait() // do reports by events, never by an error
+	_ = g.Wait() // do reports errors as events
 }
 
-// finishEach is each for the last step: it also processes objects that do not exist yet. It drops
-// each object once it is done, so that finished objects take no memory while the rest is written,
-// and returns the targets whose write met a conflict that is still to be decided.
+// finishEach is each for the last step: it also evaluates absent objects. It drops each object once
+// it is done, to save memory, and returns the targets whose conflict is still to be decided.
 func (e *Engine) finishEach(ctx context.Context, f found, do func(context.Context, *target)) (late []*target) {
 	var mu sync.Mutex
 	finish := func(t *target) {
@@ -161,7 +161,7 @@ func (e *Engine) finishEach(ctx context.Context, f found, do func(context.Contex
 	return late
 }
 
-// one runs do for a target unless the run has ended.
+// one runs do for a target, or skips it if ctx is done.
 func (e *Engine) one(ctx context.Context, t *target, do func(context.Context, *target)) {
 	if ctx.Err() != nil {
 		t.done = true
@@ -171,16 +171,14 @@ func (e *Engine) one(ctx context.Context, t *target, do func(context.Context, *t
 	do(ctx, t)
 }
 
-// try reports what the write of one target would do.
+// try reports what a write of the target would do.
 func (e *Engine) try(ctx context.Context, t *target) {
 	out := event.Applied{Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created}
-	if t.Live == nil {
-		if e.done.created(t.Item) {
-			out.Reason = e.unchecked(t.Item)
-			e.seen(t.Item, nil, t.Item.Object, true)
-			e.finish(out)
-			return
-		}
+	if t.Live == nil && e.done.created(t.Item) {
+		out.Reason = e.unchecked(t.Item)
+		e.seen(t.Item, nil, t.Item.Object, true)
+		e.finish(out)
+		return
 	}
 	if t.Answer == nil && t.Unchecked == "" && t.anew == nil {
 		if e.askOne(ctx, t); t.done {
@@ -191,21 +189,16 @@ func (e *Engine) try(ctx context.Context, t *target) {
 	case t.anew != nil:
 		out.Action, out.Reason, out.Removed = event.Recreated, t.anew.Reason, redact.Changes(t.Item.Ref, t.anew.Lost)
 		e.finish(out)
-	case t.contested(): // only since we looked at the phase
+	case t.contested(): // since the phase was checked
 		e.conflict(t)
 	case t.Unchecked != "":
 		out.Action, out.Reason, out.Yielded, out.Left = event.Configured, t.Unchecked, t.Yielded, t.Left
-		e.finish(e.taking(t, out))
+		out.Adopted = t.AdoptedFrom()
+		for _, c := range redact.Conflicts(t.Item.Ref, slices.Concat(t.Taken, t.Overwritten)) {
+			out.Taken = append(out.Taken, c.Change())
+		}
+		e.finish(out)
 	default:
 		e.accepted(ctx, t, t.Answer)
 	}
-}
-
-// taking adds the fields that an apply takes over, if the server was not asked.
-func (e *Engine) taking(t *target, out event.Applied) event.Applied {
-	out.Adopted = t.AdoptedFrom()
-	for _, c := range redact.Conflicts(t.Item.Ref, slices.Concat(t.Taken, t.Overwritten)) {
-		out.Taken = append(out.Taken, c.Change())
-	}
-	return out
 }

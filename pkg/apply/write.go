@@ -32,13 +32,12 @@ func (e *Engine) write(ctx context.Context, t *target) {
 			e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 			return
 		}
-		if len(t.Conflicts) > 0 {
-			e.contest(t)
+		if e.contest(t) {
 			return
 		}
 	}
 	t.attempts = retry.At(t.Item.Ref)
-	defer func() { t.attempts = nil }() // They hold an object, and there are many targets.
+	defer func() { t.attempts = nil }() // Release the object that it holds.
 	for {
 		t.attempts.Saw(t.Live)
 		if !e.confirmed(ctx, t) {
@@ -66,7 +65,8 @@ func (e *Engine) write(ctx context.Context, t *target) {
 	}
 }
 
-// refused ends a target that the server refuses: it is recreated if the user asked for that.
+// refused recreates a target that the server refuses if the user asked for that; otherwise it
+// fails.
 func (e *Engine) refused(ctx context.Context, t *target, err error) {
 	if e.mustRecreate(ctx, t, err) {
 		e.recreate(ctx, t)
@@ -75,8 +75,8 @@ func (e *Engine) refused(ctx context.Context, t *target, err error) {
 	e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 }
 
-// next prepares another attempt at a target that another client has written, and reports whether
-// the target is done instead. Conflicts are judged by the prediction, as in diff.
+// next prepares another attempt at a target that another client has written, or returns done. As in
+// diff, conflicts come from the prediction.
 func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool) {
 	err := t.attempts.Again(ctx)
 	_, lost := errors.AsType[*retry.LostError](err)
@@ -95,15 +95,11 @@ func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool)
 		e.refused(ctx, t, err)
 		return true
 	}
-	if len(t.Conflicts) > 0 {
-		e.contest(t)
-		return true
-	}
-	return false
+	return e.contest(t)
 }
 
-// appeared handles a create that found an object: it treats that as an existing one of others,
-// unless an earlier attempt of ours created it. It reports whether the target is done.
+// appeared handles a create that found an object. If an earlier attempt of ours did not create it,
+// it is treated like any existing object.
 func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool) {
 	if object.MayBeWritten(err) && e.arrived(ctx, t) {
 		return true
@@ -118,22 +114,18 @@ func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool)
 			return true
 		}
 	}
-	if len(t.Conflicts) > 0 {
-		e.contest(t)
-		return true
-	}
-	return false
+	return e.contest(t)
 }
 
-// lost finds out what became of a write that got no answer by reading the object. If the object is
-// as the write would have left it, the write arrived (edge case 85).
+// lost reads the object after a write that got no answer. If it is as the write would have left it,
+// the write arrived (edge case 85).
 func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	if !e.arrived(ctx, t) {
 		e.fail(ctx, t.Item, fmt.Errorf("it is unknown whether it was written: %w", err))
 	}
 }
 
-// arrived reports whether the object is as the write would have left it, and if so reports the
+// arrived reports whether the object is as the write would have left it, and then reports the
 // target as written.
 func (e *Engine) arrived(ctx context.Context, t *target) bool {
 	live, err := e.Server.Get(ctx, t.Item.Kind, t.Item.Ref)
@@ -149,8 +141,8 @@ func (e *Engine) arrived(ctx context.Context, t *target) bool {
 	return true
 }
 
-// send writes the target once. It transfers adopted fields first, except those whose values change:
-// the apply takes these, so that managed fields name their owner until then.
+// send writes the target once. It first transfers the adopted fields, except those that the apply
+// changes, whose owners stay recorded until then.
 func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructured, error) {
 	how := object.Write{
 		Manager: e.Predictor.Manager, Validation: e.Predictor.Validation,
@@ -179,7 +171,7 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 	return answer, err
 }
 
-// transfer moves those adopted fields to us that move before the apply, and returns the updated
+// transfer moves the adopted fields to us that move before the apply, and returns the updated
 // object.
 func (e *Engine) transfer(ctx context.Context, t *target) (*unstructured.Unstructured, error) {
 	fields, err := t.Adoption.Transfer()
@@ -194,8 +186,8 @@ func (e *Engine) transfer(ctx context.Context, t *target) (*unstructured.Unstruc
 	return moved, err
 }
 
-// awaitsAccount reports whether the item is a Pod in a namespace that this run created: the server
-// refuses it until a controller has created the default service account (edge case 19).
+// awaitsAccount reports whether the item is a Pod in a namespace that this run created. The server
+// refuses it before a controller has created the default service account (edge case 19).
 func (e *Engine) awaitsAccount(item plan.Item) bool {
 	if item.GVK.Group != "" || item.GVK.Kind != "Pod" {
 		return false
@@ -203,7 +195,7 @@ func (e *Engine) awaitsAccount(item plan.Item) bool {
 	return e.done.action(object.Key{Kind: "Namespace", Name: item.Namespace}) == event.Created
 }
 
-// sendUntilAdmitted retries the target as long as the service account may take.
+// sendUntilAdmitted retries the target for as long as creating the service account may take.
 func (e *Engine) sendUntilAdmitted(ctx context.Context, t *target, err error) (*unstructured.Unstructured, error) {
 	e.emit(event.Waiting{Ref: t.Item.Ref, For: "the service account of its new namespace"})
 	var answer *unstructured.Unstructured
@@ -215,7 +207,7 @@ func (e *Engine) sendUntilAdmitted(ctx context.Context, t *target, err error) (*
 	return answer, err
 }
 
-// adoptFirst transfers the adopted fields, then sends the dry run that was not possible before.
+// adoptFirst transfers the adopted fields, then sends the dry run that was impossible before.
 func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 	t.attempts = retry.At(t.Item.Ref)
 	for {
@@ -232,7 +224,7 @@ func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 		if err := e.again(ctx, t); err != nil || t.Unchecked == "" {
 			return err
 		}
-		if overtaken == nil { // It was adopted, and others hold more of it by now.
+		if overtaken == nil { // Others own more of it now.
 			if err := t.attempts.Again(ctx); err != nil {
 				return err
 			}
@@ -240,7 +232,6 @@ func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 	}
 }
 
-// again reads, evaluates and asks again.
 func (e *Engine) again(ctx context.Context, t *target) error {
 	if err := e.predictorOf(t).Refresh(ctx, e.Server, &t.Prediction); err != nil {
 		return err
@@ -248,7 +239,7 @@ func (e *Engine) again(ctx context.Context, t *target) error {
 	return e.predict(ctx, t)
 }
 
-// mustRecreate reports whether a refused target is to be recreated: the server says that a field is
+// mustRecreate reports whether a refused target is to be recreated: the server calls a field
 // immutable, and the user asked for --recreate.
 func (e *Engine) mustRecreate(ctx context.Context, t *target, refusal error) bool {
 	if e.Remove == nil {
@@ -258,24 +249,26 @@ func (e *Engine) mustRecreate(ctx context.Context, t *target, refusal error) boo
 	return t.anew != nil
 }
 
-// recreate deletes the object, waits until it is gone, and creates it from the manifest. It leaves
-// another object alone that has the name by then.
+// recreate deletes the object, waits until it is gone, and creates it from the manifest. It does
+// not touch another object that took its name.
 func (e *Engine) recreate(ctx context.Context, t *target) {
 	if !e.confirmed(ctx, t) {
 		return
 	}
-	e.emit(event.Waiting{Ref: t.Item.Ref, For: "it to be deleted, as " + t.anew.Reason})
-	e.removed(t)
+	e.emit(event.Waiting{Ref: t.Item.Ref, For: "it to be deleted, because " + t.anew.Reason})
+	if e.Journal != nil {
+		e.Journal.Removed(t.Item, t.Live)
+	}
 	kept := false
 	err := e.Remove(ctx, t.Item.Kind, t.Item.Ref, t.anew.UID, e.staying(ctx, t, &kept))
 	switch {
 	case kept:
 		return
 	case err != nil:
-		e.fail(ctx, t.Item, withAdvice(err, "it was not created anew; once it is gone, apply again"))
+		e.fail(ctx, t.Item, withAdvice(err, "it was not recreated; once it is gone, apply again"))
 		return
 	}
-	// Finish even if interrupted: the object is gone and has to come back.
+	// Finish even if interrupted, because the object is gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), creationTime)
 	defer cancel()
 	err = e.predictorOf(t).Refresh(ctx, e.Server, &t.Prediction)
@@ -300,8 +293,8 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 	}
 }
 
-// staying binds the deletion of a reviewed object to its version, and judges another version again. An
-// object that stays is reported, and kept is set. Without a review, the UID alone decides.
+// staying allows the deletion only of the reviewed version, or of another one if the result is the
+// same. If the object stays, it reports that and sets kept. It returns nil without a review.
 func (e *Engine) staying(ctx context.Context, t *target, kept *bool) func(*unstructured.Unstructured) string {
 	if !t.bound {
 		return nil
@@ -318,25 +311,25 @@ func (e *Engine) staying(ctx context.Context, t *target, kept *bool) func(*unstr
 			return ""
 		}
 		*kept = true
-		return "it would not become what was confirmed"
+		return "the result would differ from what was confirmed"
 	}
 }
 
-// creationTime bounds the second half of a recreation after an interrupt.
+// creationTime bounds the creation after an interrupted deletion.
 const creationTime = 30 * time.Second
 
-// errNameTaken: another client has created an object of that name in between.
+// errNameTaken says that another client has created an object of that name in between.
 var errNameTaken error = &object.HintedError{
-	Err:    errors.New("it was to be recreated, and another object has its name now, which was left alone"),
-	Advice: "find out who creates it; to change that one, apply again",
+	Err:    errors.New("it was deleted to be recreated, but another client created an object of its name, which was not changed"),
+	Advice: "find out what created it; to change that object, apply again",
 }
 
-// goneError says that the object was deleted and not created, and why.
+// goneError says that the object was deleted but not created.
 func goneError(err error) error {
-	return withAdvice(fmt.Errorf("it was deleted to be recreated, and could not be created: %w", err), "it does not exist now; apply again")
+	return withAdvice(fmt.Errorf("it was deleted to be recreated, but could not be created: %w", err), "it does not exist now; apply again")
 }
 
-// withAdvice adds to an error what exists now, before the hint of the error below.
+// withAdvice adds advice to an error, before the hint of the error below.
 func withAdvice(err error, advice string) error {
 	if hint := object.HintOf(err); hint != "" {
 		advice += "; " + hint

@@ -182,7 +182,7 @@ func (l *lookahead) Confirms(p *predict.Prediction, anew *predict.Recreation) er
 		}
 	}
 	if found := l.plan.Confirms(now); len(found) > 0 {
-		return unreviewedError("it would not become what was confirmed: " + strings.Join(saidOf(found, time.Now()), "; "))
+		return unreviewedError("the result would differ from what was confirmed: " + strings.Join(saidOf(found, time.Now()), "; "))
 	}
 	return nil
 }

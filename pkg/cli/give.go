@@ -108,7 +108,7 @@ func (f *giveFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.to, "to", "", "The field manager that receives the fields; with --helm-release and --inventory-of, the tool's own")
 	flags.StringSliceVar(&f.from, "from", nil, "The field managers that own them now. Repeatable")
 	flags.StringVar(&f.as, "as-operation", "",
-		"apply or update: how a receiver writes that owns nothing of the object yet. One that applies removes at its next apply what it does not state")
+		"apply or update: how a receiver writes that owns nothing in the object yet. One that applies removes at its next apply what it does not state")
 	flags.BoolVar(&f.share, "share", false, "The present owners keep the fields")
 	flags.BoolVar(&f.release, "release", false, "Release the fields: they stay, without an owner, and the next apply that states them owns them without a conflict")
 	flags.StringVar(&f.helmRelease, "helm-release", "", "The objects of a Helm release, NAMESPACE/NAME, as its Secret has them")

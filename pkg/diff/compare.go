@@ -14,7 +14,7 @@ import (
 )
 
 // Outcome describes what an apply would make of one object, by the server's answer to the dry run,
-// or by deleting it and creating it anew. Values of Secrets are not masked.
+// or by recreating it. Values of Secrets are not masked.
 func (e *Engine) Outcome(p *predict.Prediction, anew *predict.Recreation) (event.Compared, error) {
 	if anew != nil {
 		return e.recreation(p, anew)
@@ -64,7 +64,7 @@ func (e *Engine) Outcome(p *predict.Prediction, anew *predict.Recreation) (event
 }
 
 // contestedBesides returns the conflicts that no change shows, such as one between two spellings of
-// a value: apply stops there as well (edge case 84).
+// a value, which also stops an apply (edge case 84).
 func contestedBesides(changes []managedfields.Change, p *predict.Prediction) []managedfields.Change {
 	var out []managedfields.Change
 	for _, c := range p.Conflicts {
@@ -77,9 +77,8 @@ func contestedBesides(changes []managedfields.Change, p *predict.Prediction) []m
 	return out
 }
 
-// attribute adds owners to the changed paths, and marks those that are in conflict or taken. Fields
-// that are adopted with the apply count as ours. Owners that the live object lacks
-// (before-first-apply) come from the conflict.
+// attribute adds owners to changes, and marks those in conflict or taken. Adopted fields are ours.
+// Owners that the live object lacks (before-first-apply) come from the conflict.
 func attribute(changes []managedfields.Change, p *predict.Prediction, taken []managedfields.Conflict) {
 	adopted := func(o managedfields.Owner) bool { return slices.Contains(p.Adoption.Adopted, o) }
 	for i := range changes {
@@ -100,8 +99,8 @@ func attribute(changes []managedfields.Change, p *predict.Prediction, taken []ma
 	}
 }
 
-// touch reports whether a change is at, above or below the path of a conflict. A changed order of a
-// list has nothing to do with a conflict about one of its items.
+// touch reports whether a change is at, above or below the path of a conflict. A change in the
+// order of a list is unrelated to a conflict about one of its items.
 func touch(change managedfields.Change, c managedfields.Conflict) bool {
 	return change.Path.HasPrefix(c.Path) || !change.Order && c.Path.HasPrefix(change.Path)
 }
@@ -112,7 +111,7 @@ func union(a, b []managedfields.Owner) []managedfields.Owner {
 	return slices.Compact(all)
 }
 
-// named adds the name of a new object to its fields: it has no owner, so no projection has it.
+// named adds the name of a new object to its fields: it has no owner, so no projection contains it.
 func named(ref object.Ref, fields map[string]any) map[string]any {
 	u := unstructured.Unstructured{Object: maps.Clone(fields)}
 	if meta, ok := fields["metadata"].(map[string]any); ok {
@@ -124,8 +123,8 @@ func named(ref object.Ref, fields map[string]any) map[string]any {
 	return u.Object
 }
 
-// contestedOnly describes an object for which the server reported only the conflicts, since it
-// would refuse the object if all of them were taken.
+// contestedOnly describes an object with only its conflicts, because the server would refuse it if
+// all of them were taken.
 func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
 	out := event.Compared{
 		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Update, Yielded: p.Yielded, Left: p.Left,
@@ -137,8 +136,7 @@ func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
 	return out
 }
 
-// recreation describes an object that would be deleted and created anew. Its two sides are
-// what we own of the object that goes, and of the one that comes.
+// recreation describes an object that would be recreated, by our fields before and after.
 func (e *Engine) recreation(p *predict.Prediction, anew *predict.Recreation) (event.Compared, error) {
 	view, err := e.Predictor.View(p, anew.Answer)
 	changes := view.Changes()
@@ -149,7 +147,7 @@ func (e *Engine) recreation(p *predict.Prediction, anew *predict.Recreation) (ev
 	}
 	slices.SortStableFunc(changes, func(a, b managedfields.Change) int { return a.Path.Compare(b.Path) })
 	return event.Compared{
-		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Recreate, Reason: "deleted and created anew: " + anew.Reason,
+		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Recreate, Reason: "deleted and recreated: " + anew.Reason,
 		Changes: changes, Before: view.Before, After: view.After,
 	}, err
 }

@@ -1,6 +1,6 @@
-// Package diff compares live objects with their predicted state after a plan, each cut to the
-// fields that we own or would own. Start with [Engine.Run]; ErrDiffers reports a difference. It
-// writes nothing and renders nothing.
+// Package diff compares live objects with their predicted state after a plan, reduced to the fields
+// that we own or would own. Start with [Engine.Run], which returns ErrDiffers for a difference. It
+// writes and prints nothing.
 package diff
 
 import (
@@ -36,10 +36,10 @@ type Server interface {
 	Unserved(ctx context.Context, gvk schema.GroupVersionKind) error
 }
 
-// ErrDiffers says that something would change.
+// ErrDiffers says that an apply would change something.
 var ErrDiffers = errors.New("something would change")
 
-// UnknownError counts the objects with an unknown outcome. The events have reported why.
+// UnknownError counts the objects with an unknown outcome. Events have reported why.
 type UnknownError struct {
 	Objects int
 }
@@ -52,18 +52,18 @@ func (e *UnknownError) Error() string {
 type Engine struct {
 	Server    Server
 	Predictor predict.Predictor
-	// Admit is apply's check of each existing object; a refusal becomes a warning. Nil admits all.
+	// Admit is apply's check of each existing object; a refusal is a warning. Nil admits all.
 	Admit func(item plan.Item, live *unstructured.Unstructured) error
-	// Seen receives each compared object: as it is (nil if it does not exist), as it would be, and
-	// whether that changes it. It is called concurrently and may be nil.
+	// Seen is called with each compared object: the live one, nil if it does not exist; the
+	// predicted one; and whether they differ. It is called concurrently and may be nil.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
-	// Judged receives the prediction for each object of which something can be said, with the
-	// version that it is about. It may be called from many goroutines; nil if it is not needed.
+	// Judged is called with each prediction and the version that it is about. It is called
+	// concurrently and may be nil.
 	Judged func(p *predict.Prediction)
-	// Unmasked receives the result of each Secret before its values are masked. It may be called
-	// from many goroutines; nil if it is not needed.
+	// Unmasked is called with the result of each Secret before its values are masked. It is called
+	// concurrently and may be nil.
 	Unmasked func(event.Compared)
-	// Prefetched is a reader that was started before Run; Run closes it.
+	// Prefetched is a reader that was started before Run, which closes it. It may be nil.
 	Prefetched *prefetch.Reader
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
@@ -75,12 +75,13 @@ type Engine struct {
 	unknown int
 	known   map[object.Key]bool // whether the object exists
 
-	// unservedKinds caches answers; only the goroutine of Run uses it.
+	// unservedKinds is a cache, used only by the goroutine of Run.
 	unservedKinds map[schema.GroupVersionKind]error
 }
 
 // Run compares all objects of the plan. It returns nil if nothing would change, ErrDiffers if
-// something would, an *UnknownError if something is unknown, and ctx's error if it was interrupted.
+// something would, an *UnknownError if an outcome is unknown, and the cause of ctx if it was
+// interrupted.
 func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	e.known, e.unservedKinds = map[object.Key]bool{}, map[schema.GroupVersionKind]error{}
 	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
@@ -92,7 +93,7 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 		e.reads = prefetch.Start(ctx, e.Server, p)
 	}
 	defer e.reads.Close()
-	// Nothing is written, so phases wait only to learn whether objects that others need exist.
+	// Nothing is written, so phases are separate only to know whether needed objects exist.
 	for i, ph := range p.Phases {
 		e.emit(event.PhaseStarted{Index: i})
 		e.phase(ctx, ph)
@@ -135,11 +136,11 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
 		})
 	}
 	reads.Wait()
-	_ = asks.Wait() // Results are events.
+	_ = asks.Wait() // Events report errors.
 }
 
-// evaluate handles one object that was read. If the object alone does not decide, it asks the
-// server while the reading goes on.
+// evaluate handles one object that was read. If the object does not decide, it asks the server
+// while reading continues.
 func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.Item, live *unstructured.Unstructured, err error) {
 	if err != nil {
 		e.cannotTell(ctx, item, predict.DeniedRead(item, err))
@@ -171,7 +172,6 @@ func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.I
 	}
 }
 
-// ask gets the server's prediction and compares.
 func (e *Engine) ask(ctx context.Context, p *predict.Prediction) {
 	e.emit(event.Started{Ref: p.Item.Ref})
 	if p.Live == nil {
@@ -226,7 +226,7 @@ func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, 
 	}
 }
 
-// nearMisses warns of choices that were meant for a conflict and do not match it.
+// nearMisses warns of choices that seem to be for a conflict but do not match it.
 func (e *Engine) nearMisses(p *predict.Prediction) {
 	for _, miss := range e.Predictor.NearMisses(p) {
 		e.emit(event.Warned{Ref: miss.Ref, Text: miss.Text})
@@ -245,8 +245,7 @@ func (e *Engine) absent(item plan.Item) (object.Key, bool) {
 	return object.Key{}, false
 }
 
-// unserved handles an item whose kind the cluster does not serve: this set defines it, or nothing
-// does.
+// unserved handles an item whose kind the cluster does not serve.
 func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 	if need, ok := e.absent(item); ok {
 		e.uncheckedCreate(item, need.Ref().String()+" is created by this set")
@@ -256,12 +255,11 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 	for _, need := range item.Needs {
 		if need.Kind == "CustomResourceDefinition" && slices.Contains(item.Bringers, need) {
 			// This set changes the CRD: the object may exist at another version.
-			err = fmt.Errorf("%s is served only when %s of this set is applied",
-				item.GVK.GroupVersion(), need.Ref())
+			err = fmt.Errorf("%s is served only once %s of this set is applied", item.GVK.GroupVersion(), need.Ref())
 		}
 	}
 	if err == nil {
-		err = errors.New("the server has only just begun to serve its kind: compare again")
+		err = errors.New("the server has just begun to serve its kind: run this again")
 	}
 	e.cannotTell(ctx, item, err)
 }
@@ -279,8 +277,8 @@ func (e *Engine) whyUnserved(ctx context.Context, gvk schema.GroupVersionKind) e
 	return err
 }
 
-// uncheckedCreate reports an object that would be created and that the server cannot check (edge
-// case 38).
+// uncheckedCreate reports an object that would be created and that the server cannot check
+// (edge case 38).
 func (e *Engine) uncheckedCreate(item plan.Item, why string) {
 	e.seen(item, nil, item.Object, true)
 	e.compared(event.Compared{
@@ -294,7 +292,7 @@ func (e *Engine) cannotTell(ctx context.Context, item plan.Item, err error) {
 	e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.Unknown, Reason: err.Error(), Err: err})
 }
 
-// compared reports an object. Values of a Secret are masked here and nowhere else.
+// compared reports an object. It is the only place that masks values of Secrets.
 func (e *Engine) compared(c event.Compared) {
 	if redact.IsSecret(c.Ref) {
 		if e.Unmasked != nil {

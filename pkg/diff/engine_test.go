@@ -20,13 +20,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// fake is a server whose answers each test gives. It merges nothing: test/e2e shows the effect of
-// server-side apply in a diff.
+// fake is a server whose answers each test sets. It does not merge: test/e2e tests diffs with
+// server-side apply.
 type fake struct {
 	mu     sync.Mutex
 	calls  []string
 	live   map[string]*unstructured.Unstructured
-	broken map[string]error // what reading the object answers
+	broken map[string]error // errors of reads
 	apply  func(*unstructured.Unstructured) (*unstructured.Unstructured, error)
 	denied string // verb
 }
@@ -76,7 +76,7 @@ func (f *fake) Permitted(_ context.Context, _ object.Kind, _ object.Ref, verb st
 	return verb != f.denied, nil
 }
 
-// item returns a config map of a plan.
+// item returns a ConfigMap of a plan.
 func item(name string, needs ...object.Key) plan.Item {
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
@@ -89,7 +89,7 @@ func item(name string, needs ...object.Key) plan.Item {
 	}
 }
 
-// run compares the phases and returns what became of each object, by name.
+// run compares the phases and returns the result of each object by name.
 func run(ctx context.Context, t *testing.T, server *fake, phases ...[]plan.Item) ([]string, error) {
 	t.Helper()
 	p := &plan.Plan{}
@@ -216,8 +216,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A lack of permission names what to ask for; the refusal of a quota, which has the
-// same code, does not.
+// A missing permission is named; a quota's refusal, which has the same code, is unchanged.
 func TestForbidden(t *testing.T) {
 	refuse := func(*unstructured.Unstructured) (*unstructured.Unstructured, error) { return nil, forbidden() }
 	for name, tt := range map[string]struct {

@@ -15,9 +15,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// A giver who owns nothing of any object is a slip, or has given all away already. A job that
-// repeats itself ends well: the receiver owns something, and no owner has a name like the giver's.
-// The likely manager is named, and the rest is given.
+// A giver that owns nothing in any object is a typo, or gave everything away before. Repeating a
+// job succeeds: the receiver owns something, and no owner has a similar name. For a typo, the
+// likely manager is suggested, and the rest is given.
 func TestGiverOfNothing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		names   []string
@@ -28,54 +28,54 @@ func TestGiverOfNothing(t *testing.T) {
 	}{
 		"a slip": {
 			names: []string{"a", "b"}, lenient: true, wish: transfer.Wish{From: []string{"edti"}, To: "flux"}, fails: true,
-			says: "--from: edti (did you mean edit?) owns nothing of the 2 objects; managers that own something: edit, flux",
+			says: "--from: edti (did you mean edit?) owns nothing in the 2 objects; managers that own something: edit, flux",
 		},
 		"a slip beside who owns something": {
 			names: []string{"a"}, lenient: true, wish: transfer.Wish{From: []string{"edit", "flxu"}, To: "edit"}, fails: true,
-			says: "--from: flxu (did you mean flux?) owns nothing of the 1 object; managers that own something: edit, flux",
+			says: "--from: flxu (did you mean flux?) owns nothing in the 1 object; managers that own something: edit, flux",
 		},
 		"two slips": {
 			names: []string{"a"}, lenient: true, wish: transfer.Wish{From: []string{"edti", "edtt"}, To: "flux"}, fails: true,
-			says: "--from: edti (did you mean edit?) or edtt (did you mean edit?) owns nothing of the 1 object; managers that own something: edit, flux",
+			says: "--from: edti (did you mean edit?) or edtt (did you mean edit?) owns nothing in the 1 object; managers that own something: edit, flux",
 		},
 		"a path that its receiver has": {names: []string{"a"}, wish: transfer.Wish{Paths: path(t, ".data.b"), From: []string{"edti"}, To: "flux"}},
 		"a path that nobody has": {
 			names: []string{"a"}, lenient: true, wish: transfer.Wish{Paths: path(t, ".data.c"), From: []string{"edti"}, To: "flux"}, fails: true,
-			says: "--from: edti (did you mean edit?) owns nothing of the 1 object; managers that own something: edit, flux",
+			says: "--from: edti (did you mean edit?) owns nothing in the 1 object; managers that own something: edit, flux",
 		},
 		"a result says so":  {names: []string{"a"}, wish: transfer.Wish{From: []string{"edti"}, To: "flux"}, fails: true},
 		"an object is gone": {names: []string{"gone", "a"}, lenient: true, wish: transfer.Wish{From: []string{"edti"}, To: "flux"}, fails: true},
 		"nobody is named":   {names: []string{"a"}, lenient: true, wish: transfer.Wish{Paths: path(t, ".data.a"), To: "flux"}},
 		"a repetition": {
 			names: []string{"a", "b"}, lenient: true, wish: transfer.Wish{From: []string{"kubectl"}, To: "flux"},
-			says: "--from: kubectl owns nothing of the 2 objects, so there is nothing to give: all of it was given before, or the name is wrong; managers that own something: edit, flux",
+			says: "--from: kubectl owns nothing in the 2 objects, so there is nothing to give: it was given before, or the name is wrong; managers that own something: edit, flux",
 		},
 		"a repetition with names": {
 			names: []string{"a"}, wish: transfer.Wish{From: []string{"kubectl"}, To: "flux"},
-			says: "--from: kubectl owns nothing of the 1 object, so there is nothing to give: all of it was given before, or the name is wrong; managers that own something: edit, flux",
+			says: "--from: kubectl owns nothing in the 1 object, so there is nothing to give: it was given before, or the name is wrong; managers that own something: edit, flux",
 		},
 		"a repetition to a name like it": {
 			names: []string{"a"}, wish: transfer.Wish{From: []string{"flux2"}, To: "flux"},
-			says: "--from: flux2 owns nothing of the 1 object, so there is nothing to give: all of it was given before, or the name is wrong; managers that own something: edit, flux",
+			says: "--from: flux2 owns nothing in the 1 object, so there is nothing to give: it was given before, or the name is wrong; managers that own something: edit, flux",
 		},
 		"a release again": {
 			names: []string{"a"}, wish: transfer.Wish{From: []string{"kubectl"}, Mode: transfer.Release},
-			says: "--from: kubectl owns nothing of the 1 object, so there is nothing to give: all of it was given before, or the name is wrong; managers that own something: edit, flux",
+			says: "--from: kubectl owns nothing in the 1 object, so there is nothing to give: it was given before, or the name is wrong; managers that own something: edit, flux",
 		},
 		"who shares keeps": {
 			names: []string{"a"}, lenient: true, wish: transfer.Wish{From: []string{"kubectl"}, To: "flux", Mode: transfer.Share}, fails: true,
-			says: "--from: kubectl owns nothing of the 1 object; managers that own something: edit, flux",
+			says: "--from: kubectl owns nothing in the 1 object; managers that own something: edit, flux",
 		},
 		"the receiver has nothing": {
 			names: []string{"a"}, lenient: true, wish: transfer.Wish{From: []string{"kubectl"}, To: "helm", As: managedfields.Apply}, fails: true,
-			says: "--from: kubectl owns nothing of the 1 object; managers that own something: edit, flux",
+			says: "--from: kubectl owns nothing in the 1 object; managers that own something: edit, flux",
 		},
 		"the receiver has nothing, named": {
 			names: []string{"a"}, wish: transfer.Wish{From: []string{"kubectl"}, To: "helm", As: managedfields.Apply}, fails: true,
 		},
 		"one of two givers had nothing to give": {
 			names: []string{"a"}, lenient: true, wish: transfer.Wish{From: []string{"edit", "kubectl"}, To: "helm", As: managedfields.Apply},
-			says: "--from: kubectl owns nothing of the 1 object, so there is nothing to give: all of it was given before, or the name is wrong; managers that own something: edit, flux",
+			says: "--from: kubectl owns nothing in the 1 object, so there is nothing to give: it was given before, or the name is wrong; managers that own something: edit, flux",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func path(t *testing.T, text string) []fieldpath.Path {
 	return []fieldpath.Path{p}
 }
 
-// A given field is not given again, with or without names, and the second run ends well.
+// A second run gives nothing and succeeds, with or without paths.
 func TestGivenTwice(t *testing.T) {
 	for _, lenient := range []bool{false, true} {
 		s := handing(t, "a", "b")
@@ -129,9 +129,9 @@ func TestGivenTwice(t *testing.T) {
 	}
 }
 
-// A second run ends as the first did, and as its dry run: also where a field stays with its owner
-// because the receiver's manifest does not state it, which is no refusal, or because of its version,
-// which is one whether other fields were given or not.
+// A second run ends like the first and like its dry run, even if a field stays with its owner
+// because the receiver's manifest lacks it, which is no refusal, or because of its version, which
+// is one.
 func TestGivenTwiceWithARemainder(t *testing.T) {
 	entry := func(version string, names ...string) map[string]any {
 		data := map[string]any{}

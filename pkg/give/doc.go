@@ -1,4 +1,4 @@
-// Package give transfers the ownership of fields of live objects, without changing a value. Start
-// with [Engine.Run]. transfer.Wish decides the change; this package reads the object, sends the
-// managed fields for that version, and starts again if another client was faster.
+// Package give transfers the ownership of live fields without changing their values. Start with
+// [Engine.Run]. transfer.Wish computes the change; this package reads the object, writes the
+// managed fields for that version, and retries if another client wrote first.
 package give

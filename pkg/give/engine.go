@@ -25,9 +25,9 @@ const atOnce = 8
 
 // Server is the part of the API client that the engine needs.
 type Server interface {
-	object.Applier // Apply is used for dry runs only.
-	// PutManagedFields replaces the managed fields if the object is still the version that was
-	// read; otherwise the error is a conflict.
+	object.Applier // only for dry runs
+	// PutManagedFields replaces the managed fields if the object still has live's version;
+	// otherwise it returns a conflict.
 	PutManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (*unstructured.Unstructured, error)
 }
 
@@ -42,20 +42,22 @@ type Target struct {
 // Engine transfers fields. Server and Emit are required.
 type Engine struct {
 	Server Server
-	// Wish is the requested transfer. Its Stated is set from the target's.
+	// Wish is the requested transfer. Its Stated comes from the target.
 	Wish   transfer.Wish
 	DryRun object.DryRun
-	// Lenient: ignore objects of which the giver owns nothing, as among many selected ones.
+	// Lenient ignores objects in which the giver owns nothing, for example among many selected
+	// ones.
 	Lenient bool
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 }
 
-// IncompleteError counts the objects whose transfer failed. The events have reported why.
+// IncompleteError counts the objects whose transfer failed. Events have reported why.
 type IncompleteError struct {
-	// Refused could not be given, at least in part; Unknown could not be read or written.
+	// Refused objects were not transferred, at least in part; Unknown ones could not be read or
+	// written.
 	Refused, Unknown int
-	// Strangers are givers that own nothing of any object, and are not known to have given it away
+	// Strangers are givers that own nothing in any object and do not seem to have given it away
 	// before.
 	Strangers int
 }
@@ -65,7 +67,7 @@ func (e *IncompleteError) Error() string {
 }
 
 // Run transfers the fields of all targets. It returns an *IncompleteError if some transfers failed,
-// and ctx's error if it was interrupted.
+// and the cause of ctx if it was interrupted.
 func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	refs := make([]object.Ref, len(targets))
 	for i, t := range targets {
@@ -90,14 +92,14 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 			switch {
 			case out.Action == event.Unknown:
 				incomplete.Unknown++
-			case out.Action == event.Failed, blocked(out.Left):
+			case out.Action == event.Failed, slices.ContainsFunc(out.Left, func(w event.Withheld) bool { return !w.Unstated }):
 				incomplete.Refused++
 			}
 			e.Emit(out)
 			return nil
 		})
 	}
-	_ = work.Wait() // Results are events.
+	_ = work.Wait() // Events report errors.
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -152,7 +154,7 @@ func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfield
 	}
 }
 
-// wish applies the wish to an object's managed fields, and returns these as well.
+// wish applies the wish to an object's managed fields, which it also returns.
 func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Target) (transfer.Wish, transfer.Outcome, []managedfields.Entry, error) {
 	w := e.Wish
 	entries, err := managedfields.Entries(live)
@@ -175,13 +177,14 @@ func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Ta
 	}
 	done, err := transfer.Give(entries, w)
 	if rest, _ := withoutUs(done.Entries); len(rest) > 0 {
-		done.Entries = rest // Strays of an earlier run that was killed or could not release them.
+		done.Entries = rest // without strays of an earlier run
 	}
 	return w, done, entries, err
 }
 
 // first returns the managed fields that an object without any gets at the receiver's next apply:
-// the API server attributes all fields to the manager before-first-apply, and refuses what differs.
+// the API server attributes all fields to the manager before-first-apply, and refuses different
+// values.
 func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, error) {
 	answer, err := e.Server.Apply(ctx, t.Kind, t.Stated, object.Write{
 		Manager: e.Wish.To, Force: true, DryRun: true, Validation: metav1.FieldValidationIgnore,
@@ -192,8 +195,8 @@ func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, er
 	return managedfields.Entries(answer)
 }
 
-// send writes the entries for the version that was read, and returns a remark about side effects;
-// empty for none.
+// send writes the entries for the version that was read, and returns a remark about side effects,
+// or "".
 func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstructured, entries []managedfields.Entry) (string, error) {
 	if e.DryRun == object.DryRunClient {
 		return "", nil
@@ -212,16 +215,17 @@ func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstruct
 		return remark(changed, nil), nil
 	}
 	var stray *fieldpath.Set
-	for attempts := retry.At(t.Ref); err == nil && answer != nil; { // The transfer itself is done: an error ends the loop.
+	for attempts := retry.At(t.Ref); err == nil && answer != nil; { // The transfer is done, so an error only ends the loop.
 		stray, answer, err = e.passOn(ctx, t, answer, attempts)
 	}
 	return remark(changed, stray), nil
 }
 
-// passOn releases what the API server credited to us for the write that it answered: every write
-// sets anew a default that storage drops. The manager whose write removes it is credited in turn,
-// so the write is sent as the receiver; without a receiver the default stays ours, and is returned.
-// If another client wrote in between, passOn returns the object as it is for the next attempt.
+// passOn releases the fields that the API server attributed to us in the write with that answer,
+// because every write sets a default that storage drops. The manager whose write removes it is
+// recorded in turn, so this write is sent as the receiver; without a receiver, the default stays
+// ours and is returned. If another client wrote in between, passOn returns the current object for
+// the next attempt.
 func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unstructured, attempts *retry.Attempts) (*fieldpath.Set, *unstructured.Unstructured, error) {
 	attempts.Saw(answer)
 	now, err := managedfields.Entries(answer)
@@ -250,8 +254,8 @@ func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unst
 	return stray, answer, err
 }
 
-// withoutUs separates what the API server credited to this verb, whose manager never means to own
-// anything.
+// withoutUs separates the fields that the API server attributed to this command, whose manager
+// never means to own anything.
 func withoutUs(entries []managedfields.Entry) ([]managedfields.Entry, *fieldpath.Set) {
 	stray := fieldpath.NewSet()
 	var rest []managedfields.Entry
@@ -265,13 +269,6 @@ func withoutUs(entries []managedfields.Entry) ([]managedfields.Entry, *fieldpath
 	return rest, stray
 }
 
-// blocked reports whether fields stay that the receiver was to have, whether others were given or
-// not: a second run finds just those. Fields that the receiver's manifest lacks do not count.
-func blocked(left []event.Withheld) bool {
-	return slices.ContainsFunc(left, func(w event.Withheld) bool { return !w.Unstated })
-}
-
-// unknown returns the result for an unknown answer of the server.
 func (e *Engine) unknown(out event.Given, err error) event.Given {
 	out.Action, out.Err = event.Unknown, err
 	out.Moves, out.Left, out.Next = nil, nil, nil

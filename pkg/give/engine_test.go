@@ -24,17 +24,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// fake holds objects and their versions. It merges nothing and knows no server-side apply:
-// test/e2e/give shows the API server's effect.
+// fake contains objects and their versions. It does not implement server-side apply: test/e2e/give
+// tests the API server's effect.
 type fake struct {
 	mu    sync.Mutex
 	live  map[string]*unstructured.Unstructured
 	calls []string
-	// between is called after an object was read, as a client that comes between.
+	// between is called after each read, as another client would write.
 	between func(f *fake, name string)
-	// refuse answers writes in place of the fake.
+	// refuse is the error of writes.
 	refuse error
-	// credits: who writes owns .data.set from then on. after is called after each write.
+	// credits makes each writer an owner of .data.set. after is called after each write.
 	credits bool
 	after   func(f *fake, name, manager string)
 }
@@ -89,7 +89,7 @@ func (f *fake) PutManagedFields(_ context.Context, _ object.Kind, live *unstruct
 	return next, nil
 }
 
-// credit is the entry of a manager whom the server takes for the owner of what it sets itself.
+// credit returns the entry of a manager to which the server attributes a field that it sets itself.
 func credit(manager string) map[string]any {
 	return map[string]any{
 		"manager": manager, "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
@@ -104,7 +104,7 @@ func (f *fake) Apply(_ context.Context, _ object.Kind, u *unstructured.Unstructu
 	return u, nil
 }
 
-// configMap is one of which edit owns .data.a and flux .data.b.
+// configMap returns a ConfigMap in which edit owns .data.a and flux .data.b.
 func configMap(t *testing.T, name string) *unstructured.Unstructured {
 	t.Helper()
 	return fieldstest.Read(t, `
@@ -148,7 +148,7 @@ func target(name string) Target {
 	return Target{Kind: object.Kind{GVK: gvk}, Ref: object.Ref{GVK: gvk, Name: name}}
 }
 
-// owners says who owns what, "edit .data.a", sorted.
+// owners returns the owners of fields as "edit .data.a", sorted.
 func (f *fake) owners(t *testing.T, name string) []string {
 	t.Helper()
 	entries, err := managedfields.Entries(f.live[name])
@@ -163,7 +163,7 @@ func (f *fake) owners(t *testing.T, name string) []string {
 	return out
 }
 
-// changed lets another manager own one more field, at another version.
+// changed makes another manager own one more field at another version.
 func changed(t *testing.T) func(*fake, string) {
 	return func(f *fake, name string) {
 		u := f.live[name].DeepCopy()
@@ -187,7 +187,7 @@ func changed(t *testing.T) func(*fake, string) {
 	}
 }
 
-// A client that comes between the read and the write loses nothing: the object is read anew.
+// If another client writes between the read and the write, the object is read again.
 func TestSomebodyComesBetween(t *testing.T) {
 	s := handing(t, "web")
 	once := changed(t)
@@ -206,7 +206,7 @@ func TestSomebodyComesBetween(t *testing.T) {
 	}
 }
 
-// An object that changes at each look is given up, and nothing is claimed of it.
+// An object that keeps changing is given up as unknown.
 func TestChangesFasterThanItIsRead(t *testing.T) {
 	s := handing(t, "web", "calm")
 	late := changed(t)
@@ -216,7 +216,7 @@ func TestChangesFasterThanItIsRead(t *testing.T) {
 		}
 	}
 	var err error
-	synctest.Test(t, func(t *testing.T) { // Attempts have pauses between them.
+	synctest.Test(t, func(t *testing.T) { // skips the pauses between attempts
 		err = s.engine.Run(t.Context(), []Target{target("web"), target("calm")})
 	})
 	var incomplete *IncompleteError
@@ -245,7 +245,7 @@ func TestChangesFasterThanItIsRead(t *testing.T) {
 	}
 }
 
-// A dry run tells what the run would, and changes nothing; the client's sends nothing.
+// A dry run reports what the run would do and changes nothing; a client-side one sends nothing.
 func TestDryRuns(t *testing.T) {
 	var moves []event.Move
 	for _, tt := range []struct {
@@ -281,9 +281,8 @@ func TestDryRuns(t *testing.T) {
 	}
 }
 
-// Among many objects, one of which the giver owns nothing is none of our business; one that is
-// named is refused if the giver's name may be a slip there. An object that is absent, or may not be
-// written, is unknown in both.
+// With Lenient, objects in which the giver owns nothing are ignored; otherwise they are refused. An
+// object that is absent or cannot be written is unknown in both cases.
 func TestLenient(t *testing.T) {
 	for _, lenient := range []bool{true, false} {
 		s := handing(t, "web", "foreign")
@@ -324,8 +323,7 @@ func TestLenient(t *testing.T) {
 	}
 }
 
-// An interrupted run begins nothing more, and ends with why it was interrupted. The writes until
-// then are reported.
+// An interrupted run starts no more objects and returns the cause. Earlier writes are reported.
 func TestInterrupted(t *testing.T) {
 	var names []string
 	for i := range 4 * atOnce {

@@ -22,8 +22,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// foresee predicts the receiver's next apply: the server reports its conflicts now, and managers
-// that have given a field away are removed from them.
+// foresee predicts the receiver's next apply: the server's current conflicts, without the managers
+// that have given a field away.
 func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstructured, w transfer.Wish, entries []managedfields.Entry, done transfer.Outcome) *event.NextApply {
 	if t.Stated == nil || w.Mode == transfer.Release {
 		return nil
@@ -53,9 +53,8 @@ func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstr
 	return next
 }
 
-// changed reports whether an apply that takes all conflicts would change the value at a path: the
-// manifest may only spell it differently, or leave out its defaults. If the server refuses that
-// apply, it returns true.
+// changed returns whether an apply that takes all conflicts would change the value at a path, which
+// the manifest may only spell differently. If the server refuses that apply, it is always true.
 func (e *Engine) changed(ctx context.Context, t Target, live *unstructured.Unstructured, how object.Write, conflicts []managedfields.Conflict) func(fieldpath.Path) bool {
 	always := func(fieldpath.Path) bool { return true }
 	if len(conflicts) == 0 {
@@ -69,8 +68,8 @@ func (e *Engine) changed(ctx context.Context, t Target, live *unstructured.Unstr
 	return func(p fieldpath.Path) bool { return !p.Same(live.Object, answer.Object) }
 }
 
-// guarded counts the receiver's fields that others own too: to change one of them is a conflict,
-// even if it has that value now.
+// guarded counts the fields of the receiver's manifest that others also own: changing one is a
+// conflict.
 func guarded(w transfer.Wish, entries []managedfields.Entry) int {
 	set := fieldpath.NewSet()
 	for _, e := range managedfields.Others(entries, w.To) {
@@ -83,7 +82,7 @@ func guarded(w transfer.Wish, entries []managedfields.Entry) int {
 	return set.Size()
 }
 
-// unstated returns the fields that the receiver now owns alone and its manifest lacks.
+// unstated returns the fields that only the receiver now owns and its manifest lacks.
 func unstated(w transfer.Wish, done transfer.Outcome) []fieldpath.Path {
 	var out []fieldpath.Path
 	for _, g := range done.Given {
@@ -97,18 +96,18 @@ func unstated(w transfer.Wish, done transfer.Outcome) []fieldpath.Path {
 	return out
 }
 
-// Next compares what a tool will apply next with the objects that it lists.
+// Next compares the manifests of a tool's next run with the objects that it lists.
 type Next struct {
-	// Targets are the listed objects that the manifests have, as stated there.
+	// Targets are the listed objects in the manifests.
 	Targets []Target
-	// Gone are listed and not in the manifests: the next run deletes them.
+	// Gone are the listed objects that are not in the manifests: the next run deletes them.
 	Gone []object.Ref
-	// Beyond counts objects of the manifests that are not listed.
+	// Beyond counts objects in the manifests that are not listed.
 	Beyond int
 }
 
 // Meet matches the manifests of a tool's next run with the objects that it lists. A manifest
-// without a namespace matches the listed object of its kind and name. kindOf says how a kind is
+// without a namespace matches the listed object of its kind and name. kindOf returns how a kind is
 // served at a version, and applied turns a rendered manifest into the applied one.
 func Meet(
 	listed []Target, manifests []object.Manifest,
@@ -152,18 +151,17 @@ func Meet(
 }
 
 // census records the owners in the objects of a run. It distinguishes a giver that owns nothing
-// because of a slip from one that has given everything away before.
+// because of a typo from one that gave everything away before.
 type census struct {
 	wish   transfer.Wish
 	owners map[string]bool
-	// given: the receiver got something in this run.
+	// given means that the receiver got something in this run.
 	given bool
-	// silent: say nothing about givers, because an object could not be read, a result has reported
-	// it, or a path is where it should be.
+	// silent suppresses reports about givers, because an object could not be read, a result has
+	// reported it, or a path has its owner already.
 	silent bool
 }
 
-// add counts an object.
 func (c *census) add(out event.Given, entries []managedfields.Entry) {
 	for _, e := range entries {
 		c.owners[e.Manager] = true
@@ -173,8 +171,8 @@ func (c *census) add(out event.Given, entries []managedfields.Entry) {
 	c.silent = c.silent || out.Action == event.Unknown || done || transfer.Missing(out.Err)
 }
 
-// strangers returns the givers that own nothing: slips, and those that may have given all away
-// before.
+// strangers returns the givers that own nothing: probable typos, and those that may have given
+// everything away before.
 func (c *census) strangers() (slips, done []string) {
 	if c.silent {
 		return nil, nil
@@ -192,46 +190,44 @@ func (c *census) strangers() (slips, done []string) {
 	return slips, done
 }
 
-// text says which givers own nothing.
 func (c *census) text(strangers []string, objects int) string {
-	return fmt.Sprintf("--from: %s owns nothing of the %s", strings.Join(strangers, " or "), text.Count(objects, "object"))
+	return fmt.Sprintf("--from: %s owns nothing in the %s", strings.Join(strangers, " or "), text.Count(objects, "object"))
 }
 
-// slip suggests similar names.
 func (c *census) slip(slips []string, objects int) string {
 	owners := slices.Sorted(maps.Keys(c.owners))
 	said := c.text(text.AllWithMeant(slips, owners), objects)
 	if len(owners) == 0 {
-		return said + "; no manager owns any of it"
+		return said + "; no manager owns anything in them"
 	}
 	return said + "; managers that own something: " + strings.Join(owners, ", ")
 }
 
-// repetition says that there is nothing to give, and names the owners, in case it was a slip.
+// repetition says that there is nothing to give, and names the owners in case of a typo.
 func (c *census) repetition(done []string, objects int) string {
-	return c.text(done, objects) + ", so there is nothing to give: all of it was given before, or the name is wrong; " +
+	return c.text(done, objects) + ", so there is nothing to give: it was given before, or the name is wrong; " +
 		"managers that own something: " + strings.Join(slices.Sorted(maps.Keys(c.owners)), ", ")
 }
 
-// repeated reports whether a giver that owns nothing has given all away before, as far as the
-// owners show: the wish is fulfilled, and no owner has a similar name. received: the receiver owns
-// something, although it is not among the owners yet.
+// repeated reports whether a giver that owns nothing seems to have given everything away before:
+// the wish is fulfilled, and no owner has a similar name. received means that the receiver owns
+// something in another object.
 func repeated(w transfer.Wish, giver string, owners []string, received bool) bool {
 	switch {
-	case w.Mode == transfer.Share, len(w.Paths) > 0: // A manager that shares keeps it; the owners of a path decide.
+	case w.Mode == transfer.Share, len(w.Paths) > 0: // A sharing giver keeps its fields; for paths, their owners decide.
 		return false
 	case len(owners) == 0, w.Mode != transfer.Release && !received && !slices.Contains(owners, w.To):
 		return false
 	}
-	// A slip is for neither the receiver nor another giver.
+	// A typo does not name the receiver or another giver.
 	others := slices.DeleteFunc(slices.Clone(owners), func(name string) bool {
 		return name == w.To || slices.Contains(w.From, name)
 	})
 	return text.Nearest(giver, others) == ""
 }
 
-// repetition reports whether an error about an object says only that all givers have given all of
-// it away before.
+// repetition reports whether an error about an object only says that all givers gave everything
+// away before.
 func repetition(w transfer.Wish, err error, entries []managedfields.Entry) bool {
 	if _, nothing := errors.AsType[*transfer.NothingError](err); !nothing {
 		return false

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// A tool's inventory meets the tool's next apply by kind and name, at the version and with the
-// values of the manifest; an object that one of the two lacks is named.
+// Listed objects match manifests by kind and name, with the manifest's version and values; objects
+// that either side lacks are reported.
 func TestMeet(t *testing.T) {
 	listed := func(kind, version, namespace, name string) Target {
 		gvk := schema.GroupVersionKind{Group: "x.example", Version: version, Kind: kind}

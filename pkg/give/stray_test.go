@@ -16,9 +16,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 )
 
-// The fields that the server credits to this verb go to the receiver, for the version that the
-// first write made, and once more if another client came between. That is no part of the wish:
-// where it cannot be done, the fields are given all the same, and the stray is reported.
+// Fields that the server attributes to this command go to the receiver, with a retry if another
+// client wrote in between. If that fails, the transfer is still complete, and the stray is
+// reported.
 func TestCreditedForAWrite(t *testing.T) {
 	puts := func(s *setup) int {
 		return len(strings.Split(strings.Join(s.server.calls, "\n"), "put ")) - 1
@@ -39,9 +39,9 @@ func TestCreditedForAWrite(t *testing.T) {
 	release := transfer.Wish{From: []string{"edit"}, Mode: transfer.Release}
 	for name, tt := range map[string]struct {
 		wish   *transfer.Wish
-		before bool // an earlier run has left something
+		before bool // an earlier run has left a stray
 		after  func(*fake, string, string)
-		exact  bool // the server credits no manager
+		exact  bool // the server attributes nothing to us
 		owners []string
 		puts   int
 		says   bool
@@ -82,8 +82,8 @@ func TestCreditedForAWrite(t *testing.T) {
 	}
 }
 
-// Other changes by a write are reported by path, in order; the server's counters do not count, and
-// neither does a number in another type.
+// Other changes by a write are reported by path, in order, without the server's counters and
+// numbers of another type.
 func TestRewritten(t *testing.T) {
 	before := map[string]any{
 		"metadata": map[string]any{"name": "a", "resourceVersion": "1", "generation": int64(1), "managedFields": []any{"x"}, "annotations": map[string]any{"a.b/c": "1", "gone": "1"}},
@@ -102,7 +102,7 @@ func TestRewritten(t *testing.T) {
 	}
 }
 
-// A stray of an earlier run is given like any other owner's field.
+// A stray of an earlier run is given like any field.
 func TestStrayIsGiven(t *testing.T) {
 	for _, wish := range []transfer.Wish{
 		{From: []string{managedfields.Giver}, To: "flux"},

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// movesOf groups fields that moved the same way. It leaves out a path that only holds others.
+// movesOf groups fields that moved in the same way. It omits parents, unless only parents moved.
 func movesOf(given []transfer.Given) []event.Move {
 	var out []event.Move
 	for _, inner := range []bool{false, true} {
@@ -22,7 +22,7 @@ func movesOf(given []transfer.Given) []event.Move {
 				out = add(out, g)
 			}
 		}
-		if len(out) > 0 { // All others only hold others.
+		if len(out) > 0 {
 			break
 		}
 	}
@@ -44,7 +44,10 @@ func keptOf(left []transfer.Left) []event.Withheld {
 	var out []event.Withheld
 next:
 	for _, l := range left {
-		why := whyKept(l)
+		why := "the receiver's manifest lacks it and would remove it"
+		if l.Why == transfer.OtherVersion {
+			why = "owned at " + l.Owner.APIVersion + ", another API version than the receiver's"
+		}
 		for i := range out {
 			if out[i].Owner.Equal(l.Owner) && out[i].Why == why {
 				out[i].Paths = append(out[i].Paths, l.Path)
@@ -56,14 +59,7 @@ next:
 	return out
 }
 
-func whyKept(l transfer.Left) string {
-	if l.Why == transfer.OtherVersion {
-		return "held at " + l.Owner.APIVersion + ", another version than the receiver's"
-	}
-	return "the receiver does not state it, and would remove it"
-}
-
-// remaining returns the owners in a conflict that are left after the transfer.
+// remaining returns the other owners of a conflict after the transfer.
 func remaining(c managedfields.Conflict, entries []managedfields.Entry, to string) []managedfields.Owner {
 	var out []managedfields.Owner
 	for _, o := range managedfields.HoldersOf(entries, c.Path) {
@@ -75,7 +71,7 @@ func remaining(c managedfields.Conflict, entries []managedfields.Entry, to strin
 }
 
 // rewritten returns the paths of values that changed although only managed fields were sent: an
-// admission webhook or a policy sets them at each write. Their owners stay as they are.
+// admission webhook or a policy sets them on each write.
 func rewritten(before, after map[string]any) []string {
 	var out []string
 	var compare func(at fieldpath.Path, before, after any)
@@ -105,28 +101,28 @@ func rewritten(before, after map[string]any) []string {
 	return out
 }
 
-// bookkeeping reports whether the API server changes a path with each write.
+// bookkeeping reports whether the API server changes a path on each write.
 func bookkeeping(p fieldpath.Path) bool {
 	return slices.ContainsFunc([]string{"managedFields", "resourceVersion", "generation"}, func(name string) bool {
 		return p.Equal(fieldpath.Field("metadata", name))
 	})
 }
 
-// remark describes the side effects of a write: values that were rewritten, and fields that became
-// ours and stay so; empty for none.
+// remark describes the side effects of a write: rewritten values, and fields that became ours; ""
+// if there are none.
 func remark(changed []string, stray *fieldpath.Set) string {
 	const some = 3
 	var said []string
 	if changed != nil {
-		said = append(said, "an admission webhook or a policy changed "+text.List(changed, some)+" as this was written, as it may at each write")
+		said = append(said, "an admission webhook or a policy changed "+text.List(changed, some)+" during this write, as it may on every write")
 	}
 	var ours []string
 	if stray != nil {
 		fieldpath.Each(stray.Leaves(), func(p fieldpath.Path) { ours = append(ours, p.String()) })
 	}
 	if ours != nil {
-		said = append(said, fmt.Sprintf("the API server set %s as this was written, and took %s for the owner: "+
-			"that means nothing, and goes to whoever updates it next", text.List(ours, some), managedfields.Giver))
+		said = append(said, fmt.Sprintf("the API server set %s during this write and recorded %s as its owner, "+
+			"which is harmless: the next update takes it over", text.List(ours, some), managedfields.Giver))
 	}
 	return strings.Join(said, "\n")
 }

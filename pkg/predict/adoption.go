@@ -11,26 +11,23 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
-// heldUpError says that the apply is invalid as long as an adopted manager still owns its fields: a
-// list item that is to go, for instance, still has the name or number that another one gets. A dry
-// run cannot move ownership first.
+// heldUpError says that the apply is invalid while an adopted manager still owns its fields. For
+// example, a list item that will be removed still has the name that another item gets. A dry run
+// cannot move ownership first.
 type heldUpError struct {
 	conflicts []managedfields.Conflict
-	// alone is the manifest as a new object, completed by the server; nil if the server refused
-	// that.
+	// alone is the server's answer to the manifest as a new object; nil if it was refused.
 	alone *unstructured.Unstructured
 }
 
 func (e *heldUpError) Error() string { return "not valid before the adoption" }
 
-// moved predicts an apply that is valid only once the adopted fields are ours. The server completes
-// the manifest alone. That replaces what we own and will own of the live object, and a dry-run
-// update lets the server check and complete the whole. moved returns false if the object has
-// changed.
+// moved predicts an apply that is valid only once we own the adopted fields. The server completes
+// the manifest as a new object; the result replaces our fields in the live object, and a dry-run
+// update validates and completes that. moved returns false if the object has changed.
 func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why *heldUpError) bool {
 	var answer *unstructured.Unstructured
 	if why.alone != nil {
@@ -46,19 +43,19 @@ func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why
 	in.Answer, in.Unchecked = answer, ""
 	in.Conflicts, in.Taken, in.Overwritten = nil, nil, nil
 	if answer == nil {
-		in.Unchecked = "not checked by the server: it can be asked only when " + first(in.Adoption)
+		in.Unchecked = "not checked by the server, which can check it only after " + first(in.Adoption)
 	}
 	p.sort(in, why.conflicts)
 	in.Adoption = in.Adoption.LeaveContested(why.conflicts)
 	return true
 }
 
-// first says what has to happen before an apply.
+// first names the step that must precede the apply.
 func first(a adopt.Adoption) string {
 	if len(a.Adopted) > 0 {
-		return "what " + a.Adopted[0].Manager + " owns is adopted"
+		return "the fields of " + a.Adopted[0].Manager + " are adopted"
 	}
-	return a.Claimed[0].String() + ", which the server filled in, is gone"
+	return "the server's default for " + a.Claimed[0].String() + " is removed"
 }
 
 func (p Predictor) updated(ctx context.Context, server Server, in *Prediction, alone *unstructured.Unstructured) (*unstructured.Unstructured, error) {
@@ -70,20 +67,18 @@ func (p Predictor) updated(ctx context.Context, server Server, in *Prediction, a
 	if err != nil {
 		return nil, err
 	}
-	moved.SetManagedFields(nil) // The server keeps those of the live object.
-	answer, err := server.Update(ctx, in.Item.Kind, moved, object.Write{
-		Manager: p.Manager, Validation: p.Validation, DryRun: true,
-	})
+	moved.SetManagedFields(nil) // The server keeps the live ones.
+	answer, err := server.Update(ctx, in.Item.Kind, moved, p.probe())
 	if err != nil {
 		return nil, err
 	}
 	return answer, unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
 }
 
-// heldUp returns a *heldUpError if the server seems to refuse an apply only because the adopted
-// fields are not ours yet; nil otherwise. It seems so if the manifest is valid as a new object. The
-// server may refuse a second object of the kind for other reasons, such as a quota, or a port that
-// the first one has; then it seems so if adopted managers hold what the refusal names.
+// heldUp returns a *heldUpError if the server seems to refuse an apply only because we do not own
+// the adopted fields yet; nil otherwise. The evidence is that the server accepts the manifest as a
+// new object. It may refuse that for other reasons, such as a quota or a port in use; then the
+// evidence is that adopted managers own the fields that the refusal names.
 func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, refusal error, contested []managedfields.Conflict) error {
 	alone, err := p.alone(ctx, server, in)
 	if err == nil || p.waitsForAdopted(in, refusal) || waitsForLeftovers(in, refusal) || unexplained(refusal) && !unexplained(err) {
@@ -92,8 +87,8 @@ func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, re
 	return nil
 }
 
-// waitsForAdopted reports whether adopted managers hold everything that is left in the lists that
-// the refusal names, or near one of the fields.
+// waitsForAdopted reports whether adopted managers own every leftover in the lists that the refusal
+// names, or near one of its fields.
 func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
 	areAdopted := func(owners []string) bool {
 		return len(owners) > 0 && !slices.ContainsFunc(owners, func(name string) bool {
@@ -111,23 +106,23 @@ func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
 	return false
 }
 
-// waitsForLeftovers reports whether everything that the server refuses is in unions with leftovers.
+// waitsForLeftovers reports whether every refused field is in a union with leftovers.
 func waitsForLeftovers(in *Prediction, refusal error) bool {
 	causes := Causes(refusal)
 	return len(causes) > 0 && !slices.ContainsFunc(causes, func(cause metav1.StatusCause) bool {
 		return !slices.ContainsFunc(in.Adoption.Claimed, func(member fieldpath.Path) bool {
-			// The server names list items by position, so only the list is certain.
+			// The server names list items by position, so compare only up to the list.
 			list, _, _ := strings.Cut(member[:len(member)-1].String(), "[")
 			return strings.HasPrefix("."+cause.Field, list)
 		})
 	})
 }
 
-// afterAdoption predicts the fate of fields that an adopted manager holds and the manifest lacks. A
-// dry run cannot move their ownership first, so they are removed from the answer, and the server is
-// asked to fill in the defaults of the rest.
+// afterAdoption predicts what happens to fields that an adopted manager owns and the manifest
+// lacks. A dry run cannot move their ownership first, so they are removed from the answer, and a
+// second dry run fills in the defaults.
 func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Prediction) error {
-	dropped, err := adopt.Dropped(in.Live, in.Answer, p.Manager, in.Adoption)
+	dropped, emptied, err := adopt.Dropped(in.Live, in.Answer, p.Manager, in.Adoption)
 	if err != nil {
 		return err
 	}
@@ -137,16 +132,9 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 			gone = append(gone, c.Path)
 		}
 	}
-	emptied, err := adopt.Emptied(in.Live, in.Answer, p.Manager, in.Adoption)
-	if err != nil {
-		return err
-	}
 	answer := in.Answer
 	if without := adopt.Without(answer, gone, emptied...); without != nil {
-		answer, err = server.Update(ctx, in.Item.Kind, without, object.Write{
-			Manager: p.Manager, Validation: p.Validation, DryRun: true,
-		})
-		if err != nil {
+		if answer, err = server.Update(ctx, in.Item.Kind, without, p.probe()); err != nil {
 			return err
 		}
 	}
@@ -158,8 +146,8 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 	return unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
 }
 
-// AdoptedFrom returns, without duplicates, the managers whose fields become ours, or became ours in
-// an earlier run that stopped before it applied.
+// AdoptedFrom returns the distinct managers whose fields this apply adopts, or an earlier run
+// adopted before it stopped.
 func (in *Prediction) AdoptedFrom() []string {
 	names := slices.Clone(in.Adoption.Earlier)
 	for _, owner := range in.Adoption.Adopted {
@@ -169,8 +157,8 @@ func (in *Prediction) AdoptedFrom() []string {
 	return slices.Compact(names)
 }
 
-// OnlyOwners reports whether an adoption is all that an apply does: the content stays, except for
-// the last-applied annotation of the adopted manager.
+// OnlyOwners reports whether the apply only adopts fields: the content stays, except for the
+// adopted manager's last-applied annotation.
 func (in *Prediction) OnlyOwners(changes []managedfields.Change) bool {
 	return len(in.AdoptedFrom()) > 0 && !slices.ContainsFunc(changes, func(c managedfields.Change) bool {
 		return c.Kind != managedfields.Removed || !managedfields.IsLastApplied(c.Path)

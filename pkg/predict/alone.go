@@ -14,24 +14,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// alone asks for the manifest as a new object, by a dry run under another name. A manifest that is
-// valid alone does not prove that the change was refused: it may be wrong beside fields of others.
+// alone asks the server for the manifest as a new object, by a dry run under another name. If that
+// is valid, the manifest may still be invalid together with fields of other owners.
 func (p Predictor) alone(ctx context.Context, server Server, in *Prediction, without ...fieldpath.Path) (*unstructured.Unstructured, error) {
 	twin := in.Body.DeepCopy()
 	twin.SetName(twinName(twin.GetName()))
 	for _, path := range without {
 		fieldpath.Delete(twin.Object, path)
 	}
-	answer, err := server.Apply(ctx, in.Item.Kind, twin, object.Write{
-		Manager: p.Manager, Validation: p.Validation, DryRun: true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return answer, nil
+	return server.Apply(ctx, in.Item.Kind, twin, p.probe())
 }
 
-// anew asks for the manifest as a new object after the live one is deleted.
+// anew asks the server for the manifest as it would be created after the live object is deleted.
 func (p Predictor) anew(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
 	freed := freedWith(in.Live, in.Body)
 	answer, err := p.alone(ctx, server, in, freed...)
@@ -48,20 +42,17 @@ func (p Predictor) anew(ctx context.Context, server Server, in *Prediction) (*un
 	return answer, nil
 }
 
-// freedWith returns the addresses and ports that a Service states and already has, which no other
-// object can have as long as it exists.
+// freedWith returns the paths of ports that a Service keeps. No other object, not even a dry run's,
+// can have them while the Service exists.
 func freedWith(live, body *unstructured.Unstructured) []fieldpath.Path {
 	if live == nil || live.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Service"}) {
 		return nil
 	}
 	var out []fieldpath.Path
-	has := func(path fieldpath.Path) {
-		stated, is := path.Get(body.Object)
-		if was, had := path.Get(live.Object); is && had && fieldpath.Equal(stated, was) {
-			out = append(out, path)
-		}
+	health := fieldpath.Field("spec", "healthCheckNodePort")
+	if _, is := health.Get(body.Object); is && health.Same(body.Object, live.Object) {
+		out = append(out, health)
 	}
-	has(fieldpath.Field("spec", "healthCheckNodePort"))
 	ports, _, _ := unstructured.NestedSlice(body.Object, "spec", "ports")
 	for i := range ports {
 		at := append(fieldpath.Field("spec", "ports"), fieldpath.Element{Index: &i}, fieldpath.FieldElement("nodePort"))
@@ -84,8 +75,9 @@ func nodePortsOf(service *unstructured.Unstructured) []any {
 	return all
 }
 
-// addressInUse returns an error if a Service states an address that another one has, which a dry
-// run does not find. It can be seen from Kubernetes 1.33 on, with the right to read it.
+// addressInUse returns an error if another Service has an address that this Service requests, which
+// a dry run does not detect. It requires Kubernetes 1.33 and permission to read IPAddresses;
+// otherwise it returns nil.
 func addressInUse(ctx context.Context, server Server, in *Prediction) error {
 	if in.Live == nil || in.Live.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Service"}) {
 		return nil
@@ -111,8 +103,8 @@ func addressInUse(ctx context.Context, server Server, in *Prediction) error {
 	return nil
 }
 
-// twinName returns a name for the dry run, no longer than a label may be, which is the limit for
-// the names of some kinds.
+// twinName returns a name for the dry run that fits in a label, because some kinds limit their
+// names to that.
 func twinName(name string) string {
 	const suffix = "-k8sconnect-probe"
 	if most := validation.DNS1123LabelMaxLength - len(suffix); len(name) > most {

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// Edge case 12: an apply meets what the entries of a Secret record as stringData.
+// Edge case 12.
 func TestBeside(t *testing.T) {
 	const (
 		helmsPlain = `{manager: helm, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:stringData": {"f:a": {}}}}`
@@ -25,12 +25,12 @@ func TestBeside(t *testing.T) {
 	}{
 		"another value than helm's":            {entries: helmsPlain, data: `{a: eQ==}`, want: `{data: {a: eQ==}, stringData: {a: "y"}}`},
 		"the same value, spelt otherwise":      {entries: helmsPlain, data: `{a: "eA=\n="}`, want: `{data: {a: "eA=\n="}}`},
-		"a value that no text can be":          {entries: helmsPlain, data: `{a: /w==}`, want: `{data: {a: /w==}}`},
+		"a value that is not UTF-8":            {entries: helmsPlain, data: `{a: /w==}`, want: `{data: {a: /w==}}`},
 		"not stated, and ours alone":           {entries: oursData, data: `{b: eA==}`, want: `{data: {b: eA==}}`},
 		"not stated, and helm's, too":          {entries: oursData + ", " + helmsPlain, data: `{b: eA==}`, want: `{data: {a: eA==, b: eA==}}`},
 		"not stated, and the server sees that": {entries: oursData + ", " + helmsData, data: `{b: eA==}`, want: `{data: {b: eA==}}`},
 		"not stated, and recorded as ours":     {entries: oursPlain, data: `{b: eA==}`, want: `{data: {b: eA==}}`, claimed: ".data.a"},
-		"so by helm, too":                      {entries: oursPlain + ", " + helmsPlain, data: `{b: eA==}`, want: `{data: {b: eA==}}`},
+		"recorded by both":                     {entries: oursPlain + ", " + helmsPlain, data: `{b: eA==}`, want: `{data: {b: eA==}}`},
 		"stated, and recorded as ours":         {entries: oursPlain, data: `{a: eQ==}`, want: `{data: {a: eQ==}}`},
 		"not stated, and helm's alone":         {entries: helmsPlain, data: `{b: eA==}`, want: `{data: {b: eA==}}`},
 	}

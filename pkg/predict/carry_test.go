@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
-// A label that the apply would take away because the manifest does not state it stays, and
-// nothing is stated that others own.
+// A label that the apply would remove because the manifest lacks it stays. Labels of others are not
+// sent.
 func TestCarry(t *testing.T) {
 	const label = "example.com/of"
 	for name, tt := range map[string]struct {
@@ -23,14 +23,14 @@ func TestCarry(t *testing.T) {
 		carry              string
 		live, stated, want any // labels
 	}{
-		"ours":                   {manager: "k8sconnect", operation: "Apply", carry: label, live: map[string]any{label: "x"}, want: map[string]any{label: "x"}},
-		"beside another":         {manager: "k8sconnect", operation: "Apply", carry: label, live: map[string]any{label: "x"}, stated: map[string]any{"a": "b"}, want: map[string]any{label: "x", "a": "b"}},
-		"another value stated":   {manager: "k8sconnect", operation: "Apply", carry: label, live: map[string]any{label: "x"}, stated: map[string]any{label: "y"}, want: map[string]any{label: "y"}},
-		"nothing carried":        {manager: "k8sconnect", operation: "Apply", live: map[string]any{label: "x"}},
-		"no label":               {manager: "k8sconnect", operation: "Apply", carry: label},
-		"of another":             {manager: "flux", operation: "Apply", carry: label, live: map[string]any{label: "x"}},
-		"by our update":          {manager: "k8sconnect", operation: "Update", carry: label, live: map[string]any{label: "x"}},
-		"of one that is adopted": {manager: "helm", operation: "Apply", from: adopt.From{Always: []string{"helm"}}, carry: label, live: map[string]any{label: "x"}, want: map[string]any{label: "x"}},
+		"ours":                  {manager: "k8sconnect", operation: "Apply", carry: label, live: map[string]any{label: "x"}, want: map[string]any{label: "x"}},
+		"beside another":        {manager: "k8sconnect", operation: "Apply", carry: label, live: map[string]any{label: "x"}, stated: map[string]any{"a": "b"}, want: map[string]any{label: "x", "a": "b"}},
+		"another value stated":  {manager: "k8sconnect", operation: "Apply", carry: label, live: map[string]any{label: "x"}, stated: map[string]any{label: "y"}, want: map[string]any{label: "y"}},
+		"nothing carried":       {manager: "k8sconnect", operation: "Apply", live: map[string]any{label: "x"}},
+		"no label":              {manager: "k8sconnect", operation: "Apply", carry: label},
+		"of another owner":      {manager: "flux", operation: "Apply", carry: label, live: map[string]any{label: "x"}},
+		"by our update":         {manager: "k8sconnect", operation: "Update", carry: label, live: map[string]any{label: "x"}},
+		"of an adopted manager": {manager: "helm", operation: "Apply", from: adopt.From{Always: []string{"helm"}}, carry: label, live: map[string]any{label: "x"}, want: map[string]any{label: "x"}},
 	} {
 		metadata := func(labels any) map[string]any {
 			m := map[string]any{"name": "a", "namespace": "n"}
@@ -58,7 +58,7 @@ func TestCarry(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s is sent, want %s", name, got, want)
 		}
-		// The object may be created anew after it was deleted.
+		// The object is recreated after it was deleted.
 		again, err := Predictor{Manager: "k8sconnect", Carry: tt.carry}.Evaluate(out.Item, nil)
 		if err != nil || strings.Contains(want, label) != strings.Contains(fmt.Sprint(again.Body.Object), label) {
 			t.Errorf("%s: created anew as %s (%v)", name, fmt.Sprint(again.Body.Object), err)

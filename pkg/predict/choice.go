@@ -14,37 +14,35 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// YieldAnnotation on an object lists paths, separated by commas, that are left to their owners, as
-// with --yield.
+// YieldAnnotation on an object lists, separated by commas, paths to leave to their owners, like
+// --yield.
 const YieldAnnotation = "k8sconnect.io/yield"
 
-// RecreateAnnotation on an object, with the value "immutable", recreates it if the manifest changes
-// an immutable field, as --recreate does.
+// RecreateAnnotation with the value "immutable" on an object recreates it if the manifest changes
+// an immutable field, like --recreate.
 const RecreateAnnotation = "k8sconnect.io/recreate"
 
-// Choice is the user's decision about paths in conflict. An empty part matches any; each part
-// except the path may be a glob.
+// Choice is the user's decision about contested paths. An empty field matches everything; every
+// field except the path may be a glob.
 type Choice struct {
-	// Kind is a kind, a resource or its short name, with or without its group ("deployment",
-	// "deployments.apps", "deploy"), in lower case.
-	Kind string
-	// Namespace and Name are the object's.
+	// Kind is a kind, resource or short name in lower case, with or without its group:
+	// "deployment", "deployments.apps", "deploy".
+	Kind            string
 	Namespace, Name string
-	// Manager limits the choice to paths that such a manager holds; without it, the owners of a
-	// path do not matter.
+	// Manager limits the choice to paths that matching managers own.
 	Manager string
-	// Path is the path, with all below it. Empty means every path.
+	// Path includes everything below it. Empty means every path.
 	Path fieldpath.Pattern
-	// From is the choice's place in a file, with the line. Empty for a flag.
+	// From is the file and line that the choice comes from; empty for a flag.
 	From string
-	// Of is the conflict that the choice was made about: a take holds only for this value and these
-	// owners. Nil for any.
+	// Of is the conflict that the choice was made about: a take applies only to this value and
+	// these owners. Nil for any.
 	Of *managedfields.Conflict
 }
 
-// ParseChoices parses a flag, such as deploy/web:manager=flux:.spec.replicas, and several choices
-// separated by commas. The path "all" means every path. Paths belong to the object that was named
-// last; commas inside brackets and quotes belong to the path.
+// ParseChoices parses the value of a flag, such as deploy/web:manager=flux:.spec.replicas, which
+// may contain several choices separated by commas. The path "all" means every path. A choice
+// without an object belongs to the preceding one.
 func ParseChoices(text string) ([]Choice, error) {
 	parts := splitList(text)
 	if len(parts) == 0 {
@@ -69,18 +67,8 @@ func ParseChoices(text string) ([]Choice, error) {
 func parseChoice(text string) (Choice, error) {
 	var c Choice
 	object, rest := splitChoice(text)
-	if object != "" {
-		parts := strings.Split(object, "/")
-		if len(parts) > 3 || slices.Contains(parts, "") {
-			return Choice{}, fmt.Errorf("%q: write KIND/NAME or KIND/NAMESPACE/NAME before the path, such as deployment.apps/web", text)
-		}
-		c.Kind = strings.ToLower(parts[0])
-		if len(parts) > 1 {
-			c.Name = parts[len(parts)-1]
-		}
-		if len(parts) == 3 {
-			c.Namespace = parts[1]
-		}
+	if object != "" && !c.nameObject(object) {
+		return Choice{}, fmt.Errorf("%q: write KIND/NAME or KIND/NAMESPACE/NAME before the path, such as deployment.apps/web", text)
 	}
 	manager, path, named := splitManager(rest)
 	if c.Manager = manager; named && manager == "" {
@@ -100,7 +88,6 @@ func parseChoice(text string) (Choice, error) {
 	return c, nil
 }
 
-// checkGlobs checks the patterns of the choice.
 func (c Choice) checkGlobs() error {
 	for _, glob := range []string{c.Kind, c.Namespace, c.Name, c.Manager} {
 		if !text.IsGlob(glob) {
@@ -112,12 +99,11 @@ func (c Choice) checkGlobs() error {
 
 const managerIs = "manager="
 
-// aKind matches what names all objects of a kind, before the colon.
+// aKind matches a kind without a name, before the colon.
 var aKind = regexp.MustCompile(`^[A-Za-z*][A-Za-z0-9.*-]*$`)
 
 // splitChoice splits the object from the path. Names may contain colons (system:node-reader), so
-// the path begins at its leading dot or bracket, or at the word manager; without either, it is what
-// follows the last colon.
+// the path begins at a leading dot or bracket or at "manager="; otherwise, after the last colon.
 func splitChoice(text string) (object, path string) {
 	if text == "" || strings.HasPrefix(text, managerIs) || strings.IndexByte(".[", text[0]) >= 0 {
 		return "", text
@@ -147,8 +133,8 @@ func splitChoice(text string) (object, path string) {
 	}
 }
 
-// splitManager splits the manager from the path: up to the colon before the path's leading dot or
-// bracket, or the whole. It may be quoted.
+// splitManager splits the manager, which may be quoted, from the path. The manager ends at the
+// colon before a leading dot or bracket, or at the end of the text.
 func splitManager(text string) (manager, path string, named bool) {
 	rest, named := strings.CutPrefix(text, managerIs)
 	if !named {
@@ -185,23 +171,32 @@ func (c Choice) Names(ref object.Ref, as object.Kind) bool {
 	return is(strings.ToLower(ref.GVK.Kind)) || as.Resource != "" && is(as.Resource) || slices.ContainsFunc(as.ShortNames, is)
 }
 
-// ParseObject parses KIND[/[NAMESPACE/]NAME]. Without a name, it means all objects of the kind.
+// ParseObject parses KIND[/[NAMESPACE/]NAME]. Without a name, it matches all objects of the kind.
 func ParseObject(text string) (Choice, error) {
-	parts := strings.Split(text, "/")
-	if len(parts) > 3 || slices.Contains(parts, "") || strings.ContainsAny(text, " :=,") || text == "all" {
+	var c Choice
+	if strings.ContainsAny(text, " :=,") || text == "all" || !c.nameObject(text) {
 		return Choice{}, fmt.Errorf("%q: not KIND[/NAME], such as job/migrate", text)
 	}
-	c := Choice{Kind: strings.ToLower(parts[0])}
+	return c, nil
+}
+
+// nameObject sets the object from KIND[/[NAMESPACE/]NAME], and reports whether text has that form.
+func (c *Choice) nameObject(text string) bool {
+	parts := strings.Split(text, "/")
+	if len(parts) > 3 || slices.Contains(parts, "") {
+		return false
+	}
+	c.Kind = strings.ToLower(parts[0])
 	if len(parts) > 1 {
 		c.Name = parts[len(parts)-1]
 	}
 	if len(parts) == 3 {
 		c.Namespace = parts[1]
 	}
-	return c, nil
+	return true
 }
 
-// Object returns the part of the choice that names objects; empty for any.
+// Object returns the part of the choice that names objects; empty if it matches any.
 func (c Choice) Object() string {
 	switch {
 	case c.Kind == "" && c.Name == "" && c.Namespace == "":
@@ -215,18 +210,12 @@ func (c Choice) Object() string {
 	}
 }
 
-// covers reports whether the choice applies to a path with these owners.
-func (c Choice) covers(path fieldpath.Path, owners []managedfields.Owner) bool {
-	return c.Path.Covers(path) && c.meansAll(owners)
-}
-
-// settles reports whether a take applies to a conflict as it is now.
+// settles reports whether a take applies to the current conflict.
 func (c Choice) settles(now managedfields.Conflict) bool {
-	return c.covers(now.Path, now.Owners) && (c.Of == nil || c.Of.IsStill(now))
+	return c.Path.Covers(now.Path) && c.meansAll(now.Owners) && (c.Of == nil || c.Of.IsStill(now))
 }
 
-// meansAll reports whether the choice applies to all of the owners; without a manager, it applies
-// to any.
+// meansAll reports whether the choice's manager matches all owners.
 func (c Choice) meansAll(owners []managedfields.Owner) bool {
 	if c.Manager == "" {
 		return true
@@ -234,7 +223,7 @@ func (c Choice) meansAll(owners []managedfields.Owner) bool {
 	return len(owners) > 0 && !slices.ContainsFunc(owners, func(o managedfields.Owner) bool { return !text.Glob(c.Manager, o.Manager) })
 }
 
-// String returns the choice as it is typed.
+// String returns the choice in the syntax of flags.
 func (c Choice) String() string {
 	var parts []string
 	if object := c.Object(); object != "" {
@@ -256,7 +245,7 @@ func (c Choice) String() string {
 	return strings.Join(parts, ":")
 }
 
-// yieldedBy parses the object's own annotation: paths, managers, or both, as in
+// yieldedBy parses the yield annotation: paths, managers, or both, as in
 // manager=hpa:.spec.replicas.
 func yieldedBy(annotation string) ([]Choice, error) {
 	var all []Choice
@@ -279,7 +268,7 @@ func yieldedBy(annotation string) ([]Choice, error) {
 	return all, nil
 }
 
-// splitList splits at commas outside of brackets and quotes, because keys of list items contain
+// splitList splits at commas outside brackets and quotes, because keys of list items contain
 // commas.
 func splitList(text string) []string {
 	var parts []string

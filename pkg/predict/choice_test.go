@@ -13,7 +13,7 @@ import (
 func TestParseChoices(t *testing.T) {
 	tests := map[string]struct {
 		text  string
-		want  []string // kind, namespace, name and path of each, parted by blanks
+		want  []string // "KIND NAMESPACE NAME PATH" of each
 		wrong bool
 	}{
 		"path alone":             {text: ".spec.replicas", want: []string{"   .spec.replicas"}},

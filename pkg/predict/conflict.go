@@ -17,18 +17,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
-// ConflictError says that an object was not applied because others own paths for which its manifest
-// has another value.
+// ConflictError says that an object was not applied because other managers own paths with different
+// values.
 type ConflictError struct {
 	Ref object.Ref
-	// Conflicts are sorted by path; there is at least one.
+	// Conflicts are sorted by path, and not empty.
 	Conflicts []managedfields.Conflict
 	// Refusal is why the server would refuse the object even if every conflict were taken; nil if
-	// it would accept it, or was not asked.
+	// it would accept it or was not asked.
 	Refusal error
 }
 
-// Error names the object and the paths, without their values.
 func (e *ConflictError) Error() string {
 	if len(e.Conflicts) == 1 {
 		c := e.Conflicts[0]
@@ -58,17 +57,17 @@ func ownerNames(owners []managedfields.Owner) string {
 	return strings.Join(names, ", ")
 }
 
-// Offers are the choices that settle the conflicts of an object.
+// Offers are choices that resolve the conflicts of an object.
 type Offers struct {
-	// Unleavable are the paths in conflict that no yield can name: the manifest lacks them, because
+	// Unleavable are the contested paths that cannot be yielded: the manifest lacks them because
 	// their owner wrote them at another API version.
 	Unleavable []fieldpath.Path
-	// AdoptFrom is the manager whose adoption settles all conflicts; empty for none.
+	// AdoptFrom is the manager whose adoption resolves all conflicts; empty if none does.
 	AdoptFrom string
 }
 
-// Offers returns the choices that would settle the open conflicts. It tries each on the live
-// object, so that a report offers none without effect.
+// Offers returns the choices that would resolve the open conflicts. It tries each on the live
+// object, so that it never offers one without effect.
 func (p Predictor) Offers(in *Prediction) (Offers, error) {
 	p.OnDecision = nil
 	var out Offers
@@ -97,7 +96,7 @@ func (p Predictor) Offers(in *Prediction) (Offers, error) {
 	return out, nil
 }
 
-// soleOwner returns the manager that owns all paths in conflict; empty if there are several, or
+// soleOwner returns the only manager that owns the contested paths; empty if there are several or
 // none.
 func soleOwner(conflicts []managedfields.Conflict) string {
 	sole := ""
@@ -115,8 +114,8 @@ func soleOwner(conflicts []managedfields.Conflict) string {
 	return sole
 }
 
-// sort divides what the apply would overwrite into conflicts that the user takes, conflicts without
-// a decision, and values whose owners are adopted.
+// sort divides the contested paths into values of adopted owners, conflicts that the user takes,
+// and open conflicts.
 func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
 	in.Conflicts = p.open(in, contested)
 	for _, c := range contested {
@@ -154,11 +153,11 @@ func (e *YieldError) Error() string {
 }
 
 func (e *YieldError) Hint() string {
-	return fmt.Sprintf("take it with --take=%s:%s, or state its live value in the manifest", e.Ref.Resource(), e.Path)
+	return fmt.Sprintf("take it with --take=%s:%s, or put its live value into the manifest", e.Ref.Resource(), e.Path)
 }
 
-// asked returns the manifest for a dry run. A dry run cannot release anything, so it states what is
-// to be released as it is.
+// asked returns the manifest for a dry run. A dry run cannot release fields, so fields to be
+// released are sent with their live values.
 func (in *Prediction) asked(body *unstructured.Unstructured) *unstructured.Unstructured {
 	released := in.Adoption.Released()
 	if released.Empty() {
@@ -167,15 +166,14 @@ func (in *Prediction) asked(body *unstructured.Unstructured) *unstructured.Unstr
 	return adopt.Overlaid(body, in.Live, released)
 }
 
-// Stays reports whether a change is a path that the manager released and that keeps its value:
-// others own it, or it is yielded. Without either, it has the server's default, and is not
-// reported.
+// Stays reports whether a change is a released path that keeps its value because others own it or
+// it is yielded. Otherwise it has the server's default, and is not worth reporting.
 func (in *Prediction) Stays(c managedfields.Change) bool {
 	return c.Kind == managedfields.Released && (len(c.Owners) > 0 || fieldpath.Holds(in.Adoption.Released(), c.Path))
 }
 
-// keepsYielded returns a *YieldError if the server's answer lacks the live value of a yielded path
-// (edge case 83). With open conflicts nothing is written anyway.
+// keepsYielded returns a *YieldError if the server's answer changes a yielded path (edge case 83).
+// It ignores answers with open conflicts, because nothing is written then.
 func (in *Prediction) keepsYielded() error {
 	if in.Answer == nil || len(in.Conflicts) > 0 {
 		return nil
@@ -191,17 +189,16 @@ func (in *Prediction) keepsYielded() error {
 }
 
 // ConflictsFromStatus returns the conflicts in the server's answer to an apply, sorted by path:
-// each path once, with all its owners in the live object. Owners come from the object's managed
-// fields, never from the wording of a message; a path that has no owner there, because the object
-// has changed, has none. Everything in an object without entries belongs to
-// [managedfields.BeforeFirstApply], as the server assigns it.
+// each path once, with all its owners in the live object. Owners come from managed fields, not from
+// messages; a path has none if the object has changed since. Without managed fields, the owner is
+// [managedfields.BeforeFirstApply], as in the server.
 //
-// The server names paths without quotes, which is ambiguous. So the possible paths are written in
-// that notation, and compared.
+// The server names paths without quotes, which is ambiguous, so the possible paths are printed in
+// that notation and compared.
 func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructured.Unstructured, manager string) []managedfields.Conflict {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
-		entries = nil // The conflict exists all the same.
+		entries = nil // Report the conflict without owners.
 	}
 	others := managedfields.Others(entries, manager)
 	names := make(map[string][]fieldpath.Path)
@@ -238,11 +235,15 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 	return conflicts
 }
 
-// meantBy returns the paths that a cause's field may mean: those with owners, else those in the
-// manifest or the object, else the path parsed from the text.
+// meantBy returns the paths that a cause's field may name: paths with owners, else those in the
+// manifest or the object, else the parsed text.
 func meantBy(field string, held map[string][]fieldpath.Path, objects ...map[string]any) []fieldpath.Path {
 	if paths := held[field]; len(paths) > 0 {
-		if stated := inObject(paths, objects[0]); len(stated) > 0 {
+		stated := slices.DeleteFunc(slices.Clone(paths), func(p fieldpath.Path) bool {
+			_, ok := p.Get(objects[0])
+			return !ok
+		})
+		if len(stated) > 0 {
 			return stated
 		}
 		return paths
@@ -258,17 +259,7 @@ func meantBy(field string, held map[string][]fieldpath.Path, objects ...map[stri
 	return []fieldpath.Path{fieldpath.Field(field)}
 }
 
-func inObject(paths []fieldpath.Path, object map[string]any) []fieldpath.Path {
-	var out []fieldpath.Path
-	for _, p := range paths {
-		if _, ok := p.Get(object); ok {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// locate finds the path in a value by its notation without quotes.
+// locate finds a path in a value by its notation without quotes.
 func locate(v any, text string, path fieldpath.Path) (fieldpath.Path, bool) {
 	if text == "" {
 		return path, len(path) > 0
@@ -285,37 +276,31 @@ func locate(v any, text string, path fieldpath.Path) (fieldpath.Path, bool) {
 			}
 		}
 	case []any:
-		return locateItem(v, text, path)
+		pe, rest, ok := fieldpath.ParseItem(text)
+		if !ok {
+			return nil, false
+		}
+		if i := fieldpath.Find(v, pe); i >= 0 {
+			return locate(v[i], rest, path.Child(pe))
+		}
 	}
 	return nil, false
 }
 
-func locateItem(list []any, text string, path fieldpath.Path) (fieldpath.Path, bool) {
-	pe, rest, ok := fieldpath.ParseItem(text)
-	if !ok {
-		return nil, false
-	}
-	i := fieldpath.Find(list, pe)
-	if i < 0 {
-		return nil, false
-	}
-	return locate(list[i], rest, path.Child(pe))
-}
-
-// IsContested reports whether an error is the server's refusal of an apply because others own what
-// it would change.
+// IsContested reports whether the server refused an apply because others own fields that it would
+// change.
 func IsContested(err error) bool {
 	return slices.ContainsFunc(Causes(err), func(c metav1.StatusCause) bool {
 		return c.Type == metav1.CauseTypeFieldManagerConflict
 	})
 }
 
-// Contested returns the conflicts of such a refusal.
+// Contested returns the conflicts in such a refusal.
 func (p Predictor) Contested(refusal error, live, body *unstructured.Unstructured) []managedfields.Conflict {
 	return ConflictsFromStatus(Causes(refusal), live, body, p.Manager)
 }
 
-// Causes returns the details of a server's refusal, if there are any.
+// Causes returns the causes of a server's refusal; nil if it gives none.
 func Causes(err error) []metav1.StatusCause {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {
@@ -324,8 +309,8 @@ func Causes(err error) []metav1.StatusCause {
 	return status.Status().Details.Causes
 }
 
-// unexplained reports whether the server answered with an internal error without a reason, as it
-// does if it cannot read a manifest by the kind's schema.
+// unexplained reports whether the server answered with an internal error without a reason, which it
+// does when a manifest does not match the kind's schema.
 func unexplained(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError &&

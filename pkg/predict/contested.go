@@ -10,15 +10,14 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 )
 
-// contested returns the conflicts by the answer to the forced dry run.
+// contested returns the conflicts of the apply.
 //
-// The answer only suggests conflicts. If it suggests any, or the object has no managed fields, the
-// same dry run without force decides. That cannot show what vanishes with the adoption, for which
-// there is only the answer.
+// The forced answer only suggests conflicts. If it suggests any, or the object has no managed
+// fields, the same dry run without force decides. Conflicts that the adoption resolves come only
+// from the forced answer.
 func (p Predictor) contested(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
 	suggested, err := Taken(in.Live, in.Answer, in.Body, p.Manager)
 	if err != nil {
@@ -45,22 +44,21 @@ func (p Predictor) contested(ctx context.Context, server Server, in *Prediction)
 	return all, nil
 }
 
-// asked returns the conflicts, except with adopted managers, by dry runs without force.
+// asked returns the conflicts with managers that are not adopted, by dry runs without force.
 //
-// A path in conflict whose value would not change has the same value in another spelling: a
-// quantity, a default inside an atomic value, null for nothing. The body then adopts the live
-// spelling, so that the path becomes shared and no owner loses it (edge case 84). If that is not
-// possible, the conflict is marked as one about the same value.
+// If the value of a contested path would not change, the manifest only spells it differently: a
+// quantity, a default inside an atomic value, null for an absent field. The body then gets the live
+// spelling, so that the path becomes shared and no owner loses it (edge case 84). If that fails,
+// the conflict is marked with SameValue.
 //
-// Several requests judge one version of the object: an answer for another version is errMoved, and
-// so is a spelling that stays in conflict if the object has changed.
+// All answers must be about one version of the object; otherwise asked returns errMoved.
 func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
 	conflicts, answer, err := p.unforced(ctx, server, in, in.Body)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case len(conflicts) == 0 && answer == nil: // The forced answer stands.
+	case len(conflicts) == 0 && answer == nil: // The forced answer is right.
 		return nil, nil
 	case len(conflicts) == 0:
 		return nil, in.accepted(answer)
@@ -83,7 +81,9 @@ func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]
 			continue
 		}
 		if answer == nil {
-			if answer, err = p.forced(ctx, server, in, body); err != nil {
+			how := p.probe()
+			how.Force = true
+			if answer, err = server.Apply(ctx, in.Item.Kind, in.asked(body), how); err != nil {
 				break
 			}
 		}
@@ -103,14 +103,14 @@ func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]
 	if len(samePaths(conflicts)) == 0 {
 		return conflicts, nil
 	}
-	// The live spelling would mean something else, or be refused.
+	// The live spelling would change the value, or the server refuses it.
 	return conflicts, p.unmoved(ctx, server, in)
 }
 
-// errMoved says that another client wrote between two requests of one prediction.
+// errMoved says that another client wrote the object between two requests of one prediction.
 var errMoved = errors.New("the object changed meanwhile")
 
-// unmoved returns errMoved if the object is no longer the one that was read.
+// unmoved returns errMoved if the object has changed since it was read.
 func (p Predictor) unmoved(ctx context.Context, server Server, in *Prediction) error {
 	now, err := server.Get(ctx, in.Item.Kind, in.Item.Ref)
 	if err == nil && now.GetResourceVersion() != in.Live.GetResourceVersion() || apierrors.IsNotFound(err) {
@@ -119,11 +119,10 @@ func (p Predictor) unmoved(ctx context.Context, server Server, in *Prediction) e
 	return err
 }
 
-// rounds bounds how often live spellings are adopted: after one path, another may turn out to need
-// it.
+// rounds bounds how often live spellings are adopted: aligning one path may reveal another.
 const rounds = 3
 
-// accepted records the server's answer. It returns errMoved if that is about another version of the
+// accepted records the server's answer, or returns errMoved if it is about another version of the
 // object.
 func (in *Prediction) accepted(answer *unstructured.Unstructured) error {
 	if answer.GetResourceVersion() != in.Live.GetResourceVersion() {
@@ -133,15 +132,15 @@ func (in *Prediction) accepted(answer *unstructured.Unstructured) error {
 	return nil
 }
 
-// notAdopted returns the conflicts that do not vanish with the adoption.
+// notAdopted returns the conflicts that the adoption does not resolve.
 func (in *Prediction) notAdopted(conflicts []managedfields.Conflict) []managedfields.Conflict {
 	return slices.DeleteFunc(slices.Clone(conflicts), in.adopted)
 }
 
-// unforced returns the conflicts for which a dry run without force is refused, or the answer if it
-// is accepted; neither if it is refused only because of adopted managers.
+// unforced sends a dry run without force. It returns the conflicts, or the answer if the server
+// accepts it, or neither if only adopted managers are in conflict.
 func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, body *unstructured.Unstructured) ([]managedfields.Conflict, *unstructured.Unstructured, error) {
-	answer, err := server.Apply(ctx, in.Item.Kind, in.asked(body), object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true})
+	answer, err := server.Apply(ctx, in.Item.Kind, in.asked(body), p.probe())
 	if err != nil && !IsContested(err) {
 		return nil, nil, err
 	}
@@ -159,20 +158,15 @@ func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, 
 	return conflicts, nil, nil
 }
 
-// knows reports whether the path is in the manifest or in the live object. The server names fields
-// that an owner wrote at another API version by that version's names, at which neither may have a
-// value.
+// knows reports whether the path is in the manifest or the live object. Fields that an owner wrote
+// at another API version keep that version's names, and may be in neither.
 func (in *Prediction) knows(path fieldpath.Path) bool {
 	_, stated := path.Get(in.Stated.Object)
 	_, live := path.Get(in.Live.Object)
 	return stated || live
 }
 
-func (p Predictor) forced(ctx context.Context, server Server, in *Prediction, body *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	return server.Apply(ctx, in.Item.Kind, in.asked(body), object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true, Force: true})
-}
-
-// samePaths returns the conflicts that are only about spelling.
+// samePaths returns the paths on which only the spelling differs.
 func samePaths(conflicts []managedfields.Conflict) []fieldpath.Path {
 	var paths []fieldpath.Path
 	for _, c := range conflicts {
@@ -183,9 +177,8 @@ func samePaths(conflicts []managedfields.Conflict) []fieldpath.Path {
 	return paths
 }
 
-// Align returns a copy of the manifest that states the live value at the paths, and nothing at a
-// path without one. It returns nil if no path can be aligned. It skips a path that ends in a list
-// item.
+// Align returns a copy of the manifest with the live value at the paths, and without the paths that
+// have none. It returns nil if it changes nothing. It skips paths that end in a list item.
 func Align(manifest, live *unstructured.Unstructured, paths []fieldpath.Path) *unstructured.Unstructured {
 	var out *unstructured.Unstructured
 	for _, p := range paths {

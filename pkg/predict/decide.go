@@ -15,9 +15,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Standing are choices that hold for many runs, such as those of a file. They are weaker than flags
-// and than an object's own annotation: a yield gives way to a Take of that very path, and a take to
-// every yield.
+// Standing are choices for many runs, such as those in the config file. Flags and the object's own
+// annotation outrank them: a Take flag for exactly that path overrides a standing yield, and any
+// yield overrides a standing take.
 type Standing struct {
 	Take, Yield []Choice
 }
@@ -26,15 +26,15 @@ type Standing struct {
 type Outcome string
 
 const (
-	// Yielded: the path is left to its owners.
+	// Yielded means that the path is left to its owners.
 	Yielded Outcome = "yielded"
-	// Taking: the path becomes ours.
+	// Taking means that the path becomes ours.
 	Taking Outcome = "taken"
-	// Left: something in the cluster sets the value, by the built-in table.
+	// Left means that a component in the cluster sets the value, by the built-in table.
 	Left Outcome = "left"
-	// Overruled: a stronger choice took the path.
+	// Overruled means that a stronger choice took the path.
 	Overruled Outcome = "overruled"
-	// Matched: the choice matches paths of this object, and decided none of them.
+	// Matched means that the choice matches paths of this object without deciding one.
 	Matched Outcome = "matched"
 )
 
@@ -43,12 +43,11 @@ type Decision struct {
 	Ref     object.Ref
 	Path    fieldpath.Path
 	Outcome Outcome
-	// Choice is the deciding choice as written, and Said its source: "--take", the annotation, or a
-	// place in a file; empty for the table.
+	// Choice is the choice as written, and Said its source: "--take", the annotation, or a place in
+	// a file. Both are empty for the built-in table.
 	Choice, Said string
 }
 
-// report reports a decision, if decisions are wanted.
 func (p Predictor) report(item plan.Item, path fieldpath.Path, outcome Outcome, by said) {
 	if p.OnDecision != nil {
 		p.OnDecision(Decision{Ref: item.Ref, Path: path, Outcome: outcome, Choice: by.text(), Said: by.by})
@@ -56,8 +55,7 @@ func (p Predictor) report(item plan.Item, path fieldpath.Path, outcome Outcome, 
 }
 
 // yields returns the paths of the item that flags, its annotation and standing choices yield, the
-// strongest first. live is nil if there is no object; then others hold nothing. adopted are owners
-// that hold nothing any more.
+// strongest first. live may be nil. adopted are owners that lose their fields to us.
 func (p Predictor) yields(item plan.Item, live *unstructured.Unstructured, adopted []managedfields.Owner) ([]fieldpath.Path, error) {
 	annotated, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation])
 	if err != nil {
@@ -96,22 +94,18 @@ func (p Predictor) yields(item plan.Item, live *unstructured.Unstructured, adopt
 			decide(said{c, c.From}, true)
 		}
 	}
-	if p.OnDecision != nil {
-		p.reportMatched(item, held)
+	if p.OnDecision == nil {
+		return paths, nil
 	}
-	return paths, nil
-}
-
-// reportMatched reports which standing choices match what their owners hold of the item.
-func (p Predictor) reportMatched(item plan.Item, held holdings) {
 	for _, c := range slices.Concat(p.Standing.Take, p.Standing.Yield) {
 		if c.namesManager() && c.Names(item.Ref, item.Kind) && len(held.paths(c)) > 0 {
 			p.report(item, nil, Matched, said{c, c.From})
 		}
 	}
+	return paths, nil
 }
 
-// flagsWithManager returns the choices of this run that depend on who is an owner.
+// flagsWithManager returns the flags of this run that name a manager.
 func (p Predictor) flagsWithManager() []said {
 	var all []said
 	for flag, choices := range map[string][]Choice{"--take": p.Take, "--yield": p.Yield} {
@@ -130,14 +124,13 @@ func (p Predictor) flagsWithManager() []said {
 	return all
 }
 
-// byAdoption is the flag that names managers and nothing else.
+// byAdoption is the flag that names only managers.
 const byAdoption = "--adopt-from"
 
-// NamesManagers reports whether a flag of this run names a manager, so that a slip in its name can be
-// told.
+// NamesManagers reports whether a flag of this run names a manager, which may be misspelt.
 func (p Predictor) NamesManagers() bool { return len(p.flagsWithManager()) > 0 }
 
-// reportManagers tells which flags name a manager that the live object has.
+// reportManagers reports the flags that name a manager of the live object.
 func (p Predictor) reportManagers(item plan.Item, live *unstructured.Unstructured) {
 	if p.OnDecision == nil || live == nil {
 		return
@@ -149,28 +142,29 @@ func (p Predictor) reportManagers(item plan.Item, live *unstructured.Unstructure
 	}
 }
 
-// namesManager reports whether the choice depends on who is an owner.
+// namesManager reports whether the choice depends on the owner.
 func (c Choice) namesManager() bool { return c.Manager != "" && c.Manager != AnyManager }
 
-// Extent is how much of a set a run has read. Only the objects show what a manager holds.
+// Extent is how much of a set a run has read. Only the live objects show what a manager owns.
 type Extent int
 
-// A run has read the input, and perhaps every live object.
 const (
+	// OfInput means that a run has read only the input.
 	OfInput Extent = iota
+	// OfObjects means that a run has also read every live object.
 	OfObjects
 )
 
-// Idle returns the standing choices without any effect in a run, and the flags that name a manager
-// that none of the objects has. Such a choice names no object of the run, no path that those state,
-// or a manager that holds none of what they state. Only the names of objects beside the items are
-// known: a choice that names such an object is not idle. matched reports whether a choice at that
-// place matched or decided.
+// Idle returns the standing choices without effect in a run, and the flags that name a manager that
+// no object has. A choice has no effect if it names no object of the run, no path in those objects,
+// or a manager that owns none of their fields. beside are objects of which only the names are
+// known: a choice that names one is not idle. matched reports whether a choice from that place
+// matched or decided anything.
 func (p Predictor) Idle(items, beside []plan.Item, read Extent, matched func(from string) bool) []Miss {
 	var idle []Miss
 	group := func(verb string, choices []Choice) {
 		for at := 0; at < len(choices); {
-			next := at + 1 // The choices of one rule are written at one place.
+			next := at + 1 // The choices of one rule share their place.
 			for next < len(choices) && choices[next].From == choices[at].From {
 				next++
 			}
@@ -191,7 +185,6 @@ func (p Predictor) Idle(items, beside []plan.Item, read Extent, matched func(fro
 	return idle
 }
 
-// namesAny reports whether one of the choices names one of the objects.
 func namesAny(choices []Choice, items []plan.Item) bool {
 	return slices.ContainsFunc(choices, func(c Choice) bool {
 		return slices.ContainsFunc(items, func(item plan.Item) bool { return c.Names(item.Ref, item.Kind) })
@@ -199,17 +192,17 @@ func namesAny(choices []Choice, items []plan.Item) bool {
 }
 
 // idleRule returns why the choices of a rule match nothing, empty if they match, and whether the
-// input alone proves that.
+// input is enough to know that.
 func idleRule(rule []Choice, items []plan.Item) (why string, known bool) {
-	why = "no object of the input is meant"
+	why = "it names no object in the input"
 	for _, c := range rule {
 		for _, item := range items {
 			switch {
 			case !c.Names(item.Ref, item.Kind):
 			case len(c.Path) > 0 && len(c.Path.In(item.Object.Object)) == 0:
-				why = "no object of the input states the path"
+				why = "no object in the input sets the path"
 			case c.namesManager():
-				return "the manager holds nothing that the input states", false
+				return "the manager owns nothing that the input sets", false
 			default:
 				return "", true
 			}
@@ -218,14 +211,14 @@ func idleRule(rule []Choice, items []plan.Item) (why string, known bool) {
 	return why, true
 }
 
-// AnyManager is the manager of a choice for fields of any other manager.
+// AnyManager is the Manager of a choice that matches every manager but ours.
 const AnyManager = "*"
 
-// holdings are what others hold of an object, and what its manifest states.
+// holdings are the fields that other managers own of an object, and the fields of its manifest.
 type holdings struct {
 	us           string
 	live, stated map[string]any
-	// others hold something; all has the sets of every manager.
+	// others are the entries of other managers; all has the sets of every manager.
 	others []managedfields.Entry
 	all    []*fieldpath.Set
 }
@@ -249,15 +242,15 @@ func (p Predictor) heldBy(item plan.Item, live *unstructured.Unstructured, adopt
 	return h, nil
 }
 
-// owners returns the other owners of a path.
 func (h holdings) owners(path fieldpath.Path) []managedfields.Owner {
-	owners, _ := managedfields.Owners(h.others, path) // Check refuses paths by position.
+	owners, _ := managedfields.Owners(h.others, path) // It fails only for positions, which Check refuses.
 	return owners
 }
 
-// paths returns the paths that a choice means. Without a manager, it means what it names, stated or
-// not, except for wildcards. With one, it means what such an owner holds and the manifest states:
-// never a parent of it, in which others may have something, nor a key field of a list item.
+// paths returns the paths that a choice matches. Without a manager, an exact path matches whether
+// or not the manifest sets it. With a manager, it matches the fields that the manager owns and the
+// manifest sets, but no parents, which may contain other managers' fields, and no keys of list
+// items.
 func (h holdings) paths(c Choice) []fieldpath.Path {
 	if c.Manager == "" {
 		if path, exact := c.Path.Path(); exact {
@@ -267,7 +260,8 @@ func (h holdings) paths(c Choice) []fieldpath.Path {
 	}
 	found := fieldpath.NewSet()
 	for _, e := range h.others {
-		if !matchesManager(c.Manager, e.Manager, h.us) {
+		// The wildcard excludes our own manager, whatever its operation.
+		if c.Manager == AnyManager && e.Manager == h.us || c.Manager != AnyManager && !text.Glob(c.Manager, e.Manager) {
 			continue
 		}
 		fieldpath.Each(e.Fields, func(path fieldpath.Path) {
@@ -281,17 +275,8 @@ func (h holdings) paths(c Choice) []fieldpath.Path {
 	return out
 }
 
-// matchesManager reports whether a choice names an owner. The wildcard does not include ourselves
-// with another operation.
-func matchesManager(named, manager, us string) bool {
-	if named == AnyManager {
-		return manager != us
-	}
-	return Choice{Manager: named}.meansAll([]managedfields.Owner{{Manager: manager}})
-}
-
-// isValue reports whether a held path is a value that the manifest states, and not a parent of
-// values, an item's key, or the object's identity.
+// isValue reports whether an owned path is a value that the manifest sets, rather than a parent of
+// values, a list item's key, or the object's identity.
 func (h holdings) isValue(path fieldpath.Path) bool {
 	if fieldpath.IsIdentity(path) || fieldpath.IsKeyField(path) {
 		return false

@@ -15,11 +15,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// ruled are the choices of one case, as they are typed.
+// ruled are the choices of one case in the syntax of flags.
 type ruled struct{ take, yield, annotation, fileTake, fileYield string }
 
-// webhookOf returns a configuration whose certificate authorities cainjector set, and whose
-// policy of the first webhook that a user edited.
+// webhookOf returns a webhook configuration with CA bundles that cainjector set and a policy that a
+// user edited.
 func webhookOf(t *testing.T, annotation string) (plan.Item, *unstructured.Unstructured) {
 	t.Helper()
 	const text = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: x}, webhooks: [" +
@@ -63,8 +63,8 @@ func parsed(t *testing.T, text, from string) []Choice {
 	return all
 }
 
-// A flag is stronger than the object's annotation, that is stronger than a file, and the table is
-// the weakest; but only a take of the very path overrules a field that is left for good.
+// Flags outrank the object's annotation, which outranks a file, which outranks the built-in table.
+// But only a take of exactly the path overrides a field that is always left to others.
 func TestPrecedence(t *testing.T) {
 	const ca, policy = ".webhooks[*].clientConfig.caBundle", ".webhooks[*].failurePolicy"
 	const caA, caB, policyA = `.webhooks[name="a"].clientConfig.caBundle`, `.webhooks[name="b"].clientConfig.caBundle`, `.webhooks[name="a"].failurePolicy`
@@ -108,7 +108,6 @@ func TestPrecedence(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The server's answer: the fields that are still stated and owned by others.
 			var contested []managedfields.Conflict
 			for path, by := range map[string]string{caA: "cainjector", caB: "cainjector", policyA: "kubectl-edit"} {
 				path := mustParse(t, path)
@@ -129,8 +128,8 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// An object that is not there has no owners: no rule by manager says anything of it, and the
-// manifest's values are the initial ones.
+// An absent object has no owners, so rules by manager do not apply, and the manifest provides
+// initial values.
 func TestStandingYieldOfAnAbsentObject(t *testing.T) {
 	item, _ := webhookOf(t, "manager=cainjector")
 	p := Predictor{Manager: "k8sconnect", Standing: Standing{Yield: parsed(t, "manager=*,.webhooks[*].failurePolicy", "file:yield")}}

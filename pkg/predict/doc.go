@@ -1,5 +1,5 @@
-// Package predict says what the server would make of a manifest before anything is written.
-// [Predictor.Evaluate] answers from the live object alone, [Predictor.Ask] settles doubts by a
-// forced dry run; noop, adopt and yield need no server. It writes nothing and does not order
+// Package predict predicts what the server would make of a manifest. Call [Predictor.Evaluate],
+// which needs only the live object, then [Predictor.Ask], which resolves doubts with a forced dry
+// run. The packages noop, adopt and yield need no server. It never writes and does not order
 // objects.
 package predict

@@ -13,7 +13,6 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
@@ -22,7 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Evaluate predicts an apply of the item from the live object alone. nil means that there is none.
+// Evaluate predicts an apply of the item from the live object, which is nil if it does not exist.
 func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Prediction, error) {
 	out := Prediction{Item: item, Live: live}
 	p.reportManagers(item, live)
@@ -81,29 +80,31 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 		p.settleByTypes(&out)
 	}
 	if len(out.Yielded) > 0 && out.Verdict == noop.Clear {
-		// A yielded field has to keep its value, and only the server's answer shows whether it
-		// does.
+		// Only the server's answer shows whether a yielded field keeps its value.
 		out.Verdict = noop.Doubtful
 	}
 	return out, nil
 }
 
-// settleByTypes evaluates a doubtful object again with the types of its kind, as far as they are
-// known without its schema.
+// settleByTypes evaluates a doubtful object again with the types of its kind: first the built-in
+// ones, then its schema.
 func (p Predictor) settleByTypes(in *Prediction) {
 	if in.Verdict == noop.Unchanged || in.Verdict == noop.Contested {
 		return
 	}
-	for _, types := range []func() openapi.Type{p.knownOf(in.Item), p.schemaOf(in.Item)} {
-		if types != nil && noop.BySchema(in.Live, in.Body, p.Manager, types) {
+	if p.Known != nil {
+		known := p.Known(in.Item.Kind)
+		if known != nil && noop.BySchema(in.Live, in.Body, p.Manager, func() openapi.Type { return known }) {
 			in.Verdict = noop.Unchanged
 			return
 		}
 	}
+	if types := p.schemaOf(in.Item); types != nil && noop.BySchema(in.Live, in.Body, p.Manager, types) {
+		in.Verdict = noop.Unchanged
+	}
 }
 
-// Check returns an error if the item's own annotations about ownership are wrong. It sends no
-// requests.
+// Check validates the item's annotations and the paths of choices. It sends no requests.
 func (p Predictor) Check(item plan.Item) error {
 	if _, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation]); err != nil {
 		return fmt.Errorf("%s: %s: %w", item.Source, item.Ref, err)
@@ -114,7 +115,6 @@ func (p Predictor) Check(item plan.Item) error {
 	return p.checkPositions(item)
 }
 
-// distinct removes duplicates, keeping the order.
 func distinct(paths []fieldpath.Path) []fieldpath.Path {
 	var out []fieldpath.Path
 	for _, path := range paths {
@@ -126,7 +126,7 @@ func distinct(paths []fieldpath.Path) []fieldpath.Path {
 }
 
 // Ask predicts the apply by a forced dry run, and sets Answer, Conflicts and Taken. It returns the
-// server's refusal unchanged, and a *[retry.LostError] if the object changed before each dry run.
+// server's refusal unchanged, and a *[retry.LostError] if the object kept changing.
 func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
 	for attempts := retry.At(in.Item.Ref); ; {
 		attempts.Saw(in.Live)
@@ -136,14 +136,14 @@ func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error
 		case isHeldUp:
 			if p.moved(ctx, server, in, heldUp) {
 				return nil
-			} // Else the object changed meanwhile.
+			} // Otherwise the object has changed.
 		case err != nil:
 			return err
 		case in.Live == nil || answer.GetResourceVersion() == in.Live.GetResourceVersion():
 			err := p.accept(ctx, server, in, answer)
 			if !errors.Is(err, errMoved) && (!in.Adopts() || !apierrors.IsConflict(err)) {
 				return err
-			} // Else the object changed before the second half of the prediction.
+			} // Otherwise the object changed between two requests.
 		}
 		if err := attempts.Again(ctx); err != nil {
 			return err
@@ -167,19 +167,20 @@ func (p Predictor) Refresh(ctx context.Context, server Server, in *Prediction) e
 	return err
 }
 
-// dryRun sends the forced dry run. Force can make an object invalid that otherwise is only in
-// conflict; then the unforced answer is the useful one.
+// dryRun sends the forced dry run. If force makes the object invalid, it reports the conflicts of
+// an unforced one instead.
 func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
-	how := object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true, Force: in.Live != nil}
+	how := p.probe()
+	how.Force = in.Live != nil
 	answer, err := server.Apply(ctx, in.Item.Kind, in.asked(in.Body), how)
 	if how.Force && (apierrors.IsInvalid(err) || in.Adopts() && unexplained(err)) {
 		how.Force = false
 		_, unforced := server.Apply(ctx, in.Item.Kind, in.asked(in.Body), how)
 		conflicts := p.Contested(unforced, in.Live, in.Body)
-		if open := p.open(in, conflicts); len(open) > 0 && !in.takesOver() {
+		if open := p.open(in, conflicts); len(open) > 0 && len(in.Adoption.Adopted) == 0 {
 			return nil, &ConflictError{Ref: in.Item.Ref, Conflicts: open, Refusal: err}
 		}
-		// A release does not change whether the object is valid.
+		// Releasing fields cannot make the object valid.
 		if in.Adoption.Release(nil).LeaveContested(conflicts).Transfers() {
 			if heldUp := p.heldUp(ctx, server, in, err, conflicts); heldUp != nil {
 				return nil, heldUp
@@ -189,7 +190,7 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 	return answer, err
 }
 
-// accept evaluates an answer about the live object that we know.
+// accept evaluates an answer about the version of the live object that we read.
 func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, answer *unstructured.Unstructured) error {
 	in.Answer, in.Unchecked = answer, ""
 	in.Conflicts, in.Taken, in.Overwritten = nil, nil, nil
@@ -200,7 +201,7 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 	if err != nil {
 		return err
 	}
-	for i := range contested { // A null stands for the server's default.
+	for i := range contested { // null asks for the server's default
 		if c := &contested[i]; c.Yours == nil {
 			c.Yours, _ = c.Path.Get(in.Answer.Object)
 		}
@@ -217,8 +218,7 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 	return in.keepsYielded()
 }
 
-// Same reports whether two answers about one object have the same content and owners, regardless of
-// times.
+// Same reports whether two answers have the same content and owners, ignoring timestamps.
 func Same(a, b *unstructured.Unstructured) bool {
 	return sameContent(a, b) && managedfields.SameOwners(a, b)
 }
@@ -227,7 +227,7 @@ func sameContent(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(content(a), content(b))
 }
 
-// content returns an object without the server's own bookkeeping.
+// content returns an object without the server's bookkeeping.
 func content(u *unstructured.Unstructured) map[string]any {
 	out := maps.Clone(u.Object)
 	meta, ok := out["metadata"].(map[string]any)
@@ -242,22 +242,22 @@ func content(u *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// NoChange reports whether the server's answer has the content and the owners of the live object,
-// so that the apply need not be sent.
+// NoChange reports whether the server's answer equals the live object in content and owners, so
+// that the apply need not be sent.
 func (p *Prediction) NoChange() bool {
 	return p.Live != nil && p.Answer != nil && !p.Adopts() && Same(p.Live, p.Answer)
 }
 
-// View is the managed projection of an object before and after an apply: both reduced to the union
-// of what the manager owned and will own.
+// View is an object before and after an apply, reduced to the fields that the manager owned or will
+// own.
 type View struct {
 	Before, After map[string]any
 	Set           *fieldpath.Set
 }
 
-// View returns the managed projection before and after the apply. answer is the server's, to the
-// apply itself or to a dry run; if it is nil, because the server could not be asked, the manifest
-// takes its place. Adopted fields count as owned before.
+// View returns the view of an apply. answer is the server's, to the apply or a dry run; if it is
+// nil because the server could not be asked, the manifest replaces it. Adopted fields are included
+// in Before.
 func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View, error) {
 	set, err := p.owned(answer)
 	if err != nil {
@@ -282,8 +282,7 @@ func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View
 	return view, nil
 }
 
-// owned returns what the manager has applied of an object, together with what the named owners
-// hold.
+// owned returns the fields that the manager applied, and those that the other owners hold.
 func (p Predictor) owned(u *unstructured.Unstructured, others ...managedfields.Owner) (*fieldpath.Set, error) {
 	if u == nil {
 		return &fieldpath.Set{}, nil
@@ -301,7 +300,7 @@ func (p Predictor) owned(u *unstructured.Unstructured, others ...managedfields.O
 	return set, nil
 }
 
-// stated returns what a manifest states, without the object's identity.
+// stated returns the manifest's fields without the object's identity.
 func stated(manifest *unstructured.Unstructured) map[string]any {
 	out := maps.Clone(manifest.Object)
 	delete(out, "apiVersion")
@@ -318,16 +317,17 @@ func stated(manifest *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// Changes returns the differences between both sides of the view.
+// Changes returns the differences between Before and After.
 func (v View) Changes() []managedfields.Change {
 	return managedfields.Compare(v.Before, v.After, v.Set)
 }
 
-// Left returns the fate of the paths that the manager owned and no longer states: removed from the
-// object, or released to others.
+// Left returns what happens to the paths that the manager owned and the manifest no longer sets:
+// they are removed, or released to others.
 func (p Predictor) Left(in *Prediction, answer *unstructured.Unstructured) ([]managedfields.Change, error) {
 	if in.Live == nil || answer == nil {
 		return nil, nil
 	}
-	return adopt.Dropped(in.Live, answer, p.Manager, in.Adoption)
+	changes, _, err := adopt.Dropped(in.Live, answer, p.Manager, in.Adoption)
+	return changes, err
 }

@@ -32,8 +32,8 @@ func decode(text string) *unstructured.Unstructured {
 	return u
 }
 
-// Evaluate predicts an apply from the live object alone, without asking a server. A doubtful object
-// is for [predict.Predictor.Ask], which sends a dry run.
+// Evaluate predicts an apply from the live object. [predict.Predictor.Ask] resolves doubts with a
+// dry run.
 func ExamplePredictor_Evaluate() {
 	yield, err := predict.ParseChoices("deployment/web:.spec.replicas")
 	if err != nil {
@@ -65,7 +65,7 @@ func ExamplePredictor_Evaluate() {
 	// {paused: false, replicas: 3} unchanged [.spec.replicas] map[paused:false]
 }
 
-// Where the sets show a conflict, settle names it. It needs neither a plan nor a server.
+// Without a server, Evaluate shows the likely conflicts.
 func Example_settle() {
 	manifest := decode("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {paused: false, replicas: 3}}")
 	verdict, conflicts := noop.Evaluate(decode(live), manifest, "ci")
@@ -76,7 +76,7 @@ func Example_settle() {
 	// contested .spec.replicas yours 3 live 5 [hpa (scale)]
 }
 
-// The fields that a forced apply took, or by its dry run would take, from others.
+// Taken returns the fields that a forced apply, or its dry run, takes from others.
 func ExampleTaken() {
 	answer := decode(`
 apiVersion: apps/v1

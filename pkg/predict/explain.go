@@ -21,15 +21,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Explain adds advice to a refusal where we can find out more than the server says. It classifies
-// by the causes, never by the text.
+// Explain adds advice to a refusal where we know more than the server says. It classifies refusals
+// by their causes, never by their text.
 func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, err error) error {
 	if misfit := p.misfit(in, err); misfit != nil {
 		err = misfit
 	}
-	if p.lenient() && unexplained(err) {
-		return &object.HintedError{Err: err, Advice: "--validate does not cover everything: a field that the schema does not declare " +
-			"is refused by server-side apply itself"}
+	if (p.Validation == "Warn" || p.Validation == "Ignore") && unexplained(err) {
+		return &object.HintedError{Err: err, Advice: "--validate cannot allow this: server-side apply itself refuses fields that the schema does not declare"}
 	}
 	if in.Live == nil || !apierrors.IsInvalid(err) {
 		return err
@@ -38,7 +37,8 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 	advice := p.leftBehind(in, causes)
 	if advice == "" {
 		advice = p.unstated(ctx, server, in, slices.DeleteFunc(slices.Clone(causes), func(c metav1.StatusCause) bool {
-			return changesImmutable(in, c)
+			// The manifest itself changes an immutable field.
+			return isImmutable(in, c) && len(differingAt(in, c.Field)) > 0
 		}))
 	}
 	if advice == "" {
@@ -50,32 +50,28 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 	return &object.HintedError{Err: err, Advice: advice}
 }
 
-// lenient reports whether the user allows unknown fields.
-func (p Predictor) lenient() bool { return p.Validation == "Warn" || p.Validation == "Ignore" }
-
-// ExplainConflict explains why taking every conflict would not help; it returns nil if the server
+// ExplainConflict explains why taking every conflict would not help. It returns nil if the server
 // would accept that, or if the object is to be recreated.
 func (p Predictor) ExplainConflict(ctx context.Context, server Server, in *Prediction, conflict *ConflictError) error {
 	if conflict.Refusal == nil || p.Recreation(ctx, server, in, conflict.Refusal) != nil {
 		return nil
 	}
-	return fmt.Errorf("if all of it were taken, the server would refuse it: %w", p.Explain(ctx, server, in, conflict.Refusal))
+	return fmt.Errorf("even with every path taken, the server would refuse it: %w", p.Explain(ctx, server, in, conflict.Refusal))
 }
 
-// leftBehind explains a list that is invalid because of an item that the manifest lacks: the item,
-// or part of it, stays as long as others own it (k/k#131147, structured-merge-diff#335; edge cases
-// 25 and 26).
+// leftBehind explains a list that is invalid because of an item that the manifest lacks: the fields
+// of the item that others own stay (k/k#131147, structured-merge-diff#335; edge cases 25 and 26).
 func (p Predictor) leftBehind(in *Prediction, causes []metav1.StatusCause) string {
 	list, names := p.leftBehindBy(in, causes)
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("an item of %s that the manifest does not state is also owned by %s, and what they own of it stays; "+
+	return fmt.Sprintf("an item of %s that is not in the manifest is also owned by %s, and the fields that they own stay; "+
 		"%s makes it yours, or remove the item by hand",
 		list, strings.Join(names, ", "), p.toOwn(in, []fieldpath.Path{list}, names))
 }
 
-// leftBehindBy returns the list with such an item, and the item's owners.
+// leftBehindBy returns that list, and the item's owners.
 func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (fieldpath.Path, []string) {
 	entries, err := managedfields.Entries(in.Live)
 	if err != nil {
@@ -102,8 +98,7 @@ func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (fi
 	return nil, nil
 }
 
-// OwnersOfUnstated returns, sorted, the owners that hold anything of a list item that the manifest
-// lacks.
+// OwnersOfUnstated returns, sorted, the owners of fields of list items that the manifest lacks.
 func OwnersOfUnstated(entries []managedfields.Entry, list fieldpath.Path, manifest *unstructured.Unstructured) []managedfields.Owner {
 	var owners []managedfields.Owner
 	for _, e := range entries {
@@ -123,7 +118,7 @@ func OwnersOfUnstated(entries []managedfields.Entry, list fieldpath.Path, manife
 	return owners
 }
 
-// Permissions knows our permissions.
+// Permissions looks up our permissions.
 type Permissions interface {
 	// Permitted reports whether we may use the verb on the object.
 	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
@@ -141,7 +136,6 @@ func (e *DeniedError) Error() string { return e.Err.Error() }
 
 func (e *DeniedError) Unwrap() error { return e.Err }
 
-// Hint is the command that checks the permission.
 func (e *DeniedError) Hint() string {
 	words := []string{"see: " + command.Kubectl("auth", "can-i"), e.Verb, e.Item.Kind.GVR().GroupResource().String()}
 	if e.Verb == "" {
@@ -153,8 +147,8 @@ func (e *DeniedError) Hint() string {
 	return strings.Join(words, " ")
 }
 
-// DeniedRead is [Denied] for an error of reading the item: only a missing permission forbids a
-// read.
+// DeniedRead is [Denied] for a failed read of the item. It asks nothing: only a missing permission
+// forbids a read.
 func DeniedRead(item plan.Item, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
@@ -162,16 +156,16 @@ func DeniedRead(item plan.Item, err error) error {
 	return &DeniedError{Err: err, Verb: "get", Item: item}
 }
 
-// Denied returns a *DeniedError if err says that we lack a permission for an apply of the item, and
-// err unchanged otherwise. Quotas and admission refuse with the same code, so the server is asked
-// whether we have the permission.
+// Denied returns a *DeniedError if err says that we lack a permission to apply the item, and err
+// unchanged otherwise. Quotas and admission refuse with the same code, so it asks the server about
+// our permissions.
 func Denied(ctx context.Context, server Permissions, item plan.Item, err error) error {
 	if !apierrors.IsForbidden(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
 		errors.As(err, new(*DeniedError)) {
 		return err
 	}
-	// An apply is a patch, and a create if there is nothing to patch. The object is also read again
-	// after another client wrote it.
+	// An apply is a patch, or a create if the object does not exist. After a write of another
+	// client, the object is read again.
 	for _, verb := range []string{"patch", "create", "get"} {
 		permitted, askErr := server.Permitted(ctx, item.Kind, item.Ref, verb)
 		if askErr != nil {
@@ -184,12 +178,12 @@ func Denied(ctx context.Context, server Permissions, item plan.Item, err error) 
 	return err
 }
 
-// unstated explains a refusal because of a field that the manifest lacks, and that stays because
-// others own it. The server may name that field, a neighbour (the valueFrom of a variable that
-// still has a value), or a parent. Leftovers of the server itself are not explained: removing them
-// is our job.
+// unstated explains a refusal because of a field that the manifest lacks and that stays because
+// others own it. The server may name that field, a sibling (the valueFrom of a variable that still
+// has a value), or a parent. Leftovers of the server itself are not explained, because the apply
+// removes them.
 //
-// The owner is named only if the apply would be accepted with that owner's fields adopted.
+// It names the owner only if the server would accept the apply with that owner's fields adopted.
 func (p Predictor) unstated(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) string {
 	for left, names := range p.leftNear(in, causes) {
 		if p.acceptedIfAdopted(ctx, server, in, names) {
@@ -199,8 +193,8 @@ func (p Predictor) unstated(ctx context.Context, server Server, in *Prediction, 
 	return ""
 }
 
-// leftNear yields, for each cause of a refusal, what others hold near it and the manifest lacks,
-// with their managers: at the field that the server names, and beside it.
+// leftNear yields, for each cause of a refusal, the fields that others own and the manifest lacks,
+// at the field that the server names and at its siblings, with their managers.
 func (p Predictor) leftNear(in *Prediction, causes []metav1.StatusCause) iter.Seq2[[]fieldpath.Path, []string] {
 	return func(yield func([]fieldpath.Path, []string) bool) {
 		entries, err := managedfields.Entries(in.Live)
@@ -227,7 +221,8 @@ func (p Predictor) leftNear(in *Prediction, causes []metav1.StatusCause) iter.Se
 	}
 }
 
-// leftOf returns what others hold at or below a path and the manifest lacks, with their managers.
+// leftOf returns the fields at or below a path that others own and the manifest lacks, with their
+// managers.
 func (in *Prediction) leftOf(others []managedfields.Entry, near fieldpath.Path) (left []fieldpath.Path, names []string) {
 	found := fieldpath.NewSet()
 	for _, e := range others {
@@ -247,7 +242,7 @@ func (in *Prediction) leftOf(others []managedfields.Entry, near fieldpath.Path) 
 	return left, slices.Compact(names)
 }
 
-// acceptedIfAdopted reports whether the server would accept the apply if the managers' fields were
+// acceptedIfAdopted reports whether the server would accept the apply with the managers' fields
 // adopted.
 func (p Predictor) acceptedIfAdopted(ctx context.Context, server Server, in *Prediction, names []string) bool {
 	p.AdoptFrom.Always = slices.Concat(p.AdoptFrom.Always, names)
@@ -263,24 +258,24 @@ func (p Predictor) leftInWords(in *Prediction, left []fieldpath.Path, names []st
 	for _, path := range left[:min(len(left), most)] {
 		paths = append(paths, path.String())
 	}
-	what, it := strings.Join(paths, ", "), "it"
+	what := strings.Join(paths, ", ")
 	if more := len(left) - most; more > 0 {
 		what += " and " + text.Count(more, "more field")
 	}
-	is, stays, goes := "is", "stays", "goes"
+	is, stays, it := "is", "stays", "it"
 	if len(left) > 1 {
-		is, stays, goes, it = "are", "stay", "go", "them"
+		is, stays, it = "are", "stay", "them"
 	}
 	owns := "owns"
 	if len(names) > 1 {
 		owns = "own"
 	}
-	return fmt.Sprintf("%s %s not in the manifest, and %s because %s %s %s; %s makes %s yours, so that %s %s, or remove %s by hand",
-		what, is, stays, strings.Join(names, " and "), owns, it, p.toOwn(in, left, names), it, pronoun(it), goes, it)
+	return fmt.Sprintf("%s %s not in the manifest, and %s because %s %s %s; %s makes %s yours and removes %s, or remove %s by hand",
+		what, is, stays, strings.Join(names, " and "), owns, it, p.toOwn(in, left, names), it, it, it)
 }
 
-// toOwn returns the flag or the command that makes the managers' paths ours. It adopts all that a
-// tool has applied; of a person's fields, it takes only these.
+// toOwn returns the flag or command that makes the managers' paths ours: all that a tool has
+// applied, but only these paths from a person.
 func (p Predictor) toOwn(in *Prediction, paths []fieldpath.Path, names []string) string {
 	if !slices.ContainsFunc(names, managedfields.IsPerson) {
 		return "--adopt-from=" + strings.Join(names, ",")
@@ -293,11 +288,4 @@ func (p Predictor) toOwn(in *Prediction, paths []fieldpath.Path, names []string)
 		words = append(words, "-n", ns)
 	}
 	return strings.Join(append(words, "--from="+text.ShellQuote(strings.Join(names, ",")), "--to="+text.ShellQuote(p.Manager)), " ")
-}
-
-func pronoun(it string) string {
-	if it == "them" {
-		return "they"
-	}
-	return it
 }

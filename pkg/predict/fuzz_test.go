@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// With arbitrary objects and managed fields, nothing panics, the arguments stay as they
-// are, and the functions keep their promises to one another.
+// With arbitrary objects and managed fields, the functions do not panic, do not modify their
+// arguments, and are consistent with each other.
 func FuzzObjects(f *testing.F) {
 	stories := [][2]string{{fieldstest.WebLive, fieldstest.Web}, {fieldstest.DnsLive, fieldstest.Dns}, {fieldstest.ConfLive, fieldstest.Conf}, {fieldstest.DbLive, fieldstest.Db}, {fieldstest.OldLive, fieldstest.Conf}, {fieldstest.Web, fieldstest.WebLive}}
 	for _, s := range stories {
@@ -69,7 +69,7 @@ func roundTrip(t *testing.T, p fieldpath.Path) {
 func checkProjections(t *testing.T, a, b map[string]any, held *fieldpath.Set) {
 	cut := managedfields.Project(a, held)
 	if diff := cmp.Diff(cut, managedfields.Project(cut, held)); diff != "" {
-		t.Fatalf("projecting twice is another thing:\n%s", diff)
+		t.Fatalf("a second projection differs:\n%s", diff)
 	}
 	for _, object := range []map[string]any{a, cut} {
 		if got := managedfields.Compare(object, object, held); len(got) > 0 {
@@ -83,7 +83,7 @@ func checkProjections(t *testing.T, a, b map[string]any, held *fieldpath.Set) {
 	}
 }
 
-// checkVerdict checks that what is settled also has no conflicts.
+// checkVerdict checks that an unchanged object has no conflicts.
 func checkVerdict(t *testing.T, live, manifest *unstructured.Unstructured) {
 	verdict, conflicts := noop.Evaluate(live, manifest, fieldstest.Us)
 	if (verdict == noop.Unchanged || verdict == noop.Clear) && len(conflicts) > 0 {
@@ -96,13 +96,13 @@ func checkVerdict(t *testing.T, live, manifest *unstructured.Unstructured) {
 	if err != nil || len(taken) > 0 {
 		t.Fatalf("settled, yet something is taken: %v, %v", fieldstest.ConflictPaths(taken), err)
 	}
-	dropped, err := adopt.Dropped(live, live, fieldstest.Us, adopt.Adoption{})
+	dropped, _, err := adopt.Dropped(live, live, fieldstest.Us, adopt.Adoption{})
 	if err != nil || len(dropped) > 0 {
 		t.Fatalf("settled, yet something is dropped: %v, %v", fieldstest.ChangeTexts(dropped), err)
 	}
 }
 
-// checkChanges calls the functions that take two objects and a path.
+// checkChanges checks the functions that take two objects and a path.
 func checkChanges(t *testing.T, live, manifest *unstructured.Unstructured, text string, readable bool) {
 	names := adopt.From{Always: []string{managedfields.ClientSideApply, "kubectl-set"}}
 	adoption, err := adopt.Plan(live, fieldstest.Us, names)
@@ -124,7 +124,7 @@ func checkChanges(t *testing.T, live, manifest *unstructured.Unstructured, text 
 		}
 	}
 	_, _ = predict.Taken(live, manifest, manifest, fieldstest.Us)
-	_, _ = adopt.Dropped(live, manifest, fieldstest.Us, adoption)
+	_, _, _ = adopt.Dropped(live, manifest, fieldstest.Us, adoption)
 	causes := []metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: text}}
 	predict.ConflictsFromStatus(causes, live, manifest, fieldstest.Us)
 	p, err := fieldpath.ParsePath(text)
@@ -138,6 +138,6 @@ func checkChanges(t *testing.T, live, manifest *unstructured.Unstructured, text 
 	}
 	twice, _, err := yield.Paths(out, live, fieldstest.Us, []fieldpath.Path{p}, nil)
 	if err != nil || !cmp.Equal(out.Object, twice.Object) {
-		t.Fatalf("yielding %s twice is another thing (-once +twice): %v\n%s", p, err, cmp.Diff(out.Object, twice.Object))
+		t.Fatalf("yielding %s twice differs (-once +twice): %v\n%s", p, err, cmp.Diff(out.Object, twice.Object))
 	}
 }

@@ -15,9 +15,8 @@ import (
 )
 
 // immutable explains a refusal because a field of an existing object cannot change (edge case 29).
-// It only advises, and proposes to delete the object only if the server would accept the manifest
-// as a new one. Validity as a new object is not enough: the manifest may be wrong only beside
-// fields of others.
+// It suggests recreating the object only if the server would accept the manifest as a new object:
+// the manifest may be invalid in other ways, too.
 func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) string {
 	fields := immutableFields(in, causes)
 	if len(fields) == 0 {
@@ -25,12 +24,12 @@ func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction,
 	}
 	advice := cannotChange(fields, in.Item.GVK.Kind) + "; put the live value back into the manifest"
 	if HoldsMore(in.Item.GVK.GroupKind()) || TakesVolumes(in.Live) {
-		return advice + " (deleting it would delete what it holds)"
+		return advice + " (" + errHoldsMore.Error() + ")"
 	}
 	if _, err := p.anew(ctx, server, in); err != nil {
-		return advice + "; --recreate does not help: the server would refuse it as a new object, too: " + reasonAlone(in, err)
+		return advice + "; --recreate does not help, because the server would also refuse it as a new object: " + reasonAlone(in, err)
 	}
-	return advice + ", or have it deleted and created anew with --recreate=" + in.Item.Resource()
+	return advice + ", or delete and recreate it with --recreate=" + in.Item.Resource()
 }
 
 // reasonAlone returns why the server refuses the manifest as a new object.
@@ -45,13 +44,13 @@ func reasonAlone(in *Prediction, err error) string {
 	return redact.Refusal(in.Item.Ref, errors.New(strings.Join(reasons, ", "))).Error()
 }
 
-// cannotChange says which fields keep their values as long as the object exists.
+// cannotChange names the fields whose values are immutable.
 func cannotChange(fields []string, kind string) string {
 	return strings.Join(fields, ", ") + " cannot be changed on an existing " + kind
 }
 
-// immutableFields returns, sorted, the fields that the server calls immutable: if it names a
-// parent, the fields in it that differ.
+// immutableFields returns, sorted, the fields that the server calls immutable. If it names a
+// parent, they are the fields in it that differ.
 func immutableFields(in *Prediction, causes []metav1.StatusCause) []string {
 	const most = 3
 	var fields []string
@@ -69,14 +68,8 @@ func immutableFields(in *Prediction, causes []metav1.StatusCause) []string {
 	return slices.Compact(fields)
 }
 
-// changesImmutable reports whether the manifest itself changes what the server calls immutable, so
-// that no leftover of others is the reason.
-func changesImmutable(in *Prediction, cause metav1.StatusCause) bool {
-	return isImmutable(in, cause) && len(differingAt(in, cause.Field)) > 0
-}
-
-// differingAt returns the paths at or below a field that the server names, at which the manifest
-// and the live object differ.
+// differingAt returns the paths at or below the server's field at which the manifest and the live
+// object differ.
 func differingAt(in *Prediction, field string) []string {
 	path, stated, live, ok := valuesAt(in, field)
 	if !ok {
@@ -87,7 +80,6 @@ func differingAt(in *Prediction, field string) []string {
 	return d.paths
 }
 
-// differing collects the paths at which a manifest and the live object differ.
 type differing struct {
 	kind     schema.GroupKind
 	manifest map[string]any
@@ -119,14 +111,14 @@ func (d *differing) walk(path fieldpath.Path, stated, live any) {
 	}
 }
 
-// isSelector reports whether a path is a selector, which is one value.
+// isSelector reports whether a path is a selector, which the server compares as one value.
 func isSelector(path fieldpath.Path) bool {
 	name := path[len(path)-1].FieldName
 	return name != nil && *name == "selector"
 }
 
-// valuesAt returns the path that the server names, and its value in the manifest and in the live
-// object; false if one of them has none.
+// valuesAt returns the path that the server names, with its value in the manifest and in the live
+// object; ok is false if either has none.
 func valuesAt(in *Prediction, field string) (path fieldpath.Path, stated, live any, ok bool) {
 	path, err := fieldpath.ParsePath("." + field)
 	if err != nil {
@@ -143,9 +135,9 @@ func valuesAt(in *Prediction, field string) (path fieldpath.Path, stated, live a
 	return path, stated, live, is && was
 }
 
-// isImmutable reports whether the server says that a field cannot change. There is no cause type
-// for that: the server either forbids the new value of a field that has one, or calls the new value
-// invalid, in words that are the same for all fields.
+// isImmutable reports whether the server says that a field is immutable. No cause type says so: the
+// server either forbids a changed value, or calls it invalid in words that are the same for all
+// fields.
 func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
 	if cause.Type == metav1.CauseTypeForbidden {
 		return changes(in, cause.Field)
@@ -158,13 +150,13 @@ func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
 		(strings.HasSuffix(cause.Message, immutable) || strings.HasSuffix(cause.Message, setOnce))
 }
 
-// changes reports whether the manifest states another value of a field that the live object has.
+// changes reports whether the manifest changes the value of a field of the live object.
 func changes(in *Prediction, field string) bool {
 	_, stated, live, ok := valuesAt(in, field)
 	return ok && !within(stated, live)
 }
 
-// within reports whether everything in a value is also in another one.
+// within reports whether the live value contains everything in the stated one.
 func within(stated, live any) bool {
 	switch stated := stated.(type) {
 	case map[string]any:
@@ -186,7 +178,7 @@ func within(stated, live any) bool {
 }
 
 // IsChangeable reports whether a field of an existing object may change although the server names
-// all of .spec for another field. Kubernetes' own validation lists them:
+// all of .spec because of another field. The lists are from Kubernetes' validation:
 // https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
 // https://kubernetes.io/docs/concepts/workloads/pods/#pod-update-and-replacement
 func IsChangeable(kind schema.GroupKind, path fieldpath.Path) bool {

@@ -13,7 +13,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/local"
 )
 
-// An object whose kind is known is settled without a schema.
 func TestSettledWithoutSchema(t *testing.T) {
 	const (
 		thing  = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: x}\nspec: {args: [a]}\n"

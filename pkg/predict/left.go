@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
-// left returns the paths of the item that something in the cluster sets to another value, as
-// intended. They are in no conflict, unless the user takes one by name.
+// left returns the paths that a component in the cluster sets, as intended, to another value than
+// the manifest. They are not in conflict unless the user takes them by name.
 func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded []fieldpath.Path, adopted []managedfields.Owner) ([]managedfields.Conflict, error) {
 	rows := MeantForOthers(item.GVK.GroupKind(), item.Object)
 	if len(rows) == 0 || live == nil {
@@ -38,7 +38,8 @@ func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded
 		if err != nil {
 			return nil, err
 		}
-		if p.setsByName(item, path, owners) {
+		_, now := p.takerByName(p.Take, item, path, owners)
+		if _, always := p.takerByName(p.Standing.Take, item, path, owners); now || always {
 			continue
 		}
 		if !rows[i].SetBy(owners) || slices.ContainsFunc(owners, func(o managedfields.Owner) bool { return slices.Contains(adopted, o) }) {
@@ -53,14 +54,7 @@ func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded
 	return out, nil
 }
 
-// setsByName reports whether the user takes this very path from those who should set it.
-func (p Predictor) setsByName(item plan.Item, path fieldpath.Path, owners []managedfields.Owner) bool {
-	_, now := p.takerByName(p.Take, item, path, owners)
-	_, always := p.takerByName(p.Standing.Take, item, path, owners)
-	return now || always
-}
-
-// leave returns the manifest without the fields that other components should set.
+// leave returns the manifest without the fields that components in the cluster set.
 func (p Predictor) leave(manifest *unstructured.Unstructured, in *Prediction) (*unstructured.Unstructured, error) {
 	if len(in.Left) == 0 {
 		return manifest, nil
@@ -73,21 +67,20 @@ func (p Predictor) leave(manifest *unstructured.Unstructured, in *Prediction) (*
 	return without, err
 }
 
-// Meant is a field that something in the cluster should set, whatever a manifest states there.
-// Mostly the manifest has a placeholder.
+// Meant is a field that a component in the cluster should set, whatever the manifest contains
+// there, which is mostly a placeholder.
 type Meant struct {
 	kind schema.GroupKind
-	// field are the names of its path, without the keys of list items.
+	// field is the path without keys of list items.
 	field string
-	// by is the manager that should set it; empty for any program.
+	// by is the manager that should set it; empty means any program.
 	by string
-	// stated is a field that the manifest has to state for this to apply; empty if it always
-	// applies.
+	// stated is a field that the manifest must set for this entry to apply; empty means always.
 	stated string
 }
 
-// meantForOthers lists the fields whose owner Kubernetes prescribes. Keep it short: a field that is
-// merely often left to others, such as the replicas under an autoscaler, is for the user to yield.
+// meantForOthers lists the fields whose owner Kubernetes prescribes. Keep it short: users yield
+// fields that are only often left to others, such as replicas under an autoscaler.
 func meantForOthers() []Meant {
 	admission := func(kind string) schema.GroupKind {
 		return schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: kind}
@@ -100,8 +93,8 @@ func meantForOthers() []Meant {
 			kind:  schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"},
 			field: "rules", by: "clusterrole-aggregation-controller", stated: "aggregationRule",
 		},
-		// The server's certificate authority: cert-manager's injector and similar
-		// controllers write it over the manifest's placeholder.
+		// The CA of the webhook: cert-manager's injector and similar controllers replace the
+		// manifest's placeholder.
 		// https://cert-manager.io/docs/concepts/ca-injector/
 		// https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#contacting-the-webhook
 		{kind: admission("ValidatingWebhookConfiguration"), field: "webhooks.clientConfig.caBundle"},
@@ -111,7 +104,7 @@ func meantForOthers() []Meant {
 			field: "spec.conversion.webhook.clientConfig.caBundle",
 		},
 		{kind: schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}, field: "spec.caBundle"},
-		// Manifests that were read from a cluster have it.
+		// Manifests exported from a cluster contain it.
 		// https://kubernetes.io/docs/reference/labels-annotations-taints/#deployment-kubernetes-io-revision
 		{
 			kind:  schema.GroupKind{Group: "apps", Kind: "Deployment"},
@@ -120,30 +113,25 @@ func meantForOthers() []Meant {
 	}
 }
 
-// MeantForOthers returns the fields of a manifest's kind that Kubernetes assigns to another owner,
-// if the manifest leaves them to that owner.
+// MeantForOthers returns the fields of a manifest that Kubernetes assigns to another owner.
 func MeantForOthers(kind schema.GroupKind, manifest *unstructured.Unstructured) []Meant {
-	return slices.DeleteFunc(meantForOthers(), func(m Meant) bool { return !m.speaksOf(kind, manifest.Object) })
+	return slices.DeleteFunc(meantForOthers(), func(m Meant) bool {
+		_, stated := manifest.Object[m.stated]
+		return m.kind != kind || !stated && m.stated != ""
+	})
 }
 
-func (m Meant) speaksOf(kind schema.GroupKind, manifest map[string]any) bool {
-	if m.kind != kind {
-		return false
-	}
-	_, stated := manifest[m.stated]
-	return stated || m.stated == ""
-}
-
-// Is reports whether the field is at a path.
+// Is reports whether the field is at the path.
 func (m Meant) Is(path fieldpath.Path) bool { return m.field == fieldOf(path) }
 
-// IsWithin reports whether the field is at a path, or may be below it.
+// IsWithin reports whether the field is at or below the path.
 func (m Meant) IsWithin(path fieldpath.Path) bool {
 	above := fieldOf(path)
 	return above == "" || m.field == above || strings.HasPrefix(m.field, above+".")
 }
 
-// SetBy reports whether one of the owners should set the field. People who use kubectl should not.
+// SetBy reports whether one of the owners should set the field. kubectl, which people use, should
+// not.
 func (m Meant) SetBy(owners []managedfields.Owner) bool {
 	return slices.ContainsFunc(owners, func(o managedfields.Owner) bool {
 		if m.by != "" {
@@ -153,7 +141,7 @@ func (m Meant) SetBy(owners []managedfields.Owner) bool {
 	})
 }
 
-// fieldOf returns the names of the fields of a path.
+// fieldOf returns the field names of a path, joined by dots.
 func fieldOf(p fieldpath.Path) string {
 	var names []string
 	for _, pe := range p {

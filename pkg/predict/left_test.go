@@ -14,8 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// The same rule applies to what is left by design and to what an annotation leaves: only a
-// --take of exactly that path sets it.
+// Only a --take of exactly the path overrides the built-in table or an annotation.
 func TestTakeOfWhatIsLeft(t *testing.T) {
 	const admission = "apiVersion: admissionregistration.k8s.io/v1\nmetadata: {name: x}\nwebhooks: [{name: a, clientConfig: {caBundle: %s}}, {name: b}]\nkind: "
 	for _, tt := range []struct{ manifest, path, by string }{
@@ -75,8 +74,7 @@ func TestTakeOfWhatIsLeft(t *testing.T) {
 	}
 }
 
-// A path may be written in several ways; a --take of any of them means the same field, and
-// no other.
+// Each way to write a path matches the same field, and no other.
 func TestTakeInAnotherSpelling(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 4))
 	tried, same := 0, 0
@@ -106,14 +104,14 @@ func TestTakeInAnotherSpelling(t *testing.T) {
 	}
 }
 
-// written is one way to write the path of a field, which has a number.
+// written is one way to write the path of a field; number identifies the field.
 type written struct {
 	field int
 	text  string
 }
 
-// randomPorts returns an object with ports of distinct keys, some of them without a
-// protocol, and all ways to write the paths in it.
+// randomPorts returns an object with ports of distinct keys, some without a protocol, and all ways
+// to write the paths in it.
 func randomPorts(r *rand.Rand) (map[string]any, []written) {
 	var ports []any
 	var all []written

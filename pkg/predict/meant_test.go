@@ -12,8 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// Edge case 42: what a controller is meant to set is left to that controller, and to no
-// one else.
+// Edge case 42: a field that a controller should set is left only to that controller.
 func TestLeft(t *testing.T) {
 	const (
 		role   = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: x}, aggregationRule: {}, rules: [{verbs: [get]}]}"
@@ -26,15 +25,15 @@ func TestLeft(t *testing.T) {
 		take                          string
 		want                          []string
 	}{
-		"rules":                         {role, "rules: [{verbs: [list]}]", "clusterrole-aggregation-controller", rules, "", []string{".rules"}},
-		"rules, taken by name":          {role, "rules: [{verbs: [list]}]", "clusterrole-aggregation-controller", rules, ".rules", nil},
-		"rules, all is taken":           {role, "rules: [{verbs: [list]}]", "clusterrole-aggregation-controller", rules, "all", []string{".rules"}},
-		"rules of the same value":       {role, "rules: [{verbs: [get]}]", "clusterrole-aggregation-controller", rules, "", nil},
-		"rules that a person has set":   {role, "rules: [{verbs: [list]}]", "kubectl-edit", rules, "", nil},
-		"rules that another tool set":   {role, "rules: [{verbs: [list]}]", "flux", rules, "", nil},
-		"bundle":                        {hook, "webhooks: [{name: a, clientConfig: {caBundle: CQ==}}]", "cainjector", bundle, "", []string{`.webhooks[name="a"].clientConfig.caBundle`}},
-		"bundle that a person has set":  {hook, "webhooks: [{name: a, clientConfig: {caBundle: CQ==}}]", "kubectl-patch", bundle, "", nil},
-		"bundle that nobody else holds": {hook, "webhooks: [{name: a, clientConfig: {caBundle: CQ==}}]", "cainjector", "{}", "", nil},
+		"rules":                        {role, "rules: [{verbs: [list]}]", "clusterrole-aggregation-controller", rules, "", []string{".rules"}},
+		"rules, taken by name":         {role, "rules: [{verbs: [list]}]", "clusterrole-aggregation-controller", rules, ".rules", nil},
+		"rules, all is taken":          {role, "rules: [{verbs: [list]}]", "clusterrole-aggregation-controller", rules, "all", []string{".rules"}},
+		"rules of the same value":      {role, "rules: [{verbs: [get]}]", "clusterrole-aggregation-controller", rules, "", nil},
+		"rules that a person has set":  {role, "rules: [{verbs: [list]}]", "kubectl-edit", rules, "", nil},
+		"rules that another tool set":  {role, "rules: [{verbs: [list]}]", "flux", rules, "", nil},
+		"bundle":                       {hook, "webhooks: [{name: a, clientConfig: {caBundle: CQ==}}]", "cainjector", bundle, "", []string{`.webhooks[name="a"].clientConfig.caBundle`}},
+		"bundle that a person has set": {hook, "webhooks: [{name: a, clientConfig: {caBundle: CQ==}}]", "kubectl-patch", bundle, "", nil},
+		"bundle without another owner": {hook, "webhooks: [{name: a, clientConfig: {caBundle: CQ==}}]", "cainjector", "{}", "", nil},
 		"rules without aggregation": {
 			"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: x}, rules: [{verbs: [get]}]}",
 			"rules: [{verbs: [list]}]", "clusterrole-aggregation-controller", rules, "", nil,

@@ -7,8 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Each field is within all that is above it, down to the field itself, and beside nothing
-// else: a walk that follows IsWithin finds each field, and little more.
+// Each field is within itself and each of its parents, and within no other path.
 func TestIsWithin(t *testing.T) {
 	for _, m := range meantForOthers() {
 		text := m.field

@@ -16,31 +16,29 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// MisfitError is the server's refusal of a manifest that does not fit the schema of its kind, in
-// words for people: the server prints Go values.
+// MisfitError is the server's refusal of a manifest that does not match the schema of its kind,
+// reworded because the server prints Go values.
 type MisfitError struct {
 	Err error
-	// Text is the server's text, without Go values.
+	// Text is the server's message without Go values.
 	Text string
-	// Advice is what to write instead; empty if unknown.
+	// Advice is the correction; empty if unknown.
 	Advice string
-	// At is where the first of the fields is written; the object's place where that is not known.
+	// At is the place of the first faulty field, or of the object if that is unknown.
 	At object.Source
 }
 
 func (e *MisfitError) Error() string { return e.Text }
 
-// Written says where.
+// Written returns the place of the fault.
 func (e *MisfitError) Written() object.Source { return e.At }
 
-// Unwrap returns the server's error.
 func (e *MisfitError) Unwrap() error { return e.Err }
 
-// Hint returns the advice.
 func (e *MisfitError) Hint() string { return e.Advice }
 
-// misfit rewords the refusal of a manifest that does not fit its schema, and returns nil for any
-// other refusal. The code identifies it; the fields are only in the text.
+// misfit rewords the refusal of a manifest that does not match its schema; it returns nil for other
+// refusals. The status code identifies such a refusal, but only its text names the fields.
 func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	var status apierrors.APIStatus
 	if apierrors.IsInvalid(err) {
@@ -82,7 +80,7 @@ func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	return &MisfitError{Err: err, Text: plain, Advice: joined(advice), At: p.written(in, first)}
 }
 
-// joined makes one hint of several. Those that differ only in a place or a name share their words.
+// joined joins several hints, merging those that differ only in a place or a name.
 func joined(advice []string) string {
 	const meant = "did you mean "
 	var out []string
@@ -104,7 +102,7 @@ func joined(advice []string) string {
 	return strings.Join(out, "; ")
 }
 
-// written is where the field at a path is written.
+// written returns the place of the field at a path.
 func (p Predictor) written(in *Prediction, path string) object.Source {
 	steps, _ := find(in.Item.Object.Object, path)
 	if p.Locate == nil || len(steps) == 0 {
@@ -114,16 +112,16 @@ func (p Predictor) written(in *Prediction, path string) object.Source {
 	return at
 }
 
-// matches returns the matches of a pattern sorted by path: the server walks a map, and reports its
-// faults in another order each time.
+// matches returns the matches of a pattern sorted by path, because the server reports faults in
+// random order.
 func matches(pattern *regexp.Regexp, text string) [][]string {
 	all := pattern.FindAllStringSubmatch(text, -1)
 	slices.SortFunc(all, func(a, b []string) int { return strings.Compare(a[1], b[1]) })
 	return all
 }
 
-// nulls explains null fields of a custom resource, with nothing after their key. Only a nullable
-// field, or one with a default, may be null (structural schemas).
+// nulls explains null fields of a custom resource, whose manifest has a key without a value. Only
+// nullable fields and fields with defaults may be null.
 func (p Predictor) nulls(in *Prediction, err error) *MisfitError {
 	var advice []string
 	var first object.Source
@@ -139,15 +137,15 @@ func (p Predictor) nulls(in *Prediction, err error) *MisfitError {
 		if len(advice) == 0 {
 			first = at
 		}
-		advice = append(advice, fmt.Sprintf("nothing stands after %v: (%s)", steps[len(steps)-1], at))
+		advice = append(advice, fmt.Sprintf("%v: has no value (%s)", steps[len(steps)-1], at))
 	}
 	if len(advice) == 0 {
 		return nil
 	}
-	return &MisfitError{Err: err, Text: err.Error(), Advice: strings.Join(advice, ", ") + "; leave the key out, or write {} (for a list: [])", At: first}
+	return &MisfitError{Err: err, Text: err.Error(), Advice: strings.Join(advice, ", ") + "; remove the key, or write {} (for a list: [])", At: first}
 }
 
-// bothLines returns the lines of the two list items with one key.
+// bothLines returns advice that names the lines of the list items with the same key.
 func (p Predictor) bothLines(in *Prediction, path, key string) string {
 	steps, value := find(in.Item.Object.Object, path)
 	items, _ := value.([]any)
@@ -165,7 +163,7 @@ func (p Predictor) bothLines(in *Prediction, path, key string) string {
 	if len(at) < 2 {
 		return ""
 	}
-	return fmt.Sprintf("%s%s stands at %s: remove one", path, key, strings.Join(at, " and "))
+	return fmt.Sprintf("%s%s is at %s: remove one", path, key, strings.Join(at, " and "))
 }
 
 func inWords(kind string) string {
@@ -183,8 +181,8 @@ func inWords(kind string) string {
 	}
 }
 
-// valueInWords describes a value. text is the value as the server prints it, perhaps masked. Maps
-// and lists are not quoted.
+// valueInWords describes a value without quoting maps and lists. text is the value as the server
+// prints it, perhaps masked.
 func valueInWords(value any, text string) string {
 	switch value.(type) {
 	case map[string]any:
@@ -202,7 +200,7 @@ func valueInWords(value any, text string) string {
 	}
 }
 
-// quoteIt is the advice for a value of another type where text is expected.
+// quoteIt returns advice for a value of another type where text is expected.
 func (p Predictor) quoteIt(in *Prediction, path, want string) string {
 	if want != "string" {
 		return ""
@@ -226,9 +224,9 @@ func (p Predictor) quoteIt(in *Prediction, path, want string) string {
 	return fmt.Sprintf("quote it (%s)", at)
 }
 
-// find returns the field at a path in the server's notation, with the keys and positions to it;
-// nothing if the object has no such field. The server puts dots between keys and does not quote
-// dots within keys, so only the object shows where a key ends.
+// find returns the value at a path in the server's notation, and the keys and positions to it; nil
+// if the object lacks it. The server does not quote dots in keys, so only the object shows where a
+// key ends.
 func find(object any, path string) (steps []any, value any) {
 	steps, value, _ = findBelow(object, path)
 	return steps, value
@@ -267,7 +265,7 @@ func findBelow(value any, path string) (steps []any, found any, ok bool) {
 	return nil, nil, false
 }
 
-// nearField suggests a field instead of an unknown one.
+// nearField suggests the most similar field instead of an unknown one.
 func (p Predictor) nearField(in *Prediction, said string) string {
 	path, err := fieldpath.ParsePath(said)
 	if p.Schema == nil || err != nil || len(path) == 0 || path[len(path)-1].FieldName == nil {

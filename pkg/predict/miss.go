@@ -12,7 +12,7 @@ import (
 
 // Miss is a choice without effect, most likely because of a typo.
 type Miss struct {
-	// Ref is the object; zero if the choice is for any.
+	// Ref is the object; zero if the choice matches any object.
 	Ref  object.Ref
 	Text string
 }
@@ -22,29 +22,29 @@ type PositionError struct {
 	// Said is the source of the choice, such as "--take".
 	Said string
 	Path fieldpath.Path
-	// Key is the path with the item's key; nil if the item is unknown.
+	// Key is the path with the item's key; nil if the item does not exist.
 	Key fieldpath.Path
 }
 
 func (e *PositionError) Error() string {
-	return fmt.Sprintf("%s: %s: items of lists are named by their key, not by their position", e.Said, e.Path)
+	return fmt.Sprintf("%s: %s: list items are identified by key, not by position", e.Said, e.Path)
 }
 
-// Hint gives the path by its key, or shows what a key looks like.
+// Hint suggests the path by key, or shows what a key looks like.
 func (e *PositionError) Hint() string {
 	if e.Key == nil {
 		return `such as .spec.template.spec.containers[name="app"].image`
 	}
-	return "you may mean " + e.Key.String()
+	return "did you mean " + e.Key.String() + "?"
 }
 
-// said is a choice with its source; an empty choice is the built-in table's.
+// said is a choice with its source; the built-in table's has neither.
 type said struct {
 	Choice
 	by string
 }
 
-// text is the choice as it is typed.
+// text returns the choice as it was written.
 func (s said) text() string {
 	switch {
 	case s.by == "":
@@ -59,10 +59,7 @@ func (s said) text() string {
 	return s.by + "=" + s.String()
 }
 
-// anyObject reports whether the choice names no object.
-func (s said) anyObject() bool { return s.Kind == "" && s.by != YieldAnnotation }
-
-// said returns the choices with a path, including those of the item's annotation.
+// said returns the choices that have a path, including those in the item's annotation.
 func (p Predictor) said(item plan.Item) []said {
 	var all []said
 	for _, c := range p.Take {
@@ -84,8 +81,8 @@ func (p Predictor) said(item plan.Item) []said {
 	return all
 }
 
-// Misses returns the choices whose path none of their items states: they would silently have no
-// effect. It needs no server.
+// Misses returns the choices whose path no item sets, which would silently have no effect. It sends
+// no requests.
 func (p Predictor) Misses(items []plan.Item) []Miss {
 	var misses []Miss
 	hit, open := map[string]bool{}, map[string]said{}
@@ -99,7 +96,7 @@ func (p Predictor) Misses(items []plan.Item) []Miss {
 			}
 			meant, _ := s.nearest(fieldpath.StatedPaths(body))
 			if s.by == YieldAnnotation {
-				misses = append(misses, Miss{item.Ref, s.unstated("the object does not state it", meant)})
+				misses = append(misses, Miss{item.Ref, s.unstated("the object does not set it", meant)})
 				continue
 			}
 			open[s.text()] = s
@@ -110,14 +107,14 @@ func (p Predictor) Misses(items []plan.Item) []Miss {
 	}
 	for _, c := range slices.Concat(ordered("--take", p.Take), ordered("--yield", p.Yield)) {
 		if s, missed := open[c]; missed && !hit[c] {
-			misses = append(misses, Miss{Text: s.unstated("no object in the input states it", near[c])})
+			misses = append(misses, Miss{Text: s.unstated("no object in the input sets it", near[c])})
 			delete(open, c)
 		}
 	}
 	return misses
 }
 
-// isStated reports whether an object states what the choice names.
+// isStated reports whether a manifest sets a path of the choice.
 func (s said) isStated(body map[string]any) bool {
 	if path, exact := s.Path.Path(); exact {
 		_, stated := path.Get(body)
@@ -126,7 +123,7 @@ func (s said) isStated(body map[string]any) bool {
 	return len(s.Path.In(body)) > 0
 }
 
-// nearest returns the candidate that was most likely meant, if the choice names one path.
+// nearest returns the candidate that was most likely meant; none for a choice with wildcards.
 func (s said) nearest(candidates []fieldpath.Path) (fieldpath.Path, bool) {
 	path, exact := s.Path.Path()
 	if !exact {
@@ -135,12 +132,6 @@ func (s said) nearest(candidates []fieldpath.Path) (fieldpath.Path, bool) {
 	return path.Nearest(candidates)
 }
 
-// isInside reports whether the choice names something inside of a path.
-func (s said) isInside(path fieldpath.Path) bool {
-	return len(s.Path) >= len(path) && s.Path[:len(path)].Matches(path)
-}
-
-// ordered returns the texts of choices.
 func ordered(flag string, choices []Choice) []string {
 	texts := make([]string, len(choices))
 	for i, c := range choices {
@@ -157,8 +148,8 @@ func (s said) unstated(why string, meant fieldpath.Path) string {
 	return text
 }
 
-// NearMisses returns the choices that were meant for a conflict of the object but do not match it.
-// Unlike the manifest, the conflicts have the keys that the server completed.
+// NearMisses returns the choices that seem to be for a conflict of the object but do not match it.
+// Unlike the manifest, conflicts have the keys that the server completed.
 func (p Predictor) NearMisses(in *Prediction) []Miss {
 	paths := make([]fieldpath.Path, len(in.Conflicts))
 	for i, c := range in.Conflicts {
@@ -170,11 +161,12 @@ func (p Predictor) NearMisses(in *Prediction) []Miss {
 			slices.ContainsFunc(in.Yielded, s.Path.Covers) {
 			continue
 		}
-		text := s.text() + " does not reach "
-		if i := slices.IndexFunc(paths, s.isInside); i >= 0 {
+		text := s.text() + " does not match "
+		isInside := func(p fieldpath.Path) bool { return len(s.Path) >= len(p) && s.Path[:len(p)].Matches(p) }
+		if i := slices.IndexFunc(paths, isInside); i >= 0 {
 			misses = append(misses, Miss{in.Item.Ref, text + paths[i].String() + ", which is one value"})
-		} else if s.anyObject() {
-			continue // It was perhaps meant for another.
+		} else if s.Kind == "" && s.by != YieldAnnotation {
+			continue // It may be for another object.
 		} else if meant, ok := s.nearest(paths); ok {
 			misses = append(misses, Miss{in.Item.Ref, text + "any contested path; did you mean " + meant.String() + "?"})
 		}
@@ -182,7 +174,7 @@ func (p Predictor) NearMisses(in *Prediction) []Miss {
 	return misses
 }
 
-// checkPositions refuses choices that name part of the item's lists by position.
+// checkPositions returns an error if a choice names an item of one of the item's lists by position.
 func (p Predictor) checkPositions(item plan.Item) error {
 	for _, s := range p.said(item) {
 		if path := fieldpath.Path(s.Path); path.Positional() {

@@ -13,9 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 )
 
-// Adoption is offered for what a tool applies, in a report of conflicts and in a hint alike. A
-// person's change by kubectl is a hotfix: a hint offers to give its fields. The managers are all those
-// that kubectl 1.36 writes under, and some tools.
+// Conflict reports and hints offer adoption from tools. A person's change with kubectl is a hotfix,
+// so a hint offers to give its fields. The managers are those of kubectl 1.36 and of some tools.
 func TestAdoptionIsOfferedForTools(t *testing.T) {
 	tools := "helm flux kustomize-controller argocd-controller kubectl kubectl-client-side-apply before-first-apply terraform"
 	people := "annotate autoscale create debug edit expose label last-applied patch replace rollout run scale set taint"

@@ -15,13 +15,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// Server is the part of the API client that a prediction may need.
+// Server is the part of the API client that predictions need.
 type Server interface {
 	object.Applier
 	Update(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
 }
 
-// Predictor predicts for one field manager and one set of choices.
+// Predictor predicts applies with one field manager and one set of choices.
 type Predictor struct {
 	// Manager is our field manager.
 	Manager string
@@ -29,27 +29,24 @@ type Predictor struct {
 	Take, Yield []Choice
 	// Standing are choices that hold for many runs.
 	Standing Standing
-	// OnDecision is called with the effect of choices, each time that an object is evaluated; it
-	// may be nil, and is called concurrently.
+	// OnDecision is called with the effect of each choice whenever an object is evaluated. It may
+	// be nil, and is called concurrently.
 	OnDecision func(Decision)
-	// Recreate are the objects to recreate if the manifest changes an immutable field.
+	// Recreate matches the objects to recreate if the manifest changes an immutable field.
 	Recreate []Choice
-	// AdoptFrom are the managers to adopt from, so that fields that are not in the manifest leave
-	// the object.
+	// AdoptFrom are the managers to adopt from: their fields that are not in the manifest are
+	// removed from the object.
 	AdoptFrom adopt.From
-	// Carry is a label that an apply keeps on an object although the manifest lacks it; empty for
-	// none.
+	// Carry is a label that an apply keeps although the manifest lacks it; empty for none.
 	Carry string
 	// Validation is the server's field validation: Strict, Warn or Ignore.
 	Validation string
-	// Locate finds a field in the manifest's file; nil if there is none.
+	// Locate finds a field in the manifest's file; it may be nil.
 	Locate Locator
-	// Known returns the type of a kind if it is known without its schema, else nil. It is called
-	// concurrently; a nil func knows none.
+	// Known returns the built-in type of a kind, or nil. It may be nil, and is called concurrently.
 	Known func(kind object.Kind) openapi.Type
-	// Schema returns the schema by which the server reads a kind, nil if unknown. It is called if
-	// the live object and known types leave a doubt that a schema may settle, and for a field that
-	// the schema lacks. A nil func means that no schema is known.
+	// Schema returns the schema by which the server reads a kind, or nil. It is called only if the
+	// live object and built-in types leave a doubt, and to suggest fields. It may be nil.
 	Schema func(kind object.Kind) openapi.Type
 }
 
@@ -58,42 +55,30 @@ type Prediction struct {
 	Item plan.Item
 	// Live is the live object; nil if there is none.
 	Live *unstructured.Unstructured
-	// Body is the manifest to send: without yielded fields, and in the live spelling where others
+	// Body is the manifest to send: without yielded fields, and with the live spelling where others
 	// own the same value.
 	Body *unstructured.Unstructured
 	// Stated is the manifest without yielded fields, in its own spelling.
 	Stated *unstructured.Unstructured
 	// Verdict is the prediction from the live object alone.
 	Verdict noop.Verdict
-	// Adoption is the change of managed fields before the apply; mostly none.
+	// Adoption is the change of managed fields before the apply; mostly empty.
 	Adoption adopt.Adoption
-	// Yielded are the paths that the user leaves to their owners; Left are values that something in
-	// the cluster sets, and keeps.
+	// Yielded are the paths that the user leaves to their owners; Left are values that a component
+	// in the cluster sets and keeps.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
 
-	// Answer is the server's answer to a dry run; nil before Ask, and with Unchecked.
+	// Answer is the server's answer to a dry run; nil before Ask, and if Unchecked is set.
 	Answer *unstructured.Unstructured
-	// Unchecked is why the server cannot be asked about the object; empty if it can.
+	// Unchecked is why the server cannot check the object; empty if it can.
 	Unchecked string
-	// Conflicts have no decision; Taken are those that the user takes; Overwritten are values that
-	// adopted managers set and the manifest changes. Empty before Ask.
+	// Conflicts are open; Taken are those that the user takes; Overwritten are values of adopted
+	// managers that the manifest changes. All are empty before Ask.
 	Conflicts, Taken, Overwritten []managedfields.Conflict
 }
 
-// knownOf returns the type of the item's kind if it is known without its schema; nil otherwise.
-func (p Predictor) knownOf(item plan.Item) func() openapi.Type {
-	if p.Known == nil {
-		return nil
-	}
-	known := p.Known(item.Kind)
-	if known == nil {
-		return nil
-	}
-	return func() openapi.Type { return known }
-}
-
-// schemaOf returns a function that reads the schema of the item's kind; nil if none can.
+// schemaOf returns a function that reads the schema of the item's kind, or nil.
 func (p Predictor) schemaOf(item plan.Item) func() openapi.Type {
 	if p.Schema == nil {
 		return nil
@@ -101,8 +86,13 @@ func (p Predictor) schemaOf(item plan.Item) func() openapi.Type {
 	return func() openapi.Type { return p.Schema(item.Kind) }
 }
 
-// taker returns the choice by which the user takes a path of the item, if there is one: choices of
-// this run precede standing ones.
+// probe returns the options of a dry run without force.
+func (p Predictor) probe() object.Write {
+	return object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true}
+}
+
+// taker returns the choice by which the user takes a contested path. Choices of this run precede
+// standing ones.
 func (p Predictor) taker(item plan.Item, c managedfields.Conflict) (said, bool) {
 	takes := func(choice Choice) bool { return choice.Names(item.Ref, item.Kind) && choice.settles(c) }
 	if i := slices.IndexFunc(p.Take, takes); i >= 0 {
@@ -114,10 +104,9 @@ func (p Predictor) taker(item plan.Item, c managedfields.Conflict) (said, bool) 
 	return said{}, false
 }
 
-// takerByName returns the choice that takes this very path of the item. Only that overrides, for
-// one run, what is otherwise always left to others: by the object's annotation, by a standing rule,
-// or because something in the cluster sets it. A user who takes a parent of the path may not know
-// that it is left.
+// takerByName returns the choice that takes exactly this path. Only such a choice overrides what is
+// normally left to others by an annotation, a standing rule or the built-in table: a user who takes
+// a parent may not know that the path is left.
 func (p Predictor) takerByName(choices []Choice, item plan.Item, path fieldpath.Path, owners []managedfields.Owner) (Choice, bool) {
 	i := slices.IndexFunc(choices, func(c Choice) bool {
 		return len(c.Path) > 0 && c.Names(item.Ref, item.Kind) && c.meansAll(owners) && c.Path.Means(item.Object.Object, path)
@@ -128,19 +117,15 @@ func (p Predictor) takerByName(choices []Choice, item plan.Item, path fieldpath.
 	return choices[i], true
 }
 
-// Locator finds a manifest's field in its file. It returns the field's source and its value as
-// written, unquoted; or the given source and no value if it cannot find the field.
+// Locator finds a manifest's field in its file. It returns the field's place and its value as
+// written, unquoted; or the given place and no value if it does not find the field.
 type Locator func(at object.Source, steps []any) (object.Source, string)
 
-// Adopts reports whether fields must become ours before the apply: those of other managers, or
-// leftovers without owners.
+// Adopts reports whether managed fields must change before the apply: to adopt fields of other
+// managers, or to claim leftovers without owners.
 func (p *Prediction) Adopts() bool { return p.Adoption.Needed() }
 
-// takesOver reports whether some of these fields are other managers'.
-func (p *Prediction) takesOver() bool { return len(p.Adoption.Adopted) > 0 }
-
-// adopted reports whether the conflict vanishes with the adoption because every owner of the path
-// is adopted.
+// adopted reports whether the adoption resolves the conflict: every owner of the path is adopted.
 func (p *Prediction) adopted(c managedfields.Conflict) bool {
 	for _, owner := range c.Owners {
 		if !slices.Contains(p.Adoption.Adopted, owner) {
@@ -150,8 +135,8 @@ func (p *Prediction) adopted(c managedfields.Conflict) bool {
 	return len(c.Owners) > 0
 }
 
-// carry returns the item with the label that stays on its object: the apply would remove it,
-// because we own it and the manifest does not state it.
+// carry returns the item with the Carry label if we own it on the live object, because the apply
+// would remove it otherwise.
 func (p Predictor) carry(item plan.Item, live *unstructured.Unstructured, adopted []managedfields.Owner) (plan.Item, error) {
 	value, labelled := live.GetLabels()[p.Carry]
 	if p.Carry == "" || !labelled {

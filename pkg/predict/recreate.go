@@ -20,7 +20,7 @@ import (
 const whenImmutable = "immutable"
 
 // Recreation says that a manifest can take effect only if the object is recreated, and that the
-// user wants that.
+// user allows that.
 type Recreation struct {
 	// UID is the UID of the object to delete.
 	UID types.UID
@@ -28,13 +28,13 @@ type Recreation struct {
 	Reason string
 	// Answer is the server's answer to the manifest as a new object.
 	Answer *unstructured.Unstructured
-	// Lost is what others own of the object, and the new one will not have.
+	// Lost are the fields of other owners that the new object will lack.
 	Lost []managedfields.Change
 }
 
-// Recreation returns how to recreate an object after a refusal. It is nil if the user does not want
-// that, if the server does not say that a field is immutable, or if it would also refuse the
-// manifest as a new object, so that deleting would gain nothing.
+// Recreation returns how to recreate an object after a refusal. It returns nil if the user did not
+// ask for that, if the server does not call a field immutable, or if it would also refuse the
+// manifest as a new object.
 func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction, refusal error) *Recreation {
 	if in.Live == nil || !apierrors.IsInvalid(refusal) || !p.recreates(in.Item) {
 		return nil
@@ -56,11 +56,11 @@ func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction
 	}
 }
 
-// lost returns what others own of an object, except its status, and another does not have.
+// lost returns the fields of other owners, except the status, that the new object lacks.
 func (p Predictor) lost(live, anew *unstructured.Unstructured) []managedfields.Change {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
-		return nil // Nothing can be said of who holds what.
+		return nil // The owners are unknown.
 	}
 	others := slices.DeleteFunc(managedfields.Others(entries, p.Manager), func(e managedfields.Entry) bool { return e.Subresource != "" })
 	gone := fieldpath.NewSet()
@@ -81,14 +81,14 @@ func (p Predictor) lost(live, anew *unstructured.Unstructured) []managedfields.C
 	return lost
 }
 
-// recreates reports whether the user wants the item recreated if need be.
+// recreates reports whether the user allows the item to be recreated.
 func (p Predictor) recreates(item plan.Item) bool {
 	return item.Object.GetAnnotations()[RecreateAnnotation] == whenImmutable ||
 		slices.ContainsFunc(p.Recreate, func(c Choice) bool { return c.Names(item.Ref, item.Kind) })
 }
 
-// checkRecreate returns an error if the item's annotation has an unknown value, or if the
-// item must never be recreated.
+// checkRecreate returns an error if the item's annotation is invalid, or if its kind is never
+// recreated.
 func (p Predictor) checkRecreate(item plan.Item) error {
 	value, annotated := item.Object.GetAnnotations()[RecreateAnnotation]
 	switch {
@@ -97,14 +97,14 @@ func (p Predictor) checkRecreate(item plan.Item) error {
 	case !HoldsMore(item.GVK.GroupKind()) || !p.recreates(item):
 		return nil
 	}
-	return object.Hinted("leave it out of --recreate, and remove the annotation "+RecreateAnnotation+" from it; if what it holds may go, delete it yourself",
+	return object.Hinted("leave it out of --recreate, and remove its annotation "+RecreateAnnotation+"; if its contents may be deleted, delete it yourself",
 		"%s: %s is never recreated: %w", item.Source, item.Ref, errHoldsMore)
 }
 
-var errHoldsMore = errors.New("deleting it would delete what it holds")
+var errHoldsMore = errors.New("deleting it would delete its contents")
 
-// HoldsMore reports whether deleting an object of the kind also deletes data, or other people's
-// objects.
+// HoldsMore reports whether deleting an object of the kind also deletes data or other objects in
+// it.
 func HoldsMore(kind schema.GroupKind) bool {
 	switch kind {
 	case schema.GroupKind{Kind: "PersistentVolumeClaim"}, schema.GroupKind{Kind: "PersistentVolume"},
@@ -115,8 +115,8 @@ func HoldsMore(kind schema.GroupKind) bool {
 	}
 }
 
-// TakesVolumes reports whether the claims of a StatefulSet, and their data, are deleted with it:
-// its retention policy says so.
+// TakesVolumes reports whether a StatefulSet's retention policy deletes its claims, and their data,
+// with it.
 func TakesVolumes(live *unstructured.Unstructured) bool {
 	if live.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apps", Kind: "StatefulSet"}) {
 		return false

@@ -14,10 +14,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Rewritten returns the applied paths whose value in the server's answer differs from the value
-// that was sent: something in the cluster, mostly a mutating webhook, rewrites them, and the result
-// is recorded under our name (k/k#129960; edge case 15). From is the sent value, To the answered
-// one. Another spelling of the same value (quantities, durations; edge case 11) does not count.
+// Rewritten returns the applied paths whose value in the server's answer differs from the sent
+// value, because something in the cluster, mostly a mutating webhook, rewrites them under our name
+// (k/k#129960; edge case 15). From is the sent value, To the answered one. Another spelling of an
+// equal quantity or duration (edge case 11) is ignored.
 func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]managedfields.Change, error) {
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
@@ -36,13 +36,9 @@ func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]manag
 }
 
 // Terminating is the warning for an object that is being deleted.
-const Terminating = "is being deleted; what is applied to it is deleted with it"
+const Terminating = "is being deleted; applied changes will be lost"
 
-// Contradiction describes a contradiction in a manifest, and which side wins; empty if there is
-// none.
-func Contradiction(item plan.Item) string { return accountContradiction(item.Object) }
-
-// sameText reports whether two scalars are two spellings of one quantity or one duration.
+// sameText reports whether two scalars are spellings of the same quantity or duration.
 func sameText(a, b any) bool {
 	if x, ok := quantity(a); ok {
 		if y, ok := quantity(b); ok && x.Cmp(y) == 0 {
@@ -62,7 +58,7 @@ func sameText(a, b any) bool {
 	return err == nil && d == e
 }
 
-// quantity parses a text or a number: "cpu: 1" is a quantity, which the server stores as text.
+// quantity parses a string or a number: the server stores the quantity "cpu: 1" as a string.
 func quantity(v any) (resource.Quantity, bool) {
 	text, ok := v.(string)
 	if f, isNumber := fieldpath.AsFloat(v); isNumber {
@@ -75,14 +71,15 @@ func quantity(v any) (resource.Quantity, bool) {
 	return q, err == nil
 }
 
-// A Pod has two names for its ServiceAccount. The server's own conversion copies serviceAccountName
-// into serviceAccount, whatever that is.
+// A Pod has two fields for its ServiceAccount. The server copies serviceAccountName over
+// serviceAccount.
 // https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodSpec
 const (
 	accountName, accountAlias = "serviceAccountName", "serviceAccount"
 )
 
-// contradiction returns the Pod spec of a manifest with two different names of a ServiceAccount.
+// contradiction returns the path of the Pod spec and its two ServiceAccount names, and whether they
+// differ.
 func contradiction(u *unstructured.Unstructured) (spec fieldpath.Path, name, alias string, is bool) {
 	switch kind := u.GroupVersionKind().GroupKind(); kind {
 	case schema.GroupKind{Kind: "Pod"}:
@@ -101,8 +98,8 @@ func contradiction(u *unstructured.Unstructured) (spec fieldpath.Path, name, ali
 	return spec, name, alias, name != "" && alias != "" && name != alias
 }
 
-// WithoutContradiction returns a manifest as the server would read it: of two different names of a
-// ServiceAccount, both become the one that counts.
+// WithoutContradiction returns the manifest as the server reads it: of two different ServiceAccount
+// names, serviceAccountName wins.
 func WithoutContradiction(u *unstructured.Unstructured) *unstructured.Unstructured {
 	spec, name, _, is := contradiction(u)
 	if !is {
@@ -113,12 +110,12 @@ func WithoutContradiction(u *unstructured.Unstructured) *unstructured.Unstructur
 	return out
 }
 
-// accountContradiction describes the two names; empty if they do not differ.
-func accountContradiction(u *unstructured.Unstructured) string {
-	spec, name, alias, is := contradiction(u)
+// Contradiction describes contradicting ServiceAccount names; empty if there are none.
+func Contradiction(item plan.Item) string {
+	spec, name, alias, is := contradiction(item.Object)
 	if !is {
 		return ""
 	}
-	return fmt.Sprintf("%s is %q, and the server sets it to %q: it is the deprecated name of %s, which wins; remove it",
+	return fmt.Sprintf("%s is %q, but the server sets it to %q: it is the deprecated name of %s, which wins; remove it",
 		append(spec.Clone(), fieldpath.Field(accountAlias)...), alias, name, accountName)
 }

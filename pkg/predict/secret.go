@@ -14,10 +14,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// WithoutStringData returns a Secret with its stringData moved to data, as the server would do.
-// Only data has an owner: the server does not store stringData, so two appliers would overwrite
-// each other without a conflict (edge case 12). It returns other objects, and Secrets that the
-// server would refuse, unchanged.
+// WithoutStringData returns a Secret with its stringData merged into data, as the server does it.
+// Only data has owners: the server does not store stringData, so two appliers would overwrite each
+// other without a conflict (edge case 12). Other objects, and Secrets that the server would refuse,
+// are returned unchanged.
 func WithoutStringData(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if u.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
 		return u
@@ -47,17 +47,16 @@ func WithoutStringData(u *unstructured.Unstructured) *unstructured.Unstructured 
 	return &unstructured.Unstructured{Object: out}
 }
 
-// Beside adapts an apply of a Secret to what the live object's entries record under
-// stringData, which the server does not relate to data (edge case 12). Body has to be
-// without stringData; it is not changed.
+// Beside adapts the apply of a Secret to entries under stringData in the live object's managed
+// fields, which the server does not relate to data (edge case 12). It does not modify body, which
+// must not contain stringData.
 //
-//   - A value of another owner that the body changes is also stated as stringData, so that
-//     the server reports the conflict, or takes the path from its owner. A value that no text can be
-//     is left to unseenBy.
-//   - A value that only the manager owns as data, and that the body no longer states, is
-//     stated as it is while another owner records it: the server would remove it.
-//   - A value that only the manager records, and that the body no longer states, is returned:
-//     it has to become the manager's as data, or it would stay.
+//   - A value of another owner that the body changes is also sent as stringData, so that the server
+//     reports the conflict or moves the path. unseenBy handles values that are not UTF-8.
+//   - A value that only the manager owns as data and the body lacks is kept while another owner
+//     records it as stringData; otherwise the server would remove it.
+//   - A value that only the manager records and the body lacks is returned: the manager must own it
+//     as data, or it would stay.
 func Beside(body, live *unstructured.Unstructured, manager string) (*unstructured.Unstructured, []fieldpath.Path, error) {
 	if body.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
 		return body, nil, nil
@@ -103,9 +102,8 @@ func Beside(body, live *unstructured.Unstructured, manager string) (*unstructure
 	return &unstructured.Unstructured{Object: out}, claimed, nil
 }
 
-// unseenBy returns the conflicts of a Secret that no server reports: values that the body changes,
-// that another owner records as stringData, and that cannot be stated there, since they are no
-// text.
+// unseenBy returns the conflicts on a Secret that no server reports: values that the body changes,
+// another owner records as stringData, and stringData cannot contain because they are not UTF-8.
 func unseenBy(body, live *unstructured.Unstructured, manager string) ([]managedfields.Conflict, error) {
 	if body.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
 		return nil, nil
@@ -130,7 +128,7 @@ func unseenBy(body, live *unstructured.Unstructured, manager string) ([]managedf
 	return out, nil
 }
 
-// recorded returns the values that an entry records only as stringData.
+// recorded returns the data paths that an entry records only as stringData.
 func recorded(e managedfields.Entry) []fieldpath.Path {
 	var out []fieldpath.Path
 	if e.WriteOnly != nil {
@@ -143,14 +141,15 @@ func recorded(e managedfields.Entry) []fieldpath.Path {
 	return out
 }
 
-// byData returns the owners that hold a value as data.
+// byData returns the owners that own a value as data.
 func byData(entries []managedfields.Entry, path fieldpath.Path) []managedfields.Owner {
 	return managedfields.HoldersOf(slices.DeleteFunc(slices.Clone(entries), func(e managedfields.Entry) bool {
 		return e.WriteOnly != nil && fieldpath.Has(e.WriteOnly, path)
 	}), path)
 }
 
-// changed returns the stated value, decoded from base64, and whether it differs from the live one.
+// changed returns the manifest's value, decoded from base64, and whether it differs from the live
+// value.
 func changed(stated, live any) ([]byte, bool) {
 	text, ok := stated.(string)
 	if !ok {

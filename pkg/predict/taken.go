@@ -11,16 +11,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Taken returns what a forced apply takes from others, sorted by path: the paths for which the same
-// apply without force would report a conflict, and occasionally one for which it would not. live is
-// the object before the apply, answer the server's answer (a dry run will do), manifest what was
-// applied.
+// Taken returns the conflicts of an apply, sorted by path, from the answer to a forced one: the
+// paths that it takes from others, occasionally more than the server would report. live is the
+// object before the apply, answer the server's answer (from a dry run, too), and manifest what was
+// sent.
 //
-// A set loses a path in two ways. Either the manifest changed its value: then the path, or
-// something below it, is now ours. Or it left the object, which is no conflict. Paths of entries at
-// another version than the answer's keep that version's names. An object without entries has no
-// result (see [ConflictsFromStatus]). An entry that vanished as a whole with its version is not
-// reported: the server forgets entries of versions that it no longer serves (edge case 9).
+// An owner loses a path in two ways: the manifest changed its value, so that the path, or something
+// below it, is now ours; or the path was removed, which is no conflict. Entries at another version
+// than the answer's keep that version's names. For an object without entries, see
+// [ConflictsFromStatus]. Entries that vanish because the server no longer serves their version are
+// ignored (edge case 9).
 func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([]managedfields.Conflict, error) {
 	before, err := managedfields.Entries(live)
 	if err != nil {
@@ -48,12 +48,12 @@ func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([
 
 type taking struct {
 	live, answer, manifest map[string]any
-	// ours is what the manager holds after the apply.
+	// ours are the fields that the manager owns after the apply.
 	ours    *fieldpath.Set
 	version string
 }
 
-// from adds the paths that were taken from one entry.
+// from adds the paths that one entry lost to us.
 func (t *taking) from(e managedfields.Entry, after []managedfields.Entry, paths *fieldpath.Set) {
 	kept, vanished := fieldpath.NewSet(), true
 	for _, a := range after {
@@ -78,9 +78,9 @@ func (t *taking) from(e managedfields.Entry, after []managedfields.Entry, paths 
 	})
 }
 
-// stated returns the path at which the manifest states a path that an owner lost, or nil. That is
-// the path itself, perhaps as a parent of what we state, or the atomic value around it, if the
-// entry dates from before the value became atomic.
+// stated returns the path by which the manifest took a path from its owner, or nil: the path
+// itself, perhaps as a parent of our fields, or the atomic value around it, if the entry predates
+// the value's becoming atomic.
 func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 	set := t.ours
 	for i, pe := range p {
@@ -88,27 +88,20 @@ func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 		if set.Members.Has(pe) && (i == len(p)-1 || !ok) {
 			return p[:i+1]
 		}
-		if !ok {
-			return t.statedEmpty(p)
+		if !ok { // An empty list with keyed items leaves no trace in our set.
+			v, _ := p.Get(t.manifest)
+			if list, isList := v.([]any); isList && len(list) == 0 {
+				return p
+			}
+			return nil
 		}
 		set = child
 	}
 	return p
 }
 
-// statedEmpty returns the path if the manifest has an empty list there, which leaves no trace in
-// our set if the list is owned by item.
-func (t *taking) statedEmpty(p fieldpath.Path) fieldpath.Path {
-	if v, ok := p.Get(t.manifest); ok {
-		if list, isList := v.([]any); isList && len(list) == 0 {
-			return p
-		}
-	}
-	return nil
-}
-
-// allChanged reports whether each path is one that we state now, or in a value that we state as a
-// whole, with another value than before.
+// allChanged reports whether the manifest sets each path, or an atomic value around it, and its
+// value has changed.
 func (t *taking) allChanged(set *fieldpath.Set) bool {
 	all := true
 	fieldpath.Each(set, func(p fieldpath.Path) {
@@ -135,26 +128,21 @@ func (t *taking) conflicts(paths *fieldpath.Set, others []managedfields.Entry) [
 	return out
 }
 
-// withoutLastApplied removes the conflicts that the API server ignores for the manager "kubectl"
-// alone: paths whose live value client-side apply set last.
+// withoutLastApplied removes conflicts that the API server ignores only for the manager "kubectl":
+// paths whose live value client-side apply set last.
 func withoutLastApplied(conflicts []managedfields.Conflict, live *unstructured.Unstructured) []managedfields.Conflict {
 	var last unstructured.Unstructured
 	if json.Unmarshal([]byte(managedfields.LastApplied(live.Object)), &last.Object) != nil || last.GetAPIVersion() != live.GetAPIVersion() {
 		return conflicts
 	}
-	out := conflicts[:0]
-	for _, c := range conflicts {
-		if v, ok := c.Path.Get(last.Object); !ok || !c.HasLive || !fieldpath.Equal(v, c.Live) {
-			out = append(out, c)
-		}
-	}
-	return out
+	return slices.DeleteFunc(conflicts, func(c managedfields.Conflict) bool {
+		v, ok := c.Path.Get(last.Object)
+		return ok && c.HasLive && fieldpath.Equal(v, c.Live)
+	})
 }
 
 // TakenFrom returns the values of others that an apply overwrites, sorted by path: those that the
-// user takes, and those of adopted managers. It returns both values, without guessing whether a
-// manager's value came from an older version of this manifest. A value of an adopted manager that
-// the manifest only spells differently, such as a quantity, is not overwritten.
+// user takes, and those of adopted managers unless the manifest only spells them differently.
 func (in *Prediction) TakenFrom(answer *unstructured.Unstructured) []managedfields.Conflict {
 	all := slices.Clone(in.Taken)
 	for _, c := range in.Overwritten {

@@ -39,7 +39,7 @@ func TestTaken(t *testing.T) {
 			live:   `{a: "1", b: "1"}`, answer: `{a: "2", b: "1"}`, manifest: `{a: "2"}`,
 			want: []string{".data.a"}, wantOwners: []string{"them (Apply)", "they (Update)"}, yours: "2", present: "1",
 		},
-		"what others stated empty is not theirs": {
+		"others applied it empty": {
 			before: []string{fieldstest.Entry("them", "Apply", `{f:data: {f:m: {}}}`), fieldstest.Entry("they", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
 			after:  []string{fieldstest.Entry("them", "Apply", `{f:data: {f:m: {}}}`), fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {f:x: {}}}}`)},
 			live:   `{m: {x: "1"}}`, answer: `{m: {x: "2"}}`, manifest: `{m: {x: "2"}}`,
@@ -162,7 +162,7 @@ func TestTakenMalformed(t *testing.T) {
 	}
 }
 
-// The server's notation has no quotes, so that a path has to be recognised.
+// The server names paths without quotes, so they must be recognized.
 func TestConflictsFromStatus(t *testing.T) {
 	live, manifest := fieldstest.Read(t, fieldstest.WebLive), fieldstest.Read(t, fieldstest.Web)
 	live.SetAnnotations(map[string]string{"example.com/a.b": "x"})
@@ -174,7 +174,7 @@ func TestConflictsFromStatus(t *testing.T) {
 		want   []string
 		owners []string
 	}{
-		"held by somebody": {
+		"owned by another": {
 			[]metav1.StatusCause{cause(`.spec.template.spec.containers[name="app"].image`), cause(`.spec.replicas`)},
 			[]string{`.spec.replicas`, fieldstest.App + `.image`},
 			[]string{"kubectl (scale)"},
@@ -182,7 +182,7 @@ func TestConflictsFromStatus(t *testing.T) {
 		"two managers, one path": {
 			[]metav1.StatusCause{cause(`.spec.replicas`), cause(`.spec.replicas`)}, []string{`.spec.replicas`}, []string{"kubectl (scale)"},
 		},
-		"dotted key that nobody holds any more (edge case 1)": {
+		"dotted key without an owner (edge case 1)": {
 			[]metav1.StatusCause{cause(`.metadata.annotations.example.com/a.b`)}, []string{`.metadata.annotations["example.com/a.b"]`}, nil,
 		},
 		"dotted key of the manifest (edge case 1)": {
@@ -212,7 +212,7 @@ func TestConflictsFromStatus(t *testing.T) {
 			}
 		})
 	}
-	// Two paths of one notation are held; the manifest states one of them.
+	// Two owned paths look the same without quotes; the manifest sets one of them.
 	twins := fieldstest.Thing(t, "", []string{fieldstest.Entry("them", "Apply", `{f:data: {f:a.b: {}, f:a: {f:b: {}}}}`)}, `{a.b: "1", a: {b: "1"}}`)
 	twin := fieldstest.Read(t, `{apiVersion: v1, kind: Thing, metadata: {name: a}, data: {a: {b: "2"}}}`)
 	got := predict.ConflictsFromStatus([]metav1.StatusCause{cause(".data.a.b")}, twins, twin, fieldstest.Us)

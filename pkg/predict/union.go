@@ -11,21 +11,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// A union is a map of which a manifest sets one member. Fields that the server filled in for one
-// member have no owner, so an apply that chooses another leaves both, and the server refuses the
-// object. Members with owners need no help: ours go by themselves, and others' stay.
+// A union is a map in which a manifest sets one member. The server's defaults for one member have
+// no owner, so an apply that selects another leaves both, and the server refuses the object.
+// Members with owners need no help: the server removes ours and keeps those of others.
 
-// union is a union in a kind.
 type union struct {
 	path fieldpath.Path
-	// discriminator is the field that selects a member, and members has its value for each. Without
-	// a discriminator, the stated member is selected, and all fields of the map except its name are
-	// members.
+	// discriminator is the field that selects a member, and members maps each member to its value.
+	// Without a discriminator, the manifest's member is selected, and all fields except the name
+	// are members.
 	discriminator string
 	members       map[string]string
 }
 
-// strategies are the unions with a discriminator.
+// strategies returns the unions with a discriminator.
 // https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/
 func strategies(kind schema.GroupKind) []union {
 	rolling := map[string]string{"rollingUpdate": "RollingUpdate"}
@@ -39,7 +38,7 @@ func strategies(kind schema.GroupKind) []union {
 	}
 }
 
-// podSpec returns the path of the Pod spec in a kind.
+// podSpec returns the path of the Pod spec in a kind; nil if it has none or cannot be updated.
 func podSpec(kind schema.GroupKind) fieldpath.Path {
 	switch kind {
 	case schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "apps", Kind: "DaemonSet"},
@@ -53,7 +52,7 @@ func podSpec(kind schema.GroupKind) fieldpath.Path {
 	}
 }
 
-// unions returns the unions of a manifest: its strategy, and each volume that it states.
+// unions returns the unions in a manifest: its strategy, and each of its volumes.
 func unions(kind schema.GroupKind, manifest map[string]any) []union {
 	all := strategies(kind)
 	spec := podSpec(kind)
@@ -72,8 +71,8 @@ func unions(kind schema.GroupKind, manifest map[string]any) []union {
 	return all
 }
 
-// Leftovers returns the union members of the live object that have no owner although the manifest
-// chooses another member. body is the part of the manifest that is to be applied.
+// Leftovers returns the live union members without owners that the manifest does not select. body
+// is the part of the manifest to be applied.
 func Leftovers(kind schema.GroupKind, manifest, body, live *unstructured.Unstructured) ([]fieldpath.Path, error) {
 	all := unions(kind, manifest.Object)
 	if len(all) == 0 {
@@ -95,7 +94,7 @@ func Leftovers(kind schema.GroupKind, manifest, body, live *unstructured.Unstruc
 	return out, nil
 }
 
-// unmeant returns the members of the live object that the manifest does not select.
+// unmeant returns the live members that the manifest does not select.
 func (u union) unmeant(body, live map[string]any) []string {
 	stated, there := mapAt(u.path, body), mapAt(u.path, live)
 	meant, says := stated[u.discriminator].(string)

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// random makes objects of testdata/schema.yaml from a seed. They are small and have few
-// values, so that what several managers write overlaps.
+// random makes objects of testdata/schema.yaml from a seed. They are small and have few values, so
+// that managers' writes overlap.
 type random struct{ *rand.Rand }
 
 func (r random) one(n int) bool { return r.IntN(n) == 0 }
@@ -23,7 +23,7 @@ func (r random) number() any { return pick[any](r, int64(0), int64(1), int64(2),
 
 func (r random) key() string { return pick(r, "a", "b.c", "d") }
 
-// mapOf is a map, now and then null.
+// mapOf returns a map, sometimes null.
 func (r random) mapOf(value func() any) any {
 	if r.one(12) {
 		return nil
@@ -35,7 +35,7 @@ func (r random) mapOf(value func() any) any {
 	return m
 }
 
-// listOf is a list in which no two items have the same key, now and then null.
+// listOf returns a list with distinct keys, sometimes null.
 func (r random) listOf(item func() any, key func(any) string) any {
 	if r.one(12) {
 		return nil
@@ -53,7 +53,7 @@ func (r random) listOf(item func() any, key func(any) string) any {
 
 func whole(v any) string { return fmt.Sprint(v) }
 
-// free is an arbitrary value, for a field that the schema does not describe.
+// free returns an arbitrary value for an undescribed field.
 func (r random) free(depth int) any {
 	switch r.IntN(7) {
 	case 0:
@@ -148,7 +148,7 @@ func (r random) object() map[string]any {
 	return object
 }
 
-// edit changes some of an object's fields, and drops some.
+// edit changes some of an object's fields and removes others.
 func (r random) edit(object map[string]any) map[string]any {
 	fresh := r.object()
 	spec, ok := runtime.DeepCopyJSON(object)["spec"].(map[string]any)

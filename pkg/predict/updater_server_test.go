@@ -15,9 +15,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// updater is one object as an API server keeps it: structured-merge-diff's own Updater
-// decides, and what the server does around it (defaults, fields without an owner) is done
-// here.
+// updater is one object in an API server. structured-merge-diff's Updater decides ownership; the
+// rest, such as defaults, is implemented here.
 type updater struct {
 	schema   typed.ParseableType
 	merge    *merge.Updater
@@ -45,7 +44,7 @@ func newUpdater(schema typed.ParseableType) (updater, error) {
 	return updater{schema: schema, merge: builder.BuildUpdater(), live: empty, managers: fieldpath.ManagedFields{}}, err
 }
 
-// oneVersion is a kind that is served at one version only.
+// oneVersion converts nothing: the kind has one version.
 type oneVersion struct{}
 
 func (oneVersion) Convert(o *typed.TypedValue, _ fieldpath.APIVersion) (*typed.TypedValue, error) {
@@ -88,7 +87,7 @@ func (u updater) update(manager string, object map[string]any) (updater, error) 
 	return u, err
 }
 
-// owned leaves out what the API server strips from every set.
+// owned removes the fields that the API server strips from each set.
 func owned(managers fieldpath.ManagedFields) fieldpath.ManagedFields {
 	nobodys := fieldpath.NewSet(
 		fieldpath.MakePathOrDie("apiVersion"), fieldpath.MakePathOrDie("kind"),
@@ -102,7 +101,7 @@ func owned(managers fieldpath.ManagedFields) fieldpath.ManagedFields {
 	return out
 }
 
-// setDefaults sets the server's one default: the protocol of a port.
+// setDefaults sets the only default: the protocol of a port.
 func setDefaults(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -127,7 +126,7 @@ func contentOf(v *typed.TypedValue) map[string]any {
 	return runtime.DeepCopyJSON(object)
 }
 
-// object returns the object as it is read from a server.
+// object returns the object as a client reads it.
 func (u updater) object(t testing.TB) *unstructured.Unstructured {
 	t.Helper()
 	out := &unstructured.Unstructured{Object: contentOf(u.live)}

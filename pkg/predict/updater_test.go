@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// histories is the number of objects, each with a random history, that a test checks. Some
-// mistakes show in one of several hundred.
+// histories is the number of objects to check, each with a random history. Some bugs show in one of
+// several hundred.
 func histories() int {
 	if testing.Short() {
 		return 500
@@ -27,14 +27,14 @@ func histories() int {
 	return 1000
 }
 
-// history is an object that several managers wrote, and what we are to apply.
+// history is an object that several managers wrote, and the manifest to apply.
 type history struct {
 	updater
 	seed           uint64
 	live, manifest *unstructured.Unstructured
 }
 
-// eachHistory calls see with that many random histories, the same each time.
+// eachHistory calls see with that many random histories, always the same ones.
 func eachHistory(t *testing.T, histories int, see func(t *testing.T, h history)) {
 	t.Helper()
 	schema := schema(t)
@@ -95,7 +95,7 @@ func newHistory(t *testing.T, schema typed.ParseableType, seed uint64) (history,
 	}, nil
 }
 
-// wrong reports what does not hold for a history.
+// wrong reports a violated property of a history.
 func (h history) wrong(t *testing.T, format string, args ...any) {
 	t.Helper()
 	live, err := json.Marshal(h.live.Object)
@@ -106,8 +106,8 @@ func (h history) wrong(t *testing.T, format string, args ...any) {
 	t.Errorf("history %d: "+format+"\nlive %s\nmanifest %s", append(append([]any{h.seed}, args...), live, manifest)...)
 }
 
-// structured-merge-diff's Updater confirms what Evaluate promises about an apply: Settled
-// is a no-op, Clear meets no conflict, and Contested meets one.
+// structured-merge-diff's Updater confirms the guarantees of Evaluate: Unchanged is a no-op, Clear
+// has no conflict, and Contested has one.
 func TestJudgeKeepsItsPromises(t *testing.T) {
 	verdicts := map[noop.Verdict]int{}
 	eachHistory(t, histories(), func(t *testing.T, h history) {
@@ -137,9 +137,8 @@ func TestJudgeKeepsItsPromises(t *testing.T) {
 	}
 }
 
-// Taken reports of a forced apply what the same apply without force is refused for, and
-// one thing more, which the server takes without a conflict: what others own below a field
-// whose value changes its type.
+// Taken returns the conflicts that the same apply without force would have, and the fields of
+// others below a field whose value changes its type, which the server takes without a conflict.
 func TestTakenIsWhatWouldConflict(t *testing.T) {
 	met := 0
 	eachHistory(t, histories(), func(t *testing.T, h history) {
@@ -200,7 +199,7 @@ func isLeaf(set *fieldpath.Set, p fieldpath.Path) bool {
 	return set.Empty()
 }
 
-// A yielded manifest is valid whenever the manifest is, and a yielded field keeps its live value.
+// If a manifest is valid, so is the yielded one, and each yielded field keeps its live value.
 func TestYieldKeepsTheLiveValue(t *testing.T) {
 	count := histories()
 	if testing.Short() { // It yields each path of each of them.
@@ -218,7 +217,7 @@ func TestYieldKeepsTheLiveValue(t *testing.T) {
 			t.Fatal(err)
 		}
 		fieldpath.Each(ours, func(p fieldpath.Path) {
-			// The unstated rest of a parent leaves the object as usual.
+			// Fields of the parent that the manifest lacks are removed as usual.
 			single := isLeaf(ours, p) && isLeaf(present, p)
 			if len(p) > 1 && *p[0].FieldName == "spec" && yieldOne(t, h, p.Clone(), single) {
 				yielded++
@@ -230,7 +229,7 @@ func TestYieldKeepsTheLiveValue(t *testing.T) {
 	}
 }
 
-// yieldOne yields one path. It returns false if there is nothing to yield.
+// yieldOne yields one path. It returns false if nothing was yielded.
 func yieldOne(t *testing.T, h history, p fieldpath.Path, single bool) bool {
 	t.Helper()
 	body, yielded, err := yield.Paths(h.manifest, h.live, fieldstest.Us, []fieldpath.Path{p}, nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// A field that a manifest yields for good stays yielded, unless a run takes that very path.
+// A field that the annotation yields stays yielded unless a flag takes exactly that path.
 func TestTakeAgainstAnnotation(t *testing.T) {
 	web := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",

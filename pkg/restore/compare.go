@@ -13,22 +13,22 @@ import (
 // world is an object before a run, after it, and now.
 type world struct {
 	before, after, live version
-	// known: the object as the run wrote it is known.
+	// known means that the object after the run is known.
 	known bool
-	// touched are the paths that others have taken, or that we have lost, since.
+	// touched are the paths that others have taken, or that we have lost, since the run.
 	touched *fieldpath.Set
 	// lost are the fields that the run took from others.
 	lost []managedfields.Entry
 }
 
-// version is an object at one moment.
+// version is an object at one time.
 type version struct {
 	object map[string]any
-	// ours is what the manager owns; entry is its entry.
+	// ours are the fields that the manager owns; entry is its entry.
 	ours   *fieldpath.Set
 	entry  managedfields.Entry
 	others []managedfields.Entry
-	// unmanaged: no field has an owner.
+	// unmanaged means that no field has an owner.
 	unmanaged bool
 }
 
@@ -44,21 +44,21 @@ func versionOf(u *unstructured.Unstructured, manager string) (version, error) {
 	}, nil
 }
 
-// compare finds out which managers have changed what since.
+// compare determines what has changed since the run, and who changed it.
 func (n Note) compare(live *unstructured.Unstructured, manager string) (*world, error) {
 	w := &world{known: n.After != nil, touched: fieldpath.NewSet()}
 	var err error
 	if w.before, err = versionOf(n.Before, manager); err != nil {
-		return nil, fmt.Errorf("as it was: %w", err)
+		return nil, fmt.Errorf("before the run: %w", err)
 	}
 	if w.live, err = versionOf(live, manager); err != nil {
 		return nil, err
 	}
 	w.after = w.live
-	since := w.before // the base for recognizing others' changes
+	since := w.before // the base for detecting changes of others
 	if w.known {
 		if w.after, err = versionOf(n.After, manager); err != nil {
-			return nil, fmt.Errorf("as it was applied: %w", err)
+			return nil, fmt.Errorf("after the run: %w", err)
 		}
 		since = w.after
 	}
@@ -74,7 +74,7 @@ func (n Note) compare(live *unstructured.Unstructured, manager string) (*world, 
 	return w, nil
 }
 
-// holdings returns what another owner holds in the version.
+// holdings returns the fields of another owner.
 func (v version) holdings(owner managedfields.Owner) *fieldpath.Set {
 	for _, e := range v.others {
 		if e.SameEntry(owner) {
@@ -84,9 +84,8 @@ func (v version) holdings(owner managedfields.Owner) *fieldpath.Set {
 	return fieldpath.NewSet()
 }
 
-// changed returns the paths with a value that were not ours before the run: the run took them from
-// others, or they had no owner. The rollback must state them, too: the server removes what only we
-// own and do not state.
+// changed returns the paths with former values that the run took from others or that had no owner.
+// The rollback must send them, because the server removes fields that only we own and do not send.
 func (w *world) changed() *fieldpath.Set {
 	candidates := w.after.ours.Difference(w.before.ours)
 	for _, e := range w.lost {
@@ -101,8 +100,8 @@ func (w *world) changed() *fieldpath.Set {
 	return out
 }
 
-// held returns the paths of a set that are not theirs. A container with nothing left goes with its
-// contents, because stating it would mean all of it.
+// held returns the paths of a set that are not theirs. It omits containers that are empty without
+// theirs, because sending one would set all of it.
 func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole bool) bool) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	var inner []fieldpath.Path
@@ -124,8 +123,8 @@ func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole boo
 	return out
 }
 
-// around returns the containers that we own now, that hold fields of others, and that the values do
-// not state. If we released such a container, others would lose what is in it.
+// around returns the containers that we own, that contain fields of others, and that values lacks.
+// If we released one, the others would lose their fields in it.
 func (w *world) around(values *fieldpath.Set) []fieldpath.Path {
 	var out []fieldpath.Path
 	fieldpath.Each(w.live.ours, func(p fieldpath.Path) {
@@ -139,7 +138,7 @@ func (w *world) around(values *fieldpath.Set) []fieldpath.Path {
 	return out
 }
 
-// hasBelow reports whether a set has a path below another one.
+// hasBelow reports whether a set has a path below p.
 func hasBelow(set *fieldpath.Set, p fieldpath.Path) bool {
 	for _, pe := range p {
 		child, below := fieldpath.Below(set, pe)
@@ -151,8 +150,8 @@ func hasBelow(set *fieldpath.Set, p fieldpath.Path) bool {
 	return true
 }
 
-// theirs reports whether others have changed a path since, so that it stays as they made it. whole
-// means everything at the path, and not only that it exists.
+// theirs reports whether others have changed a path since the run, so that it stays. whole includes
+// everything below it.
 func (w *world) theirs(p fieldpath.Path, whole bool) bool {
 	switch {
 	case fieldpath.Has(w.touched, p), w.wentAbove(p):
@@ -164,15 +163,15 @@ func (w *world) theirs(p fieldpath.Path, whole bool) bool {
 	}
 }
 
-// unstatable is theirs for values: others own another value at the path, so that stating ours would
-// be a conflict.
+// unstatable is theirs for values: it is also true if others own another value at the path, so that
+// sending ours would be a conflict.
 func (w *world) unstatable(p fieldpath.Path, whole bool) bool {
 	return w.theirs(p, whole) ||
 		whole && len(managedfields.HoldersOf(w.live.others, p)) > 0 && !p.Same(w.before.object, w.live.object)
 }
 
-// wentAbove reports whether a parent of the path was removed since, or others have put a value of
-// another shape in its place.
+// wentAbove reports whether a parent of the path has been removed since the run, or replaced by a
+// value of another type.
 func (w *world) wentAbove(p fieldpath.Path) bool {
 	for i := 1; i < len(p); i++ {
 		above := p[:i]
@@ -181,7 +180,7 @@ func (w *world) wentAbove(p fieldpath.Path) bool {
 		first, _ := above.Get(w.before.object)
 		switch {
 		case !there && above[i-1].FieldName != nil && !w.isHeld(above) && !w.isClaimed(above):
-			return false // It went because nothing was left in it.
+			return false // It was removed because it was empty.
 		case shapeOf(was) != shapeOf(is):
 			return true
 		case shapeOf(first) != shapeOf(is) && w.isClaimed(above):
@@ -193,19 +192,19 @@ func (w *world) wentAbove(p fieldpath.Path) bool {
 	return false
 }
 
-// isHeld reports whether anybody held the path itself after the run.
+// isHeld reports whether the path itself had an owner after the run.
 func (w *world) isHeld(p fieldpath.Path) bool {
 	return fieldpath.Has(w.after.ours, p) ||
 		slices.ContainsFunc(w.after.others, func(e managedfields.Entry) bool { return fieldpath.Has(e.Fields, p) })
 }
 
-// isClaimed reports whether others hold the path now, although there may be no value: storage drops
-// null, and its owner keeps owning it.
+// isClaimed reports whether others own the path now. It may have no value: storage drops null, but
+// the owner stays.
 func (w *world) isClaimed(p fieldpath.Path) bool {
 	return len(managedfields.HoldersOf(w.live.others, p)) > 0
 }
 
-// shapeOf distinguishes maps, lists, other values and none.
+// shapeOf distinguishes maps, lists, other values and absence.
 func shapeOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -219,7 +218,7 @@ func shapeOf(v any) string {
 	}
 }
 
-// stateEmpty adds an empty map, list or list item to a value, if the live one has one at the path,
+// stateEmpty adds an empty map, list or list item at the path to a value if the live value has one,
 // and returns the value.
 func stateEmpty(to any, p fieldpath.Path, live any) any {
 	if len(p) == 0 {
@@ -258,7 +257,7 @@ func stateEmpty(to any, p fieldpath.Path, live any) any {
 	return list
 }
 
-// itemOf returns a list item with nothing but its key.
+// itemOf returns a list item with only its key.
 func itemOf(pe fieldpath.Element, live any) any {
 	if pe.Key == nil {
 		return live

@@ -1,6 +1,7 @@
-// Package restore rolls back the writes of a run: former values and owners return, created objects
-// are deleted, and changes of others stay. [Decide] is pure and judges three versions of an object;
-// [Engine] sends the result in reverse order. It changes nothing that the run did not.
+// Package restore rolls back the writes of a run: it restores former values and owners, deletes
+// created objects, and keeps changes that others have made since. [Decide] is pure and compares
+// three versions of an object; [Engine] sends the result in reverse order. It changes nothing that
+// the run did not.
 package restore
 
 import (
@@ -20,14 +21,14 @@ type Note struct {
 	Kind object.Kind
 	// Before is the object before the run's first write; nil if it did not exist.
 	Before *unstructured.Unstructured
-	// After is the object after the run's last write; nil if unknown: no answer came, or the write
-	// was refused half-way.
+	// After is the object after the run's last write; nil if unknown because the write got no
+	// answer or failed half-way.
 	After *unstructured.Unstructured
-	// Removed: the run deleted the object of Before, to recreate it or, with Pruned, because it
-	// left the set.
+	// Removed means that the run deleted the object in order to recreate it or, with Pruned,
+	// because it left the set.
 	Removed, Pruned bool
 
-	// valued: the rollback has restored the values, which After shows.
+	// valued means that the rollback has restored the values, and After is the result.
 	valued bool
 }
 
@@ -35,45 +36,46 @@ type Note struct {
 type Do string
 
 const (
-	// Nothing: the object is as it was.
+	// Nothing means that the object is already as it was.
 	Nothing Do = "nothing"
-	// Keep leaves the object as it is: Why says why it cannot be rolled back.
+	// Keep leaves the object as it is, for the reason in Why.
 	Keep Do = "keep"
 	// Delete deletes the object of that UID, which the run created.
 	Delete Do = "delete"
 	// Apply applies the Body to the existing object.
 	Apply Do = "apply"
-	// Create creates the object from the Body, after deleting the one of the UID, if there is one.
+	// Create creates the object from the Body, after deleting the one of the UID, if any.
 	Create Do = "create"
 )
 
 // Step is the rollback of one object.
 type Step struct {
 	Do Do
-	// Why is set with Keep.
+	// Why is the reason for Keep.
 	Why string
 	// UID is the UID of the object to delete.
 	UID types.UID
-	// Body is applied without force. With Apply it is bound to the version that was read.
+	// Body is applied without force. For Apply, it has the resource version that was read.
 	Body *unstructured.Unstructured
-	// Left are the paths that others have changed since, or own in another form, and keep; sorted.
+	// Left are the paths, sorted, that stay because others have changed them since or own them with
+	// another value.
 	Left []fieldpath.Path
 
 	back owners
 }
 
-// Why an object is left as it is.
+// Reasons to keep an object.
 const (
 	goneSince     = "others have deleted it since"
 	replacedSince = "others have replaced it since: another object has its name now"
-	unknownMaker  = "whether this run created it is unknown"
+	unknownMaker  = "it is unknown whether this run created it"
 	onItsWay      = "it is being deleted"
-	notRunAgain   = "it was recreated, and what has run is not run again"
-	notMadeAgain  = "it was deleted, and what has run is not run again"
+	notRunAgain   = "it was recreated, and Jobs and Pods are not run again"
+	notMadeAgain  = "it was deleted, and Jobs and Pods are not run again"
 )
 
-// Decide decides how to roll back the run's writes of an object. live is the object as it is now;
-// nil if it does not exist.
+// Decide decides how to roll back the run's writes to an object. live is the current object; nil if
+// it does not exist.
 func Decide(n Note, live *unstructured.Unstructured, manager string) (Step, error) {
 	switch {
 	case n.Before == nil && live == nil:
@@ -106,7 +108,7 @@ func (n Note) again(live *unstructured.Unstructured, manager string) (Step, erro
 	case live != nil && live.GetUID() == n.Before.GetUID() && live.GetResourceVersion() == n.Before.GetResourceVersion():
 		return Step{Do: Nothing}, nil
 	case live != nil && live.GetUID() == n.Before.GetUID():
-		return n.putBack(live, manager) // It was not deleted after all.
+		return n.putBack(live, manager) // It was not deleted.
 	case live == nil && runs:
 		return Step{Do: Keep, Why: notMadeAgain}, nil
 	case live == nil:
@@ -130,8 +132,8 @@ func (n Note) again(live *unstructured.Unstructured, manager string) (Step, erro
 	return step, nil
 }
 
-// stated returns the fields to restore: what the manager held and, if that is no more than its
-// labels, what others applied. We may never have applied a member of a set, and an empty object
+// stated returns the fields to restore: those that the manager owned and, if that is only metadata,
+// also those that others applied. We may never have applied a member of a set, and an empty object
 // would be worse than none.
 func (n Note) stated(entries []managedfields.Entry, manager string) *fieldpath.Set {
 	set := managedfields.Managed(entries, manager)
@@ -150,7 +152,7 @@ func (n Note) stated(entries []managedfields.Entry, manager string) *fieldpath.S
 	return set
 }
 
-// body states the part of the former object that a set contains.
+// body returns the part of the former object that a set contains.
 func (n Note) body(set *fieldpath.Set) *unstructured.Unstructured {
 	projection, _ := fieldpath.Clone(managedfields.Project(n.Before.Object, set)).(map[string]any)
 	body := &unstructured.Unstructured{Object: projection}
@@ -181,8 +183,8 @@ func (n Note) putBack(live *unstructured.Unstructured, manager string) (Step, er
 	return step, nil
 }
 
-// left returns the paths that stay, although the run had changed them: others have changed them
-// since, or own what would have to change.
+// left returns the paths that the run changed and that stay, because others have changed them since
+// or own them with another value.
 func (w *world) left() []fieldpath.Path {
 	all := w.before.ours.Union(w.after.ours)
 	for _, e := range w.lost {
@@ -201,20 +203,20 @@ func (w *world) left() []fieldpath.Path {
 	return left
 }
 
-// The state of an object that could not be rolled back.
+// States of an object that could not be rolled back.
 const (
-	notLookedAt = "it was not looked at again: it is as this run made it, unless others have changed it since"
-	unknownNow  = "what it is now is unknown"
+	notLookedAt = "it was not read again: it is as this run left it, unless others have changed it since"
+	unknownNow  = "its current state is unknown"
 	notThere    = "it does not exist now"
 	another     = "another object has its name now"
 	asItWas     = "it is as it was before this run"
-	asMade      = "it is still as this run made it"
-	changed     = "it is as this run made it, with what others have changed since"
-	perhaps     = "whether this run has changed it is unknown"
-	halfBack    = "its values are as before this run, as far as others have not changed them, but who owns them is not"
+	asMade      = "it is still as this run left it"
+	changed     = "it is as this run left it, with later changes of others"
+	perhaps     = "it is unknown whether this run changed it"
+	halfBack    = "its values are as before this run, except those that others have changed since, but their owners are not"
 )
 
-// found describes the object as it is now. live is nil if it does not exist.
+// found describes the current object; live is nil if it does not exist.
 func (n Note) found(live *unstructured.Unstructured) string {
 	is := func(u *unstructured.Unstructured) bool { return u != nil && u.GetUID() == live.GetUID() }
 	unchanged := func(u *unstructured.Unstructured) bool {

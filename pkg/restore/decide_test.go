@@ -22,7 +22,7 @@ func at(kind schema.GroupVersionKind, uid types.UID, version string, going ...st
 	return u
 }
 
-// written returns the object with an entry of a manager beside ours.
+// written returns the object with an entry of another manager.
 func written(u *unstructured.Unstructured, manager, subresource string, fields map[string]any) *unstructured.Unstructured {
 	entry := func(manager, operation, subresource string, fields map[string]any) any {
 		return map[string]any{"manager": manager, "operation": operation, "apiVersion": "v1", "fieldsType": "FieldsV1", "subresource": subresource, "fieldsV1": fields}
@@ -32,8 +32,8 @@ func written(u *unstructured.Unstructured, manager, subresource string, fields m
 	return u
 }
 
-// An object that the run created stays if others have written into it since, and not for what
-// the cluster's own controllers write into every object.
+// An object that the run created stays if others have written to it since, but not because of the
+// cluster's own controllers.
 func TestDecideKeepsWhatOthersWrote(t *testing.T) {
 	config := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	none := map[string]any{}
@@ -43,8 +43,8 @@ func TestDecideKeepsWhatOthersWrote(t *testing.T) {
 		fields               map[string]any
 		why                  string
 	}{
-		"a key":                {"human", "", mine, "human has written into it since: .data.mine and 1 more"},
-		"a list item":          {"human", "", map[string]any{"f:spec": map[string]any{"f:list": map[string]any{`k:{"name":"a"}`: map[string]any{".": none, "f:name": none}}}}, `human has written into it since: .spec.list[name="a"].name`},
+		"a key":                {"human", "", mine, "human has written to it since: .data.mine and 1 more"},
+		"a list item":          {"human", "", map[string]any{"f:spec": map[string]any{"f:list": map[string]any{`k:{"name":"a"}`: map[string]any{".": none, "f:name": none}}}}, `human has written to it since: .spec.list[name="a"].name`},
 		"labels":               {"human", "", map[string]any{"f:metadata": map[string]any{"f:labels": map[string]any{"f:a": none}, "f:finalizers": map[string]any{".": none, `v:"x"`: none}}}, ""},
 		"the status":           {"operator", "", map[string]any{"f:status": map[string]any{"f:phase": none}}, ""},
 		"a subresource":        {"kubectl", "scale", map[string]any{"f:spec": map[string]any{"f:replicas": none}}, ""},
@@ -65,7 +65,7 @@ func TestDecideKeepsWhatOthersWrote(t *testing.T) {
 	}
 }
 
-// Edge case 17: an object with nothing but a name has no owner, so its contents tell.
+// Edge case 17: an object with only a name has no owners, so its content decides.
 func TestDecideKeepsWhatNobodyOwns(t *testing.T) {
 	config := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	note := restore.Note{After: at(config, "one", "1")}
@@ -74,13 +74,12 @@ func TestDecideKeepsWhatNobodyOwns(t *testing.T) {
 		t.Errorf("%s (%v)", got.Do, err)
 	}
 	live.Object["data"] = map[string]any{"mine": "precious"}
-	if got, err := restore.Decide(note, live, "k8sconnect"); err != nil || got.Why != "others have written into it since: .data" {
+	if got, err := restore.Decide(note, live, "k8sconnect"); err != nil || got.Why != "others have written to it since: .data" {
 		t.Errorf("%s: %s (%v)", got.Do, got.Why, err)
 	}
 }
 
-// The UID decides which object is meant: what the run created is deleted, and nothing
-// that others have put in its place.
+// The UID identifies the object to delete; one that others have created with its name stays.
 func TestDecideWhatIsMeant(t *testing.T) {
 	config := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	job := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}

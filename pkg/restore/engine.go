@@ -26,14 +26,13 @@ type Server interface {
 // Engine rolls back the writes of a run. Server, Remove and Emit are required.
 type Engine struct {
 	Server Server
-	// Manager is the manager that the run applied as.
+	// Manager is the field manager of the run.
 	Manager string
 	// Remove deletes the object of that UID, and returns when it is gone. stays is called with the
-	// version to delete, and returns why it stays after all; empty if it goes.
+	// version to be deleted, and returns why it must stay, or "".
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
-	// Contents visits what is deleted with an object, such as the objects of a namespace: an object
-	// that the run created stays if others have put something into it. Nil if objects never hold
-	// others.
+	// Contents visits the objects that are deleted with an object, such as those in a namespace: an
+	// object that the run created stays if others have put objects into it. Nil visits none.
 	Contents func(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
@@ -42,19 +41,19 @@ type Engine struct {
 	kept, partly, failed int
 }
 
-// IncompleteError says that some objects are not as they were. The events have reported each.
+// IncompleteError counts the objects that were not rolled back. Events have reported each.
 type IncompleteError struct {
-	// Kept were left as they are, Failed could not be rolled back. Partly have their values back,
-	// but not all of their owners.
+	// Kept objects were left as they are, Failed ones could not be rolled back, and Partly ones
+	// have their values but not all of their owners back.
 	Kept, Partly, Failed int
 }
 
 func (e *IncompleteError) Error() string {
-	return fmt.Sprintf("not everything could be taken back: %d left as it is, %d without all of their owners, %d failed", e.Kept, e.Partly, e.Failed)
+	return fmt.Sprintf("not everything was rolled back: %d kept, %d without all of their owners, %d failed", e.Kept, e.Partly, e.Failed)
 }
 
-// Run rolls back the groups, one after the other. A failure does not stop the rest: the more is
-// restored, the better. It returns an *IncompleteError if some is not.
+// Run rolls back the groups one after another. A failure does not stop the rest. It returns an
+// *IncompleteError if an object was not rolled back.
 func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
 	for _, group := range groups {
 		const side = 32
@@ -66,7 +65,7 @@ func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
 				return nil
 			})
 		}
-		_ = g.Wait() // Events report each.
+		_ = g.Wait() // Events report errors.
 	}
 	if e.kept+e.partly+e.failed > 0 {
 		return &IncompleteError{Kept: e.kept, Partly: e.partly, Failed: e.failed}
@@ -74,7 +73,7 @@ func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
 	return nil
 }
 
-// restore rolls back one object, and reports the result.
+// restore rolls back one object and reports the result.
 func (e *Engine) restore(ctx context.Context, n Note) {
 	if ctx.Err() != nil {
 		e.fail(ctx, n, context.Cause(ctx))
@@ -93,7 +92,7 @@ func (e *Engine) restore(ctx context.Context, n Note) {
 			return
 		}
 		if n.Pruned && step.Do == Nothing && live != nil {
-			return // It was to be deleted, and never was.
+			return // It was not deleted.
 		}
 		out, err := e.carryOut(ctx, &n, live, step)
 		switch {
@@ -101,7 +100,7 @@ func (e *Engine) restore(ctx context.Context, n Note) {
 			out.Ref, out.Left = n.Ref, step.Left
 			e.report(out)
 			return
-		case !apierrors.IsConflict(err), isContested(err):
+		case !apierrors.IsConflict(err), apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict):
 			e.fail(ctx, n, err)
 			return
 		}
@@ -115,7 +114,7 @@ func (e *Engine) restore(ctx context.Context, n Note) {
 	}
 }
 
-// live reads the object as it is; nil if it does not exist.
+// live reads the object; nil if it does not exist.
 func (e *Engine) live(ctx context.Context, n Note) (*unstructured.Unstructured, error) {
 	live, err := e.Server.Get(ctx, n.Kind, n.Ref)
 	if apierrors.IsNotFound(err) {
@@ -124,7 +123,7 @@ func (e *Engine) live(ctx context.Context, n Note) (*unstructured.Unstructured, 
 	return live, err
 }
 
-// carryOut carries out a decision. A conflict means that the object has changed in between.
+// carryOut executes a decision. A conflict means that the object has changed in between.
 func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstructured, step Step) (event.RolledBack, error) {
 	switch step.Do {
 	case Nothing:
@@ -135,7 +134,7 @@ func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstr
 	case Keep:
 		return event.RolledBack{Action: event.Kept, Reason: step.Why}, nil
 	case Delete:
-		if why := contents(e.Contents).hold(ctx, live); why != "" {
+		if why := e.holds(ctx, live); why != "" {
 			return event.RolledBack{Action: event.Kept, Reason: why}, nil
 		}
 		kept, err := e.remove(ctx, n, step.UID)
@@ -154,15 +153,15 @@ func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstr
 			}
 		}
 		_, err := e.Server.Apply(ctx, n.Kind, step.Body, object.Write{Manager: e.Manager, Create: true})
-		return event.RolledBack{Action: event.Restored, Reason: "as a new object, without what others had set in it"}, err
+		return event.RolledBack{Action: event.Restored, Reason: "as a new object, without the fields of others"}, err
 	default:
 		unreturned, err := e.putBack(ctx, n, step)
 		return event.RolledBack{Action: event.Restored, Unreturned: unreturned}, err
 	}
 }
 
-// remove deletes an object that the run created, if the decision holds for its current version.
-// Otherwise it returns why the object is kept.
+// remove deletes an object that the run created if the decision also applies to its current
+// version. Otherwise it returns why the object is kept.
 func (e *Engine) remove(ctx context.Context, n *Note, uid types.UID) (kept string, err error) {
 	err = e.Remove(ctx, n.Kind, n.Ref, uid, func(live *unstructured.Unstructured) string {
 		again, err := Decide(*n, live, e.Manager)
@@ -174,14 +173,14 @@ func (e *Engine) remove(ctx context.Context, n *Note, uid types.UID) (kept strin
 	return kept, err
 }
 
-// putBack restores the object's values, and then every manager's fields. It returns the fields that
-// cannot be returned to their owner.
+// putBack restores the object's values, and then the owners. It returns the fields that it cannot
+// return to their owner.
 func (e *Engine) putBack(ctx context.Context, n *Note, step Step) ([]event.Unreturned, error) {
 	answer, err := e.Server.Apply(ctx, n.Kind, step.Body, object.Write{Manager: e.Manager})
 	if err != nil {
 		return nil, err
 	}
-	n.After, n.valued = answer, true // From now on, this is the base for recognizing others' changes.
+	n.After, n.valued = answer, true // the new base for detecting changes of others
 	fields, unreturned, err := step.Owners(answer)
 	if err != nil || fields == nil {
 		return unreturned, err
@@ -190,16 +189,10 @@ func (e *Engine) putBack(ctx context.Context, n *Note, step Step) ([]event.Unret
 	return unreturned, err
 }
 
-// isContested reports whether the server refused because others own what would change.
-func isContested(err error) bool {
-	return apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict)
-}
-
 func (e *Engine) fail(ctx context.Context, n Note, err error) {
 	e.report(event.RolledBack{Ref: n.Ref, Action: event.Failed, Reason: e.found(ctx, n), Err: redact.Refusal(n.Ref, err)})
 }
 
-// found describes an object that could not be rolled back.
 func (e *Engine) found(ctx context.Context, n Note) string {
 	if ctx.Err() != nil {
 		return notLookedAt

@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
 )
 
-// refusing is a server that refuses every write; reads show one object after the other, and
-// then the last one again.
+// refusing is a server that refuses every write; reads return one object after another, then repeat
+// the last.
 type refusing struct {
 	seen  []*unstructured.Unstructured
 	blind bool // after the first read
@@ -43,8 +43,7 @@ func (*refusing) SetManagedFields(context.Context, object.Kind, *unstructured.Un
 	return nil, errors.New("frozen")
 }
 
-// An object that cannot be put back is reported as it is by then, and not as it was when the way
-// back began.
+// A failed rollback reports the current state of the object, not the state when it began.
 func TestFailedSaysWhatIsThere(t *testing.T) {
 	kind := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	one, two, three := types.UID("one"), types.UID("two"), types.UID("three")
@@ -57,12 +56,12 @@ func TestFailedSaysWhatIsThere(t *testing.T) {
 		seen []*unstructured.Unstructured
 		want string
 	}{
-		"refused":                           {changed, []*unstructured.Unstructured{at(kind, one, "2")}, "it is still as this run made it"},
-		"refused, changed since":            {changed, []*unstructured.Unstructured{at(kind, one, "3")}, "it is as this run made it, with what others have changed since"},
+		"refused":                           {changed, []*unstructured.Unstructured{at(kind, one, "2")}, "it is still as this run left it"},
+		"refused, changed since":            {changed, []*unstructured.Unstructured{at(kind, one, "3")}, "it is as this run left it, with later changes of others"},
 		"refused, gone since":               {changed, []*unstructured.Unstructured{at(kind, one, "2"), nil}, "it does not exist now"},
 		"refused, replaced since":           {changed, []*unstructured.Unstructured{at(kind, one, "2"), at(kind, three, "3")}, "another object has its name now"},
-		"refused, perhaps written":          {restore.Note{Before: at(kind, one, "1")}, []*unstructured.Unstructured{at(kind, one, "2")}, "whether this run has changed it is unknown"},
-		"created, and cannot be deleted":    {created, []*unstructured.Unstructured{at(kind, one, "1")}, "it is still as this run made it"},
+		"refused, perhaps written":          {restore.Note{Before: at(kind, one, "1")}, []*unstructured.Unstructured{at(kind, one, "2")}, "it is unknown whether this run changed it"},
+		"created, and cannot be deleted":    {created, []*unstructured.Unstructured{at(kind, one, "1")}, "it is still as this run left it"},
 		"created, and does not go":          {created, []*unstructured.Unstructured{at(kind, one, "1"), at(kind, one, "2", "2026-01-01T00:00:00Z")}, "it is being deleted"},
 		"recreated, and only deleted again": {recreated, []*unstructured.Unstructured{at(kind, two, "2"), nil}, "it does not exist now"},
 		"pruned, and not created again":     {pruned, []*unstructured.Unstructured{nil}, "it does not exist now"},
@@ -76,7 +75,7 @@ func TestFailedSaysWhatIsThere(t *testing.T) {
 	}
 	t.Run("not to be read", func(t *testing.T) {
 		server := &refusing{seen: []*unstructured.Unstructured{at(kind, one, "2")}, blind: true}
-		if got := failed(t, server, changed, t.Context()); got.Reason != "what it is now is unknown" {
+		if got := failed(t, server, changed, t.Context()); got.Reason != "its current state is unknown" {
 			t.Errorf("it says %q", got.Reason)
 		}
 	})
@@ -85,7 +84,7 @@ func TestFailedSaysWhatIsThere(t *testing.T) {
 		cancel()
 		server := &refusing{seen: []*unstructured.Unstructured{at(kind, one, "2")}}
 		got := failed(t, server, changed, over)
-		if want := "it was not looked at again: it is as this run made it, unless others have changed it since"; got.Reason != want || server.reads > 0 {
+		if want := "it was not read again: it is as this run left it, unless others have changed it since"; got.Reason != want || server.reads > 0 {
 			t.Errorf("it says %q after %d reads, want %q", got.Reason, server.reads, want)
 		}
 	})

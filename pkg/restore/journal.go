@@ -16,27 +16,27 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Journal records the writes of a run, object by object, for a rollback. It is safe for concurrent
-// use. The zero Journal is empty.
+// Journal records the writes of a run for a rollback. The zero Journal is empty and safe for
+// concurrent use.
 type Journal struct {
 	mu    sync.Mutex
 	order []object.Key
 	notes map[object.Key]*entry
 }
 
-// entry is a note stored as text, which takes a tenth of the memory of an object. Most journals are
+// entry is a note stored as JSON, which takes a tenth of an object's memory. Most journals are
 // never read.
 type entry struct {
 	ref           object.Ref
 	kind          object.Kind
 	before, after []byte // nil for none
-	// removed: it was deleted; pruned: because it left its set.
+	// removed means that it was deleted; pruned, because it left its set.
 	removed, pruned bool
 }
 
-// Wrote records a write: before is the object as read right before, nil if it did not exist, and
-// after is the server's answer, nil if none came. Of several writes, the first before and the last
-// after count.
+// Wrote records a write: before is the object read right before it, nil if it did not exist; after
+// is the server's answer, nil if there was none. Of several writes, the first before and the last
+// after are kept.
 func (j *Journal) Wrote(item plan.Item, before, after *unstructured.Unstructured) {
 	was, is := textOf(before), textOf(after)
 	j.mu.Lock()
@@ -84,9 +84,9 @@ func textOf(u *unstructured.Unstructured) []byte {
 	return text
 }
 
-// Notes returns the records in groups to be rolled back one after the other: what a prune deleted,
-// which came last, in the order of its plan, and then the last phase of the plan first. pruned is
-// nil without a prune.
+// Notes returns the records in groups to roll back one after another: first the objects that a
+// prune deleted, in the order of its plan, then the phases of the plan in reverse. pruned may be
+// nil.
 func (j *Journal) Notes(p, pruned *plan.Plan) ([][]Note, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -96,7 +96,7 @@ func (j *Journal) Notes(p, pruned *plan.Plan) ([][]Note, error) {
 			phaseOf[item.Key()] = i
 		}
 	}
-	last := len(p.Phases) // For objects whose kind, and so their namespace, was known late.
+	last := len(p.Phases) // for objects whose key changed when their kind became known
 	groups := make([][]Note, last+1)
 	if pruned != nil {
 		groups = append(groups, make([][]Note, len(pruned.Phases))...)
@@ -140,16 +140,16 @@ func objectOf(text []byte) (*unstructured.Unstructured, error) {
 }
 
 // unlessWritten returns the step that deletes an object which the run created, or keeps the object
-// if others have written into it since: their fields would go with it.
+// if others have written to it since, because their fields would be lost.
 func (n Note) unlessWritten(live *unstructured.Unstructured, manager string, step Step) (Step, error) {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
 		return Step{}, err
 	}
-	if len(entries) == 0 { // The server records no owner of an object with nothing but a name (edge case 17).
+	if len(entries) == 0 { // An object with only a name has no owners (edge case 17).
 		for _, field := range slices.Sorted(maps.Keys(live.Object)) {
 			if field != "metadata" && field != "status" && !fieldpath.Equal(live.Object[field], n.After.Object[field]) {
-				return Step{Do: Keep, Why: "others have written into it since: ." + field}, nil
+				return Step{Do: Keep, Why: "others have written to it since: ." + field}, nil
 			}
 		}
 	}
@@ -158,19 +158,14 @@ func (n Note) unlessWritten(live *unstructured.Unstructured, manager string, ste
 			continue
 		}
 		if paths := contentOf(e.Fields); len(paths) > 0 {
-			more := ""
-			if n := len(paths) - 1; n > 0 {
-				more = fmt.Sprintf(" and %d more", n)
-			}
-			return Step{Do: Keep, Why: fmt.Sprintf("%s has written into it since: %s%s", e.Manager, paths[0], more)}, nil
+			return Step{Do: Keep, Why: e.Manager + " has written to it since: " + andMore(paths[0], len(paths)-1)}, nil
 		}
 	}
 	return step, nil
 }
 
-// contentOf lists the leaves of a set that users fill, sorted. Labels, annotations, finalizers and
-// the status do not count, because controllers write them into each new object; nor does a CA
-// bundle, which an injector writes.
+// contentOf returns, sorted, the leaves of a set that users set. It ignores labels, annotations,
+// finalizers, the status and CA bundles, which controllers write to new objects.
 func contentOf(set *fieldpath.Set) []fieldpath.Path {
 	var paths []fieldpath.Path
 	fieldpath.Each(set, func(p fieldpath.Path) {
@@ -187,8 +182,8 @@ func contentOf(set *fieldpath.Set) []fieldpath.Path {
 	return paths
 }
 
-// isOfTheCluster reports whether the manager is a component of Kubernetes, which fills in fields of
-// any object: a claim's volume, a Pod's node.
+// isOfTheCluster reports whether the manager is a component of Kubernetes, which completes any
+// object, for example with a claim's volume or a Pod's node.
 func isOfTheCluster(manager string) bool {
 	return slices.Contains([]string{"kube-controller-manager", "kube-scheduler", "cloud-controller-manager", "kubelet"}, manager)
 }

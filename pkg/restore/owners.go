@@ -13,22 +13,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// owners holds the owners to restore once the values are back.
+// owners are the owners to restore after the values.
 type owners struct {
 	manager string
-	// ours is what we owned before, entry with which entry.
+	// ours are the fields that we owned before, in entry.
 	ours  *fieldpath.Set
 	entry managedfields.Entry
-	// others get back what the run took from them.
+	// others get back the fields that the run took from them.
 	others []managedfields.Entry
-	// none: the object had no managed fields, so the server has since attributed all of it to a
-	// manager of its own.
+	// none means that the object had no managed fields, so the server has attributed all fields to
+	// a manager of its own since.
 	none bool
 }
 
-// Owners returns the managed fields that return every owner what it held before the run, unless
-// another manager has taken it since. answer is the object after the Body was applied. No fields
-// mean that they are right as they are. It also returns paths that cannot be returned.
+// Owners returns the managed fields that return to every owner the fields that it had before the
+// run, unless another manager has taken them since. answer is the object after the Body was
+// applied. No fields mean that they are right already. unreturned are paths that cannot be
+// returned.
 func (s Step) Owners(answer *unstructured.Unstructured) (fields []any, unreturned []event.Unreturned, err error) {
 	if s.Do != Apply {
 		return nil, nil, nil
@@ -73,13 +74,13 @@ func (s Step) Owners(answer *unstructured.Unstructured) (fields []any, unreturne
 		return nil, unreturned, nil
 	}
 	if len(next) == 0 {
-		return []any{map[string]any{}}, unreturned, nil // This form clears them.
+		return []any{map[string]any{}}, unreturned, nil // clears managed fields
 	}
 	fields, err = managedfields.Encode(next)
 	return fields, unreturned, err
 }
 
-// pathsOf lists the paths of a set, sorted.
+// pathsOf returns the paths of a set, sorted.
 func pathsOf(set *fieldpath.Set) []fieldpath.Path {
 	var paths []fieldpath.Path
 	fieldpath.Each(set, func(p fieldpath.Path) { paths = append(paths, p.Clone()) })
@@ -96,37 +97,37 @@ func same(a, b []managedfields.Entry) bool {
 	})
 }
 
-// contents visits what is deleted with an object.
-type contents func(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error
-
-// hold returns why an object that the run created stays: others have put something into it, which
-// would go with it. It is empty if they have not.
-func (c contents) hold(ctx context.Context, live *unstructured.Unstructured) string {
-	if c == nil {
+// holds returns why an object that the run created stays: it contains objects of others, which
+// would be deleted with it. Otherwise it returns "".
+func (e *Engine) holds(ctx context.Context, live *unstructured.Unstructured) string {
+	if e.Contents == nil {
 		return ""
 	}
 	var others []object.Ref
-	err := c(ctx, live, func(u *unstructured.Unstructured) {
+	err := e.Contents(ctx, live, func(u *unstructured.Unstructured) {
 		if isOfOthers(u) {
 			others = append(others, object.RefOf(u))
 		}
 	})
 	switch {
 	case len(others) == 0 && err != nil:
-		return fmt.Sprintf("whether others have put something into it is unknown: %v", err)
+		return fmt.Sprintf("it is unknown whether it contains objects of others: %v", err)
 	case len(others) == 0:
 		return ""
 	}
 	slices.SortFunc(others, object.Ref.Compare)
-	more := ""
-	if n := len(slices.Compact(others)) - 1; n > 0 {
-		more = fmt.Sprintf(" and %d more", n)
-	}
-	return fmt.Sprintf("it holds %s%s, which would go with it", others[0], more)
+	return "it contains " + andMore(others[0], len(slices.Compact(others))-1) + ", which would be deleted with it"
 }
 
-// isOfOthers reports whether another client made the object for itself: not if it is being deleted,
-// is deleted with another object, or is in every namespace.
+func andMore(first fmt.Stringer, more int) string {
+	if more == 0 {
+		return first.String()
+	}
+	return fmt.Sprintf("%s and %d more", first, more)
+}
+
+// isOfOthers reports whether another client made the object for its own use, and it would not be
+// deleted or created anyway.
 func isOfOthers(u *unstructured.Unstructured) bool {
 	if u.GetDeletionTimestamp() != nil || len(u.GetOwnerReferences()) > 0 {
 		return false
@@ -134,13 +135,13 @@ func isOfOthers(u *unstructured.Unstructured) bool {
 	gvk := u.GroupVersionKind()
 	switch gvk.GroupKind().String() {
 	case "Lease.coordination.k8s.io", "Endpoints":
-		return false // A client that needs one makes it again.
+		return false // Clients recreate these.
 	case "ConfigMap":
 		return u.GetName() != "kube-root-ca.crt"
 	case "ServiceAccount":
 		return u.GetName() != "default"
 	case "Secret":
-		return u.GetAnnotations()["kubernetes.io/service-account.name"] == "" // An account's token.
+		return u.GetAnnotations()["kubernetes.io/service-account.name"] == "" // a service account's token
 	}
 	return true
 }

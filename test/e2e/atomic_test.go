@@ -126,7 +126,7 @@ func TestAtomicWayBackFails(t *testing.T) {
 			isWrite(r.Method, r.URL.RawQuery) && writes.Add(1) > 1
 	}, proxy.Fault{Status: http.StatusForbidden, Message: "admission webhook \"guard.example.com\" denied the request: frozen"})
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, release("2")), "--wait", "--atomic", "--timeout=5s").ends(t, 1).
-		says(t, "failed      configmap/app -n "+ns+": it is still as this run made it").
+		says(t, "failed      configmap/app -n "+ns+": it is still as this run left it").
 		says(t, "frozen").
 		says(t, "restored    deployment.apps/app").
 		says(t, "rolled back: 1 restored, 1 deleted, 1 failed")

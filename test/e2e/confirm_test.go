@@ -83,15 +83,15 @@ func mutations() map[string]mutation {
 			kubectl: []string{"apply --server-side --field-manager=k8sconnect -f APPLIED --force-conflicts"}, before: "secrets/s",
 			applied: `{apiVersion: v1, kind: Secret, metadata: {name: s, labels: {applyset.kubernetes.io/part-of: "ID"}}, data: {token: eg==}}`,
 			named:   `nothing was written: a value of secret/s -n \S+ is another than was reviewed`,
-			raced:   `secret/s .*\n.*it would not become what was confirmed: reviewed to update, now with another value`,
+			raced:   `secret/s .*\n.*the result would differ from what was confirmed: reviewed to update, now with another value`,
 		},
 		"a deletion": {
 			kubectl: []string{"delete configmap a"}, before: a,
-			named: `configmap/a -n \S+\n.*reviewed to update, now to create`, raced: `configmap/a .*\n.*it would not become what was confirmed: reviewed to update, now to create`,
+			named: `configmap/a -n \S+\n.*reviewed to update, now to create`, raced: `configmap/a .*\n.*the result would differ from what was confirmed: reviewed to update, now to create`,
 		},
 		"a creation": {
 			kubectl: []string{"create configmap new --from-literal=l=1"}, before: "configmaps/new",
-			named: `configmap/new -n \S+\n.*reviewed to create, now to update`, raced: `configmap/new .*\n.*it would not become what was confirmed: `,
+			named: `configmap/new -n \S+\n.*reviewed to create, now to update`, raced: `configmap/new .*\n.*the result would differ from what was confirmed: `,
 		},
 		"a new conflict in what was unchanged": {
 			kubectl: []string{`patch configmap/same --field-manager=hotfix -p {"data":{"k":"9"}}`},
@@ -227,16 +227,16 @@ func TestConfirmRecreate(t *testing.T) {
 		"status":  {kubectl: []string{`patch job/j --subresource=status -p {"status":{"conditions":[{"type":"Seen","status":"True"}]}}`}},
 		"a label that goes with it": {
 			kubectl: []string{"label job/j team=shop"}, named: `job\.batch/j -n \S+  \.metadata\.labels\.team\n.*reviewed unchanged, now shop → nothing`,
-			raced: `job\.batch/j .*\n.*it would not become what was confirmed: reviewed unchanged, now shop → nothing`,
+			raced: `job\.batch/j .*\n.*the result would differ from what was confirmed: reviewed unchanged, now shop → nothing`,
 		},
 		gone: {
 			kubectl: []string{"delete job/j"}, named: `job\.batch/j -n \S+\n.*reviewed to recreate, now to create`,
-			raced: `job\.batch/j .*\n.*it would not become what was confirmed: reviewed to recreate, now to create`,
+			raced: `job\.batch/j .*\n.*the result would differ from what was confirmed: reviewed to recreate, now to create`,
 		},
 		"recreated by hand": {
 			kubectl: []string{"delete job/j", "apply --server-side --field-manager=k8sconnect -f APPLIED"}, applied: job("2"),
 			named: `job\.batch/j -n \S+\n.*reviewed to recreate, now unchanged`,
-			raced: `1 unchanged|another object has its name now, which was left alone`,
+			raced: `1 unchanged|another client created an object of its name, which was not changed`,
 		},
 	}
 	for _, moment := range []string{"", " before the apply", " before the deletion"} {

@@ -29,13 +29,13 @@ func TestRecreateOfAnother(t *testing.T) {
 		theirs = uid()
 	})
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, strings.ReplaceAll(recreatedJob, "IMAGE", "2")), "--recreate=job/j").ends(t, 1).
-		says(t, "another object has its name now, which was left alone")
+		says(t, "another client created an object of its name, which was not changed")
 	if theirs == "" || uid() != theirs {
 		t.Errorf("the Job has the UID %s, not %s", uid(), theirs)
 	}
 }
 
-// An object that does not go away is not created anew, and the report says what holds it.
+// An object that is not deleted is not recreated, and the report says what blocks its deletion.
 func TestRecreateOfWhatIsHeld(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

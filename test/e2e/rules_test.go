@@ -58,8 +58,8 @@ spec:
 	for _, verb := range []string{"apply", "diff"} {
 		r := k8sconnect(t, c.KubeconfigPath, verb, "-n", ns, "-f", folder).ends(t, 1)
 		for _, want := range []string{
-			slip + ":2:3: the rule to yield deploymnt:manager=*:.spec.replicas matched nothing: no object of the input is meant",
-			slip + ":3:3: the rule to yield manager=kubctl matched nothing: the manager holds nothing that the input states",
+			slip + ":2:3: the rule to yield deploymnt:manager=*:.spec.replicas matched nothing: it names no object in the input",
+			slip + ":3:3: the rule to yield manager=kubctl matched nothing: the manager owns nothing that the input sets",
 		} {
 			if !strings.Contains(unwrapped(r.stderr.String()), want) {
 				t.Errorf("%s: no %q on stderr:\n%s", verb, want, r.stderr.String())
@@ -75,7 +75,7 @@ spec:
 	for _, want := range []string{
 		"using " + config + "\n",
 		"deployment.apps/scaled -n " + ns + ": .spec.replicas yielded by " + config + ":2:3",
-		config + ":3:3: the rule to yield statefulset:manager=*:.spec.replicas matched nothing: no object of the input is meant",
+		config + ":3:3: the rule to yield statefulset:manager=*:.spec.replicas matched nothing: it names no object in the input",
 	} {
 		if !strings.Contains(unwrapped(r.stderr.String()), want) {
 			t.Errorf("no %q on stderr:\n%s", want, r.stderr.String())

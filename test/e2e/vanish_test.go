@@ -155,7 +155,7 @@ func TestWhatVanishesIsWrittenOnce(t *testing.T) {
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
 	set := file(t, strings.ReplaceAll(spelt, "NS", ns))
-	const contradiction = `.spec.template.spec.serviceAccount is "ledger-reader", and the server sets it to "default"`
+	const contradiction = `.spec.template.spec.serviceAccount is "ledger-reader", but the server sets it to "default"`
 	if r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0); strings.Count(r.stderr.String(), contradiction) != 1 {
 		t.Errorf("not once: %s", r)
 	}

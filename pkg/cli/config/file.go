@@ -252,7 +252,7 @@ func (s *sections) paths(n *yaml.Node) []fieldpath.Pattern {
 			s.fault(at, "", "%w", err)
 		case fieldpath.Path(path).Positional():
 			s.fault(at, `such as .spec.template.spec.containers[name="app"].image, or [*] for all items`,
-				"%s: items of lists are named by their key, not by their position", path)
+				"%s: list items are identified by key, not by position", path)
 		default:
 			all = append(all, path)
 		}

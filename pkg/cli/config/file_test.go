@@ -87,7 +87,7 @@ func TestParseFaults(t *testing.T) {
 		},
 		"yield: [{path: .spec[}]":                  {"f:1: not YAML: did not find expected ',' or '}'"},
 		"take: [{path: '.a['}]":                    {`f:1:15: path ".a[", column 4: expected a field name`},
-		"take: [{path: '.a[0]'}]":                  {`f:1:15: .a[0]: items of lists are named by their key, not by their position | such as .spec.template.spec.containers[name="app"].image, or [*] for all items`},
+		"take: [{path: '.a[0]'}]":                  {`f:1:15: .a[0]: list items are identified by key, not by position | such as .spec.template.spec.containers[name="app"].image, or [*] for all items`},
 		"take: [{path: []}]":                       {"f:1:15: path names none"},
 		"take: [{manager: '[', path: .a}]":         {"f:1:18: [ is not a pattern: a bracket is open or empty, or a backslash ends it"},
 		"fieldManager: 1":                          {"f:1:15: fieldManager has to be a text, not 1 | put it in quotes"},

@@ -1,6 +1,6 @@
-// Package adopt decides how a manager takes over fields that others hold, or that have no owner:
-// what becomes of managed fields, and which fields then leave the object. It only computes; the
-// caller writes.
+// Package adopt decides how a manager takes over fields that others own or that have no owner: how managed
+// fields change, and which fields are then removed from the object. Start with [Plan]. It only
+// computes; the caller writes.
 package adopt
 
 import (
@@ -17,53 +17,48 @@ import (
 
 // From lists the managers to take over from.
 type From struct {
-	// Once are managers whose fields are migrated: they are taken over only while the manager has
-	// no Apply entry of its own. Later writes of theirs are foreign.
+	// Once are managers to migrate from: their fields are adopted only while our manager has no
+	// Apply entry. Later writes of theirs are not adopted.
 	Once []string
-	// Always are managers that the user named for this run. They are taken over whenever they hold
-	// something.
+	// Always are managers that the user named for this run; their fields are always adopted.
 	Always []string
 }
 
-// Adoption describes how an object's managed fields change in a takeover.
+// Adoption describes how an object's managed fields change.
 type Adoption struct {
-	// Adopted are the owners whose paths move into the manager's Apply entry.
+	// Adopted are the owners whose paths move into our Apply entry.
 	Adopted []managedfields.Owner
-	// Left are owners that stay, because their paths are written at another version than the
-	// manager's.
+	// Left are the owners whose paths stay because their API version differs from ours.
 	Left []managedfields.Owner
-	// Claimed are paths without an owner that the manager takes so that its next apply removes
-	// them.
+	// Claimed are paths without an owner that become ours, so that our next apply removes them.
 	Claimed []fieldpath.Path
-	// Earlier are the managers whose fields were taken over by an earlier run that stopped before
-	// it applied.
+	// Earlier are the managers that an earlier run adopted from before it was interrupted.
 	Earlier []string
 
-	// released is what the manager releases before it applies, so that it stays.
+	// released are the fields that we release before the apply, so that they stay.
 	released *fieldpath.Set
 
 	adopter adopter
-	// entries are those of the live object except the manager's own, which is ours.
+	// entries are the entries of other managers; ours is our own.
 	entries []managedfields.Entry
 	ours    managedfields.Entry
 	claimed *fieldpath.Set
-	// kept is what adopted owners keep until the apply takes it.
+	// kept are the fields that adopted owners keep until the apply takes them.
 	kept []managedfields.Entry
 }
 
-// Plan plans the takeover of what others hold on the main resource, by updates or by applying: all
-// of it moves into the manager's Apply entry, so that what the manifest does not state leaves the
-// object with the next apply (KEP-2155, k/k#99003; edge case 30). Without an entry of its own, the
-// manager gets one at the newest version among theirs. The status is never taken over: the manifest
-// would not state it.
+// Plan plans the adoption of the fields that others updated or applied on the main resource. All of
+// them move into our Apply entry, so that the next apply removes those that the manifest lacks
+// (KEP-2155, k/k#99003; edge case 30). If we have no entry, we get one at their newest version. The
+// status is never adopted, because the manifest lacks it.
 //
-// Adopting [managedfields.ClientSideApply] also adopts [managedfields.BeforeFirstApply], but only
-// what the last-applied annotation states. The rest of that entry is not configuration: defaults,
-// finalizers, allocated addresses. The API server makes the entry at the manager's own first apply,
-// so it is adopted even if the manager has applied before. It is not adopted if it no longer holds
-// the annotation: a later writer replaced it, and the annotation is that writer's.
+// Adopting [managedfields.ClientSideApply] also adopts from [managedfields.BeforeFirstApply], but
+// only the fields in the last-applied annotation. The rest of that entry is not configuration:
+// defaults, finalizers, allocated addresses. The API server creates the entry at our own first
+// apply, so it is adopted even if we have applied before, but not if a later writer replaced the
+// annotation.
 //
-// A migration that an earlier run began is continued, unless client-side apply has written since.
+// A migration that an earlier run began is continued unless client-side apply has written since.
 func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption, error) {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
@@ -76,11 +71,14 @@ func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption,
 	case !exists:
 		a.from = slices.Concat(from.Always, from.Once)
 		ours = managedfields.Entry{Owner: managedfields.Owner{Manager: manager, Operation: managedfields.Apply}, Fields: fieldpath.NewSet()}
-	case holdsLastAppliedOf(ours, live):
+	case managedfields.LastApplied(live.Object) == "" || fieldpath.Holds(ours.Fields, managedfields.LastAppliedPath()):
+		// Client-side apply has not written since.
 		a.from = slices.Concat(from.Always, marks.begun(from.Once))
 	}
 	a.untracked = slices.Contains(a.from, managedfields.ClientSideApply) ||
-		slices.Contains(from.Once, managedfields.ClientSideApply) && holdsLastApplied(entries, managedfields.BeforeFirstApply)
+		slices.Contains(from.Once, managedfields.ClientSideApply) && slices.ContainsFunc(entries, func(e managedfields.Entry) bool {
+			return e.Manager == managedfields.BeforeFirstApply && fieldpath.Holds(e.Fields, managedfields.LastAppliedPath())
+		})
 	if !exists {
 		ours.APIVersion = managedfields.Newest(entries, func(e managedfields.Entry) bool { return !a.adopts(e).Empty() })
 	}
@@ -99,19 +97,18 @@ func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption,
 	return result, nil
 }
 
-// Needed reports whether there is anything to take over, or to release.
+// Needed reports whether there is anything to adopt, claim or release.
 func (a Adoption) Needed() bool {
 	return len(a.Adopted)+len(a.Claimed) > 0 || !a.Released().Empty()
 }
 
-// Release adds fields that the manager has to release before it applies: an apply that does not
-// state them would remove them.
+// Release adds fields to release before the apply, which would otherwise remove them.
 func (a Adoption) Release(set *fieldpath.Set) Adoption {
 	a.released = set
 	return a
 }
 
-// Released returns what the manager releases, never nil.
+// Released returns the fields to release, never nil.
 func (a Adoption) Released() *fieldpath.Set {
 	if a.released == nil {
 		return fieldpath.NewSet()
@@ -119,9 +116,8 @@ func (a Adoption) Released() *fieldpath.Set {
 	return a.released
 }
 
-// LetGo returns the managed fields of the server's answer to a dry run without what the adopted
-// managers still hold there, and without what is released. The rest of the manager's fields is what
-// the manifest states.
+// LetGo returns the managed fields in the answer to a dry run without the fields that adopted
+// managers still own there and without the released fields.
 func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
@@ -142,29 +138,17 @@ func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 	return managedfields.Encode(kept)
 }
 
-// holdsLastApplied reports whether an entry of a manager holds the last-applied annotation.
-func holdsLastApplied(entries []managedfields.Entry, manager string) bool {
-	return slices.ContainsFunc(entries, func(e managedfields.Entry) bool {
-		return e.Manager == manager && fieldpath.Holds(e.Fields, managedfields.LastAppliedPath())
-	})
-}
-
-// holdsLastAppliedOf reports whether an entry holds the object's last-applied annotation, or the
-// object has none: then client-side apply has not written since.
-func holdsLastAppliedOf(e managedfields.Entry, live *unstructured.Unstructured) bool {
-	return managedfields.LastApplied(live.Object) == "" || fieldpath.Holds(e.Fields, managedfields.LastAppliedPath())
-}
-
 type adopter struct {
 	manager string
-	// from are the managers to take over from; named are those that the user named for this run.
+	// from are the managers to adopt from; named are those that the user named for this run.
 	from, named []string
-	// untracked: what the last-applied annotation states is taken over from before-first-apply.
+	// untracked means that the fields in the last-applied annotation are adopted from
+	// before-first-apply.
 	untracked bool
 	live      map[string]any
 }
 
-// adopts returns the part of an entry that is to be taken over.
+// adopts returns the fields of an entry to adopt.
 func (a adopter) adopts(e managedfields.Entry) *fieldpath.Set {
 	none := fieldpath.NewSet()
 	switch {
@@ -178,8 +162,8 @@ func (a adopter) adopts(e managedfields.Entry) *fieldpath.Set {
 	return e.Fields.RecursiveDifference(fieldpath.NewSet(fieldpath.Field("status")))
 }
 
-// stated returns the part of a set that the last-applied annotation states, with the annotation's
-// own path.
+// stated returns the part of a set that is in the last-applied annotation, and the annotation
+// itself.
 func (a adopter) stated(set *fieldpath.Set) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	var last map[string]any
@@ -194,7 +178,7 @@ func (a adopter) stated(set *fieldpath.Set) *fieldpath.Set {
 	return out
 }
 
-// migrates reports whether a manager's fields are taken over without being named by the user.
+// migrates reports whether a manager's fields are adopted although the user did not name it.
 func (a adopter) migrates(manager string) bool {
 	if manager == managedfields.BeforeFirstApply {
 		manager = managedfields.ClientSideApply
@@ -202,10 +186,10 @@ func (a adopter) migrates(manager string) bool {
 	return !slices.Contains(a.named, manager)
 }
 
-// Claim adds paths without an owner to an adoption, with everything that the live object has at
-// them. Once the manager owns it, an apply that does not state it removes it.
+// Claim adds paths without an owner, with everything below them, so that an apply that does not set
+// them removes them.
 //
-// It claims nothing if the manager's entry is at another version than the live object.
+// It claims nothing if our entry is at another version than the live object.
 func (a Adoption) Claim(live *unstructured.Unstructured, paths []fieldpath.Path) Adoption {
 	claimed := fieldpath.NewSet()
 	for _, p := range paths {
@@ -225,7 +209,7 @@ func (a Adoption) Claim(live *unstructured.Unstructured, paths []fieldpath.Path)
 	return a
 }
 
-// ClaimedSet returns what is claimed, never nil.
+// ClaimedSet returns the claimed fields, never nil.
 func (a Adoption) ClaimedSet() *fieldpath.Set {
 	if a.claimed == nil {
 		return fieldpath.NewSet()
@@ -233,8 +217,8 @@ func (a Adoption) ClaimedSet() *fieldpath.Set {
 	return a.claimed
 }
 
-// leaves adds the paths of a value's leaves to a set. A list is a leaf: without an owner, nothing
-// shows how its items are identified.
+// leaves adds the paths of a value's leaves to a set. A list is a leaf, because without an owner
+// nothing shows how its items are identified.
 func leaves(set *fieldpath.Set, p fieldpath.Path, v any) {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) == 0 {
@@ -246,18 +230,16 @@ func leaves(set *fieldpath.Set, p fieldpath.Path, v any) {
 	}
 }
 
-// An unfinished takeover is marked by paths in the manager's own Apply entry, one for each manager
-// that it took over from. No object has a field of such a name, so the API server ignores them, and
-// drops them with the next apply, which does not state them.
+// Paths in our Apply entry mark an unfinished adoption, one for each manager. No object has such
+// fields, so the API server ignores them and drops them with the next apply.
 const (
 	adopting  = "k8sconnect.io/adopting/"
-	migrating = "k8sconnect.io/migrating/" // once, without being named
+	migrating = "k8sconnect.io/migrating/" // not named by the user
 )
 
-// marks are names of managers, and whether taking over from them is a migration.
+// marks are managers' names, and whether the adoption from each is a migration.
 type marks map[string]bool
 
-// marksIn reads the marks in a set, which may be nil.
 func marksIn(set *fieldpath.Set) marks {
 	out := marks{}
 	if set == nil {
@@ -277,12 +259,12 @@ func marksIn(set *fieldpath.Set) marks {
 	return out
 }
 
-// add adds a manager. A migration in progress stays one: the user names a manager for one run only.
+// add adds a manager. A migration stays one even if the user names the manager for one run.
 func (m marks) add(manager string, migrates bool) { m[manager] = m[manager] || migrates }
 
 func (m marks) names() []string { return slices.Sorted(maps.Keys(m)) }
 
-// begun returns those managers whose migration has begun.
+// begun returns the managers whose migration has begun.
 func (m marks) begun(managers []string) []string {
 	var out []string
 	for _, name := range managers {

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// Edge case 30: what client-side apply left behind becomes ours.
+// Edge case 30: the fields of client-side apply become ours.
 func TestAdopt(t *testing.T) {
 	v := func(manager, operation, version, more, fields string) string {
 		return `{manager: ` + manager + `, operation: ` + operation + `, apiVersion: ` + version + more + `, fieldsType: FieldsV1, fieldsV1: ` + fields + `}`
@@ -114,7 +114,7 @@ func TestAdopt(t *testing.T) {
 			},
 			from: csa,
 		},
-		"so it is when another manager is named": {
+		"and so if another manager is named": {
 			entries: []string{
 				v(fieldstest.Us, "Apply", "v1", "", `{f:data: {f:a: {}}}`),
 				v("kubectl-client-side-apply", "Update", "v1", "", `{f:data: {f:b: {}}}`),
@@ -146,7 +146,7 @@ func TestAdopt(t *testing.T) {
 			},
 			adopted: []string{"before-first-apply (Update)"},
 		},
-		"before-first-apply, and the annotation is somebody's of today": {
+		"before-first-apply, and a later writer has the annotation": {
 			entries: []string{
 				v(fieldstest.Us, "Apply", "v1", "", `{f:data: {f:a: {}}}`),
 				v("before-first-apply", "Update", "v1", "", `{f:data: {f:a: {}, f:b: {}}}`),
@@ -155,7 +155,7 @@ func TestAdopt(t *testing.T) {
 			},
 			from: csa, lastApplied: last,
 		},
-		"nobody named": {
+		"no manager named": {
 			entries: []string{v("kubectl-client-side-apply", "Update", "v1", "", `{f:data: {f:b: {}}}`)},
 		},
 		"no managed fields (edge case 17)": {from: csa},
@@ -199,9 +199,8 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// A field that the apply changes stays with its owner until then. A value that the manifest only
-// spells differently moves with the rest, so that an entry whose values do not change moves as a
-// whole.
+// A field that the apply changes stays with its owner until the apply. A value that the manifest
+// only spells differently moves with the rest.
 func TestLeave(t *testing.T) {
 	us := fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}, f:b: {}, f:c: {}}}`)
 	live := fieldstest.Thing(t, "", []string{fieldstest.Entry("helm", "Update", `{f:data: {f:a: {}, f:b: {}, f:c: {}, f:d: {}}}`)}, `{a: "1", b: "1", c: "1", d: "1"}`)
@@ -247,7 +246,7 @@ func TestAdoptTime(t *testing.T) {
 	}
 }
 
-// Edge case 33: what leaves the manifest is removed, or kept by others.
+// Edge case 33.
 func TestDropped(t *testing.T) {
 	tests := map[string]struct {
 		before, after []string
@@ -338,7 +337,7 @@ func TestDropped(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := adopt.Dropped(live, fieldstest.Thing(t, "", tt.after, tt.answer), fieldstest.Us, adoption)
+			got, _, err := adopt.Dropped(live, fieldstest.Thing(t, "", tt.after, tt.answer), fieldstest.Us, adoption)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -369,14 +368,13 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// isMark reports whether a path is the mark of an unfinished takeover: no field of an
-// object has such a name.
+// isMark reports whether a path marks an unfinished adoption.
 func isMark(p fieldpath.Path) bool {
 	return len(p) == 1 && p[0].FieldName != nil && strings.HasPrefix(*p[0].FieldName, "k8sconnect.io/")
 }
 
-// A migration that was stopped stays one when the user names its manager for one run, and so it is
-// continued by the run after that; an adoption that was stopped is not.
+// An interrupted migration stays one when the user names its manager for one run, and continues in
+// the run after that. An interrupted adoption does not.
 func TestMarks(t *testing.T) {
 	once := adopt.From{Once: []string{managedfields.ClientSideApply}}
 	always := adopt.From{Always: []string{managedfields.ClientSideApply}}
@@ -392,7 +390,7 @@ func TestMarks(t *testing.T) {
 		"an adoption begins":                {from: always, want: "adopting"},
 		"a migration that is then named":    {mark: "migrating", from: always, want: "migrating"},
 		"an adoption that is named again":   {mark: "adopting", from: always, want: "adopting"},
-		"a migration that goes on":          {mark: "migrating", from: once, want: "migrating"},
+		"a migration continues":             {mark: "migrating", from: once, want: "migrating"},
 		"an adoption that is not continued": {mark: "adopting", from: once, want: ""},
 	}
 	for name, tt := range tests {

@@ -10,48 +10,32 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Dropped returns what becomes of the paths that a manager held and no longer states (edge
-// case 33), sorted by path. Live is the object before, answer what the server made of the
-// apply, or of its dry run:
+// Dropped returns what happens to the paths that a manager owned and no longer sets (edge case 33),
+// sorted by path. live is the object before the apply, answer the server's answer to it, or to its
+// dry run. Each path is
 //
-//   - Removed: the path is gone from the object, or will be;
-//   - Released: it stays, because its Owners hold it, or, without owners, because
-//     the server's default is the same;
-//   - Changed: it has no owner, and the server's default differs.
+//   - Removed from the object;
+//   - Released: it stays because its Owners own it, or, without owners, because the server's default
+//     is the same;
+//   - or Changed: it has no owner, and the server's default differs.
 //
-// Adoption is what is adopted together with this apply, if it has not reached the live
-// object yet. A dry run cannot show its effect: what the adopted managers held and the
-// manifest does not state is Removed. So is what it claims.
+// adoption is the adoption that precedes the apply, unless the live object already includes it. A dry
+// run cannot show its effect: fields that the adopted managers owned and the manifest lacks are
+// Removed, and so are claimed ones. A list item is one change, unless others keep part of it.
 //
-// A list item is one change with everything in it, unless others keep part of it.
-func Dropped(live, answer *unstructured.Unstructured, manager string, adoption Adoption) ([]managedfields.Change, error) {
-	d, err := drop(live, answer, manager, adoption)
-	if err != nil {
-		return nil, err
-	}
-	return d.changes, nil
-}
-
-// Emptied returns the maps and lists in which nothing has an owner any more, inner ones first. The
-// server removes each as a whole, with the unowned defaults in it, so that it gets its own default
-// again: {} in its place may be invalid, and so may a configMap with nothing but its mode. The
-// metadata always stays.
-func Emptied(live, answer *unstructured.Unstructured, manager string, adoption Adoption) ([]fieldpath.Path, error) {
-	d, err := drop(live, answer, manager, adoption)
-	if err != nil {
-		return nil, err
-	}
-	return d.emptied, nil
-}
-
-func drop(live, answer *unstructured.Unstructured, manager string, adoption Adoption) (*dropper, error) {
+// emptied are the maps and lists without any owned field, inner ones first. The server removes each
+// with the unowned defaults in it, so that it gets its own default again: a remaining {}, or a
+// configMap with only its mode, may be invalid. The metadata always stays.
+func Dropped(
+	live, answer *unstructured.Unstructured, manager string, adoption Adoption,
+) (changes []managedfields.Change, emptied []fieldpath.Path, err error) {
 	before, err := managedfields.Entries(live)
 	if err != nil {
-		return nil, fmt.Errorf("live object: %w", err)
+		return nil, nil, fmt.Errorf("live object: %w", err)
 	}
 	after, err := managedfields.Entries(answer)
 	if err != nil {
-		return nil, fmt.Errorf("the server's answer: %w", err)
+		return nil, nil, fmt.Errorf("the server's answer: %w", err)
 	}
 	a := adoption.adopter
 	d := &dropper{live: live.Object, answer: answer.Object, now: managedfields.Managed(after, manager)}
@@ -73,21 +57,21 @@ func drop(live, answer *unstructured.Unstructured, manager string, adoption Adop
 	}
 	d.walk(nil, held)
 	slices.SortFunc(d.changes, func(a, b managedfields.Change) int { return a.Path.Compare(b.Path) })
-	return d, nil
+	return d.changes, d.emptied, nil
 }
 
 type dropper struct {
 	live, answer map[string]any
-	// now is what the manager holds after the apply, keepers what others do.
+	// now are the fields that the manager owns after the apply; keepers are the other owners.
 	now     *fieldpath.Set
 	keepers []managedfields.Entry
-	// pending is what the answer still has only because the adoption has not been made yet.
+	// pending are fields that the answer still has only because the adoption has not happened yet.
 	pending []managedfields.Entry
 	changes []managedfields.Change
 	emptied []fieldpath.Path
 }
 
-// walk visits the elements of what was held below a path.
+// walk visits the previously owned elements below a path.
 func (d *dropper) walk(path fieldpath.Path, held *fieldpath.Set) {
 	for _, pe := range fieldpath.Elements(held) {
 		p := path.Child(pe)
@@ -106,9 +90,9 @@ func (d *dropper) walk(path fieldpath.Path, held *fieldpath.Set) {
 	}
 }
 
-// isLeft reports whether the manager released a path: nothing that it holds now is at the path, or
-// below it. Holding a parent is not enough: "labels: {}" releases every label. But if the path
-// stays without any other owner, the parent is one value, and the path is part of it.
+// isLeft reports whether the manager released a path: it owns nothing at or below it. Owning a
+// parent does not prevent that: "labels: {}" releases every label. But if the path stays without
+// another owner, it is part of an atomic parent.
 func (d *dropper) isLeft(p fieldpath.Path) bool {
 	if !fieldpath.Touches(d.now, p) {
 		return true
@@ -120,7 +104,7 @@ func (d *dropper) isLeft(p fieldpath.Path) bool {
 	return !stays || len(managedfields.HoldersOf(d.keepers, p))+len(managedfields.HoldersOf(d.pending, p)) > 0
 }
 
-// item handles a list item that we no longer state.
+// item handles a list item that the manifest no longer contains.
 func (d *dropper) item(p fieldpath.Path, child *fieldpath.Set) {
 	d.leaf(p)
 	if child == nil || len(managedfields.HoldersOf(d.keepers, p)) == 0 {
@@ -128,7 +112,7 @@ func (d *dropper) item(p fieldpath.Path, child *fieldpath.Set) {
 	}
 	kept := len(d.changes)
 	d.walk(p, child)
-	// The item is already reported as kept by its owners, which implies its parts.
+	// The item's own change implies that its parts stay.
 	d.changes = append(d.changes[:kept], slices.DeleteFunc(d.changes[kept:], func(c managedfields.Change) bool {
 		return c.Kind == managedfields.Released
 	})...)

@@ -9,13 +9,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Moved returns the result of an apply once the manager owns what is adopted: what the manager then
-// holds and stated lacks is gone, and what stated states is set. The server still has to fill in
-// its defaults.
+// Moved returns the result of an apply after an adoption, except for the server's defaults: fields
+// that the manager then owns and stated lacks are removed, and the fields in stated are set.
 //
-// stated is the server's own form of the manifest, with the manager's entry in its managed fields:
-// its answer to the creation of such an object, which has the keys of list items. The live object
-// is not changed.
+// stated is the server's answer to the manifest as a new object, which has complete keys of list
+// items and the manager's entry. live is not modified.
 func Moved(live, stated *unstructured.Unstructured, manager string, adoption Adoption) (*unstructured.Unstructured, error) {
 	entries, err := managedfields.Entries(stated)
 	if err != nil {
@@ -37,20 +35,16 @@ func Moved(live, stated *unstructured.Unstructured, manager string, adoption Ado
 	if err := unstructured.SetNestedSlice(as.Object, after, "metadata", "managedFields"); err != nil {
 		return nil, err
 	}
-	dropped, err := Dropped(live, as, manager, adoption)
+	dropped, emptied, err := Dropped(live, as, manager, adoption)
 	if err != nil {
 		return nil, err
 	}
 	var gone []fieldpath.Path
 	for _, c := range dropped {
-		// A field without an owner stays in the live object only until the apply.
+		// Without an owner, a field stays only until the apply.
 		if c.Kind == managedfields.Removed || c.Kind == managedfields.Released && len(c.Owners) == 0 {
 			gone = append(gone, c.Path)
 		}
-	}
-	emptied, err := Emptied(live, as, manager, adoption)
-	if err != nil {
-		return nil, err
 	}
 	if without := Without(as, gone, emptied...); without != nil {
 		as = without
@@ -59,14 +53,14 @@ func Moved(live, stated *unstructured.Unstructured, manager string, adoption Ado
 	return as, nil
 }
 
-// Overlaid returns a copy of an object with what the set holds of the live object added.
+// Overlaid returns a copy of u with the live values of the set's fields.
 func Overlaid(u, live *unstructured.Unstructured, set *fieldpath.Set) *unstructured.Unstructured {
 	out := u.DeepCopy()
 	overlay(out.Object, live.Object, set)
 	return out
 }
 
-// overlay sets in a value what the set holds of another one, and returns the result.
+// overlay sets the set's fields in one value from another, and returns the result.
 func overlay(to, from any, set *fieldpath.Set) any {
 	switch from := from.(type) {
 	case map[string]any:
@@ -89,7 +83,7 @@ func overlay(to, from any, set *fieldpath.Set) any {
 	}
 }
 
-// overlayChild overlays what is at one element of a set, if it is held.
+// overlayChild overlays the value at one element; it returns false if the set lacks it.
 func overlayChild(to, from any, pe fieldpath.Element, set *fieldpath.Set) (any, bool) {
 	if child, inner := fieldpath.Below(set, pe); inner && fieldpath.IsContainer(from) {
 		return overlay(to, from, child), true
@@ -110,17 +104,16 @@ func overlayList(to, from []any, set *fieldpath.Set) []any {
 			}
 			continue
 		}
-		if cut, held := managedfields.ProjectItem(item, pe, set); held {
-			to = append(to, fieldpath.Clone(cut))
+		if owned, held := managedfields.ProjectItem(item, pe, set); held {
+			to = append(to, fieldpath.Clone(owned))
 		}
 	}
 	return to
 }
 
-// Without returns a copy of the object without what is at the paths, or nil if the object has
-// nothing at any of them. Parents stay, empty or not, except those in emptied (see [Emptied]),
-// which go with all that is left in them: the defaults that have no owner. The object is not
-// changed.
+// Without returns a copy of the object without the paths, or nil if the object has none of them. It
+// keeps their parents, except those in emptied (see [Dropped]), which it removes with their unowned
+// defaults.
 func Without(u *unstructured.Unstructured, paths []fieldpath.Path, emptied ...fieldpath.Path) *unstructured.Unstructured {
 	var out *unstructured.Unstructured
 	for _, p := range paths {
@@ -143,12 +136,12 @@ func Without(u *unstructured.Unstructured, paths []fieldpath.Path, emptied ...fi
 	return out
 }
 
-// Transfer returns the metadata.managedFields that make the adopted fields the manager's before it
-// applies, or nil if the apply alone is enough.
+// Transfer returns the metadata.managedFields that make the adopted fields ours before the apply,
+// or nil if the apply is enough.
 //
-// Fields that the apply overwrites do not move: see [Adoption.Leave] and [Adoption.LeaveContested].
-// So if a run is stopped in between, the next one still finds the owners of these values. Until the
-// apply, marks in the manager's own entry (paths that no object has) record who owned the rest.
+// Fields that the apply overwrites do not move (see [Adoption.Leave]), so that after an
+// interruption the next run still finds their owners. Marks in our entry record the owners of the
+// rest until the apply.
 func (a Adoption) Transfer() ([]any, error) {
 	if !a.Transfers() {
 		return nil, nil
@@ -160,8 +153,8 @@ func (a Adoption) Transfer() ([]any, error) {
 	for _, e := range a.entries {
 		set := a.transferred(e)
 		if migrates := a.adopter.migrates(e.Manager); !set.Empty() || migrates && slices.ContainsFunc(a.Adopted, e.Equal) {
-			// A migration is marked even if nothing moves before the apply, or an interrupted one
-			// would not be continued.
+			// Mark a migration even if nothing moves before the apply; otherwise an interrupted one
+			// would not continue.
 			marks.add(e.Manager, migrates)
 		}
 		if !set.Empty() {
@@ -182,14 +175,14 @@ func (a Adoption) Transfer() ([]any, error) {
 	return managedfields.Encode(kept)
 }
 
-// Transfers reports whether anything becomes the manager's before it applies.
+// Transfers reports whether any fields become ours before the apply.
 func (a Adoption) Transfers() bool {
 	return !a.ClaimedSet().Empty() || !a.Released().Empty() || slices.ContainsFunc(a.entries, func(e managedfields.Entry) bool {
 		return !a.transferred(e).Empty()
 	})
 }
 
-// transferred returns what moves from an entry to the manager's before it applies.
+// transferred returns the fields that move from an entry to ours before the apply.
 func (a Adoption) transferred(e managedfields.Entry) *fieldpath.Set {
 	if e.APIVersion != a.ours.APIVersion {
 		return fieldpath.NewSet()
@@ -197,14 +190,13 @@ func (a Adoption) transferred(e managedfields.Entry) *fieldpath.Set {
 	return a.adopter.adopts(e).Difference(managedfields.HeldBy(a.kept, e.Owner))
 }
 
-// Overwrites reports whether the apply takes paths from adopted owners, which is a conflict unless
-// it is forced.
+// Overwrites reports whether the apply takes paths from adopted owners, which requires force.
 func (a Adoption) Overwrites() bool { return len(a.kept) > 0 }
 
-// Leave returns the adoption without the values that the manifest changes: the adopted owners keep
-// these until the apply takes them. answer is the server's answer to a forced dry run. A value that
-// the manifest only spells differently, such as one without its defaults, is the same in the answer
-// and moves with the rest; otherwise the takeover of one entry would look like two.
+// Leave returns the adoption without the values that the manifest changes, which the adopted owners
+// keep until the apply takes them. answer is the server's answer to a forced dry run. Values that
+// the manifest only spells differently, for example without defaults, move with the rest; otherwise
+// the adoption of one entry would look like two.
 func (a Adoption) Leave(answer *unstructured.Unstructured) (Adoption, error) {
 	after, err := managedfields.Entries(answer)
 	if err != nil {

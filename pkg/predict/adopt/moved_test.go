@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// Edge case 30: what the adopted manager held and the manifest does not state goes,
-// what the manifest states comes, and what others hold stays.
+// Edge case 30: fields of the adopted manager that the manifest lacks are removed, the manifest's
+// fields are set, and those of others stay.
 func TestMoved(t *testing.T) {
 	live := fieldstest.Read(t, `
 apiVersion: v1
@@ -66,8 +66,8 @@ spec:
 	}
 }
 
-// Edge case 30: a map that only the adopted manager held goes as a whole, so that the
-// server fills it in again; one that others also hold stays.
+// Edge case 30: a map that only the adopted manager owned is removed, so that the server resets its
+// defaults. A map that others also own stays.
 func TestMovedEmptied(t *testing.T) {
 	live := fieldstest.Read(t, `
 apiVersion: apiextensions.k8s.io/v1

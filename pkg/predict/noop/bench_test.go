@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// BenchmarkJudge evaluates Deployments, settled and not: a typical one with a container
-// and ten variables, and a large one.
+// BenchmarkJudge evaluates changed and unchanged Deployments: a typical one with ten variables, and
+// a large one.
 func BenchmarkJudge(b *testing.B) {
 	for size, containers := range map[string]int{"typical": 1, "large": 5} {
 		live, manifest := fieldstest.Deployment(containers, 10*containers)

@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// completes reports whether the server turns the stated value into the live one: it spells
-// quantities in its own way, and fills in its defaults.
+// completes reports whether the server turns the stated value into the live one by respelling
+// quantities and adding defaults.
 func completes(stated, live any, schema openapi.Type) bool {
 	switch v := stated.(type) {
 	case map[string]any:
@@ -58,7 +58,7 @@ func completesMap(stated, live map[string]any, schema openapi.Type) bool {
 	if schema == nil {
 		return true
 	}
-	// A default that is not live would come with the next apply.
+	// The next apply would add a missing default.
 	for _, name := range schema.Properties() {
 		value := schema.Property(name).Default()
 		if _, has := live[name]; !has && value != nil && !isZero(value) {
@@ -68,7 +68,8 @@ func completesMap(stated, live map[string]any, schema openapi.Type) bool {
 	return true
 }
 
-// leavesOut reports whether a zero or null of a field of Kubernetes' own types is not written out.
+// leavesOut reports whether the server omits a zero or null of this field, which belongs to one of
+// Kubernetes' own types.
 func leavesOut(schema openapi.Type, name string, v any) bool {
 	switch {
 	case schema == nil:
@@ -86,8 +87,8 @@ const (
 	definitionTypes = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 )
 
-// fieldOf is [openapi.Field], except that a schema inside a CRD's schema, which may also be a list
-// or a boolean, is read as what it mostly is.
+// fieldOf is [openapi.Field], but inside a CRD's schema it treats a value that is a schema, a list
+// or a boolean as a schema, which it mostly is.
 func fieldOf(schema openapi.Type, name string) openapi.Type {
 	field := openapi.Field(schema, name)
 	if field != nil && strings.HasPrefix(field.Name(), definitionTypes+"JSONSchemaPropsOr") {
@@ -96,7 +97,7 @@ func fieldOf(schema openapi.Type, name string) openapi.Type {
 	return field
 }
 
-// defaultOf returns the server's default for a field that is not stated.
+// defaultOf returns the server's default for a missing field.
 func defaultOf(schema openapi.Type, name string) (any, bool) {
 	if schema == nil {
 		return nil, false
@@ -111,9 +112,9 @@ func defaultOf(schema openapi.Type, name string) (any, bool) {
 	return field.Default(), field.Default() != nil
 }
 
-// unpublishedDefault returns the defaults that the API server's code sets and its schema lacks, for
-// types inside atomic values. The sources are Kubernetes' defaulting functions
-// (pkg/apis/*/v1/defaults.go) and the documentation of the fields in k8s.io/api.
+// unpublishedDefault returns defaults inside atomic values that the API server's code sets and its
+// schema lacks. They are from Kubernetes' defaulting functions (pkg/apis/*/v1/defaults.go) and the
+// documentation of k8s.io/api.
 func unpublishedDefault(typ, field string) (any, bool) {
 	switch typ + "." + field {
 	case "io.k8s.api.core.v1.ObjectFieldSelector.apiVersion":
@@ -139,10 +140,10 @@ func unpublishedDefault(typ, field string) (any, bool) {
 	case "io.k8s.api.resource.v1.ExactDeviceRequest.allocationMode", "io.k8s.api.resource.v1.DeviceSubRequest.allocationMode":
 		return "ExactCount", true
 	case "io.k8s.api.resource.v1.ExactDeviceRequest.count", "io.k8s.api.resource.v1.DeviceSubRequest.count":
-		return int64(1), true // If all devices are requested, it is not live.
+		return int64(1), true // Not set if all devices are requested.
 	case "io.k8s.api.resource.v1.DeviceToleration.operator":
 		return "Equal", true
-	// The templates of a StatefulSet's claims are one value, and each of them is written out as a
+	// A StatefulSet's claim templates are one atomic value, and the server completes each like a
 	// new claim.
 	case "io.k8s.api.core.v1.PersistentVolumeClaim.apiVersion":
 		return "v1", true
@@ -156,8 +157,8 @@ func unpublishedDefault(typ, field string) (any, bool) {
 	return nil, false
 }
 
-// isZero reports whether a value is zero or empty. The schemas of Kubernetes' own kinds give such a
-// default to every required field; it does not mean that the server fills in the field.
+// isZero reports whether a value is zero or empty. The schemas of Kubernetes' own kinds give each
+// required field such a default, but the server does not fill it in.
 func isZero(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -170,8 +171,8 @@ func isZero(v any) bool {
 	return fieldpath.IsEmpty(v) || fmt.Sprint(v) == "0"
 }
 
-// covers reports whether the live value contains everything stated, so that the server may have
-// made it from that.
+// covers reports whether the live value contains the whole stated value, so that the server may
+// have completed it.
 func covers(live, stated any) bool {
 	switch v := stated.(type) {
 	case map[string]any:
@@ -205,8 +206,8 @@ func isQuantity(schema openapi.Type) bool {
 	return schema != nil && schema.Name() == "io.k8s.apimachinery.pkg.api.resource.Quantity"
 }
 
-// sameQuantity reports whether the live text is the server's spelling of the stated quantity, a
-// text or a number.
+// sameQuantity reports whether the live string is the server's spelling of the stated quantity, a
+// string or a number.
 func sameQuantity(stated, live any) bool {
 	text, ok := live.(string)
 	if !ok || stated == nil || fieldpath.IsContainer(stated) {

@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// contested returns the conflicts of an apply without force, as far as the sets show them, and the
-// verdict. In doubt, it reports a conflict.
+// contested returns the verdict, and the conflicts of an apply without force that the sets show. In
+// doubt, it includes a conflict.
 func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 	clear := j.oneVersion
 	var c contest
@@ -30,12 +30,12 @@ func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 		case inMetadata:
 			c.field(fieldpath.Path{meta}, name, v, live, metaOurs, metaSets)
 		case name == "stringData" && j.isSecret():
-			clear = false // It would overwrite data, whatever its owner.
+			clear = false // It would overwrite data of any owner.
 		default:
 			certain := c.certain
 			c.field(nil, name, v, j.live, j.ours, sets)
 			if name == "status" || name == "data" && j.isSecret() {
-				c.certain = certain // The server may drop a status, and does not protect others' stringData.
+				c.certain = certain // The server may drop a status, and does not protect stringData of others.
 			}
 		}
 		return true
@@ -45,7 +45,7 @@ func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 	}
 	managedfields.SortConflicts(c.found)
 	switch {
-	case c.certain && !j.rewritesLastApplied(): // The server then forgives what kubectl last applied.
+	case c.certain && !j.rewritesLastApplied(): // It ignores conflicts over values that kubectl last applied.
 		return Contested, c.found
 	case clear && len(c.found) == 0:
 		return Clear, nil
@@ -55,7 +55,7 @@ func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 
 type contest struct {
 	found []managedfields.Conflict
-	// certain: the server will find at least one of them.
+	// certain means that the server will find at least one of them.
 	certain bool
 }
 
@@ -66,7 +66,8 @@ func (c *contest) field(path fieldpath.Path, name string, v any, live map[string
 	c.child(path, fieldpath.Element{FieldName: &name}, v, fieldpath.FieldOf(live, name), ours, sets)
 }
 
-// child evaluates the value at one element. The sets, ours and those of others, are its parent's.
+// child evaluates the value at one element. The sets, ours and those of others, belong to its
+// parent.
 func (c *contest) child(path fieldpath.Path, pe fieldpath.Element, v any, live fieldpath.Optional, ours *fieldpath.Set, sets []*fieldpath.Set) {
 	held := slices.ContainsFunc(sets, func(s *fieldpath.Set) bool { return s.Members.Has(pe) })
 	sets = fieldpath.BelowEach(sets, pe)
@@ -74,7 +75,7 @@ func (c *contest) child(path fieldpath.Path, pe fieldpath.Element, v any, live f
 		ours, _ = fieldpath.Below(ours, pe)
 	}
 	if !held && len(sets) == 0 {
-		return // No one else holds anything here or below.
+		return // No one else owns anything here or below.
 	}
 	path = path.Child(pe)
 	switch v := v.(type) {
@@ -96,15 +97,15 @@ func (c *contest) child(path fieldpath.Path, pe fieldpath.Element, v any, live f
 	}
 }
 
-// sameScalar reports whether both are texts, numbers or booleans, so that either would be valid.
+// sameScalar reports whether both are strings, numbers or booleans, so that either would be valid.
 func sameScalar(a, b any) bool {
 	_, aNumber := fieldpath.AsFloat(a)
 	_, bNumber := fieldpath.AsFloat(b)
 	return aNumber && bNumber || !fieldpath.IsContainer(a) && a != nil && reflect.TypeOf(a) == reflect.TypeOf(b)
 }
 
-// items evaluates the items of a list. It reports whether the list is owned by item and no two
-// items have the same key.
+// items evaluates the items of a list. It returns false unless the list is owned by item and its
+// items have distinct keys.
 func (c *contest) items(path fieldpath.Path, list, live []any, ours *fieldpath.Set, sets []*fieldpath.Set) bool {
 	all := with(sets, ours)
 	if s := fieldpath.ShapeOf(all...); s != fieldpath.Keyed && s != fieldpath.Values {
@@ -125,7 +126,7 @@ func (c *contest) items(path fieldpath.Path, list, live []any, ours *fieldpath.S
 			c.certain = certain || c.certain && identified
 			continue
 		}
-		// The server may complete the key to any of these.
+		// The server may complete the key to any of these elements.
 		for _, pe := range x.Possible(item) {
 			c.item(path, pe, item, live, x, ours, sets)
 		}
@@ -134,8 +135,8 @@ func (c *contest) items(path fieldpath.Path, list, live []any, ours *fieldpath.S
 	return true
 }
 
-// item evaluates an item as the one of an element. It reports whether the server certainly finds
-// that item: no field that it states and the live item lacks may belong to its key.
+// item evaluates an item as the given element. It returns false if the server may identify another
+// item, because a field that the live item lacks may be part of the key.
 func (c *contest) item(path fieldpath.Path, pe fieldpath.Element, item any, live []any, x fieldpath.Items, ours *fieldpath.Set, sets []*fieldpath.Set) bool {
 	at := fieldpath.Optional{}
 	if i := slices.IndexFunc(live, func(v any) bool { return x.Match(v, pe) == fieldpath.Exact }); i >= 0 {
@@ -151,7 +152,6 @@ func (c *contest) item(path fieldpath.Path, pe fieldpath.Element, item any, live
 	return true
 }
 
-// with returns the sets together with ours, if we have one.
 func with(sets []*fieldpath.Set, ours *fieldpath.Set) []*fieldpath.Set {
 	if ours == nil {
 		return sets

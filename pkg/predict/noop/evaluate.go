@@ -1,6 +1,5 @@
-// Package noop decides from the live object alone whether an apply has to ask the server first:
-// [Unchanged] and [Clear] are promises, [Doubtful] means that only a dry run knows. Start with
-// [Evaluate].
+// Package noop decides from the live object whether an apply must ask the server first. Call
+// [Evaluate], and [BySchema] in doubt. It sends no requests.
 package noop
 
 import (
@@ -11,19 +10,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// Evaluate predicts, from the live object alone, an apply of a manifest by a manager. Both objects
-// must have the same apiVersion.
+// Evaluate predicts an apply of the manifest by the manager from the live object. Both must have
+// the same apiVersion.
 //
-// [Unchanged] promises that the apply is a no-op: the manager's Apply entry holds exactly the paths
-// that the manifest states, and every value is the live one. [Clear] promises that an apply without
-// force meets no conflict, as long as the live object stays as it is: no one else holds a path that
-// the manifest would set to another value. [Contested] promises that the server refuses it for a
-// conflict. Everything else is [Doubtful]; only a dry run knows. Both come with the likely
-// conflicts, as far as the sets show them.
+// [Unchanged] guarantees that the apply is a no-op: our Apply entry has exactly the manifest's
+// paths, and every value equals the live one. [Clear] guarantees that an apply without force to
+// this version of the object has no conflict. [Contested] guarantees that the server refuses it
+// because of a conflict. Otherwise the verdict is [Doubtful], and only a dry run can tell.
+// Contested and Doubtful come with the likely conflicts.
 //
-// The promises rest on the object's managed fields and on the rules of structured-merge-diff's
-// Updater. They do not see a schema that turned from atomic to granular or back since the last
-// write.
+// The guarantees follow from managed fields and the rules of structured-merge-diff's Updater. They
+// do not hold if a schema has changed between atomic and granular since the last write.
 func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdict, []managedfields.Conflict) {
 	if live == nil || manifest == nil {
 		return Doubtful, nil
@@ -37,7 +34,13 @@ func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdic
 		return Doubtful, nil
 	}
 	if len(entries) == 0 {
-		return j.unowned(), nil
+		// Without managed fields (edge case 17), a manifest that sets nothing, such as that of a
+		// Namespace, changes nothing. Otherwise the entries were cleared, and the server would
+		// assign every field to "before-first-apply".
+		if statesNothing(j.manifest) {
+			return Unchanged, nil
+		}
+		return Doubtful, nil
 	}
 	j.setEntries(entries)
 	if j.settled() {
@@ -46,19 +49,7 @@ func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdic
 	return j.contested()
 }
 
-// unowned evaluates an object without managed fields (edge case 17). Either the manifest states
-// nothing, like a ServiceAccount, a Namespace or a Secret with nothing but a name: then nothing
-// changes, whatever the server put into the object. Or the entries were cleared: then the server
-// would first assign everything in the object to the manager "before-first-apply". (It would do
-// that once for a manifest that states nothing, too; such an entry owns nothing of value.)
-func (j *evaluation) unowned() Verdict {
-	if statesNothing(j.manifest) {
-		return Unchanged
-	}
-	return Doubtful
-}
-
-// statesNothing reports whether an object has no field that can be owned.
+// statesNothing reports whether an object has no field that can have an owner.
 func statesNothing(object map[string]any) bool {
 	for name := range object {
 		if name != "apiVersion" && name != "kind" && name != "metadata" {
@@ -74,22 +65,21 @@ func statesNothing(object map[string]any) bool {
 	return true
 }
 
-// Verdict is the result of applying a manifest as far as the live object shows it.
+// Verdict is the predicted result of an apply.
 type Verdict int
 
 const (
-	// Doubtful: there may be a conflict, or the sets do not decide. Ask the server.
+	// Doubtful means that only the server knows whether there is a conflict or a change.
 	Doubtful Verdict = iota
-	// Clear: the manifest changes something, and no one else owns any of it with another value.
+	// Clear means that the manifest changes something without a conflict.
 	Clear
-	// Unchanged: applying the manifest is a no-op.
+	// Unchanged means that the apply is a no-op.
 	Unchanged
-	// Contested: an apply without force meets a conflict. Only the server knows whether there are
-	// more.
+	// Contested means that an apply without force has a conflict. Only the server knows whether
+	// there are more.
 	Contested
 )
 
-// String returns the verdict in lower case.
 func (v Verdict) String() string {
 	switch v {
 	case Clear:
@@ -108,17 +98,17 @@ type evaluation struct {
 	manager        string
 	ours           *fieldpath.Set
 	others         []managedfields.Entry
-	// oneVersion: all entries are at the manifest's version.
+	// oneVersion means that all entries are at the manifest's version.
 	oneVersion bool
-	// types are consulted where the sets leave doubt; nil if unknown.
+	// types resolve doubts that the sets leave; nil if unknown.
 	types *openapi.Schema
-	// statusApart: the kind has a status subresource, so that the server drops the status from an
-	// apply of the main resource.
+	// statusApart means that the kind has a status subresource, so that the server drops the status
+	// from an apply.
 	statusApart bool
 }
 
-// comparable reports whether manifest and live object have the same version, and the manifest
-// states no fields that never have an owner.
+// comparable reports whether manifest and live object have the same version, and the manifest sets
+// no fields that cannot have an owner to another value.
 func (j *evaluation) comparable() bool {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if s, ok := j.manifest[name].(string); !ok || s == "" || j.live[name] != any(s) {
@@ -161,8 +151,8 @@ func (j *evaluation) setEntries(entries []managedfields.Entry) {
 	}
 }
 
-// stated calls f for each field at the top of the manifest, and of its metadata, that an owner can
-// hold, until f returns false.
+// stated calls f for each field at the top of the manifest and of its metadata that can have an
+// owner, until f returns false.
 func (j *evaluation) stated(f func(name string, v any, inMetadata bool) bool) bool {
 	for name, v := range j.manifest {
 		switch {
@@ -181,19 +171,16 @@ func (j *evaluation) stated(f func(name string, v any, inMetadata bool) bool) bo
 	return true
 }
 
-// isSecret reports whether the object is a Secret of the core group.
 func (j *evaluation) isSecret() bool {
 	return j.manifest["kind"] == "Secret" && j.manifest["apiVersion"] == "v1"
 }
 
-// BySchema reports whether applying the manifest is a no-op, where [Evaluate] leaves a doubt that
-// the kind's schema may settle: which values are one field with everything in them, what the server
-// fills in inside those, and which texts and numbers are quantities. It fetches the schema only if
-// that may settle the matter; it may be nil.
+// BySchema reports whether an apply is a no-op after [Evaluate] was in doubt. The schema shows
+// which values are atomic, which defaults the server adds inside them, and which values are
+// quantities. It is fetched only if that may help, and may be nil.
 //
-// The schema must say what the server's own says now, with its references resolved. It may lack
-// defaults of Kubernetes' own kinds: the server sets these whenever it reads an object, so that
-// none is ever still to come.
+// The schema must be current, with resolved references. It may lack defaults of Kubernetes' own
+// kinds, because the server sets these whenever it reads an object.
 func BySchema(live, manifest *unstructured.Unstructured, manager string, schema func() openapi.Type) bool {
 	j := &evaluation{live: live.Object, manifest: manifest.Object, manager: manager}
 	if !j.comparable() {

@@ -15,7 +15,7 @@ import (
 // edits maps paths to values.
 type edits map[string]any
 
-// webOurs is the part of web's manifest that is still ours.
+// webOurs reduces web's manifest to the fields that are still ours.
 var webOurs = edits{".spec.replicas": fieldstest.Absent, fieldstest.App + ".image": fieldstest.Absent}
 
 func with(all ...edits) edits {
@@ -201,7 +201,7 @@ spec:
 	}
 }
 
-// Likely conflicts come with both values and all owners.
+// Conflicts have both values and all owners.
 func TestJudgeConflicts(t *testing.T) {
 	_, got := noop.Evaluate(fieldstest.Read(t, fieldstest.WebLive), fieldstest.Read(t, fieldstest.Web), fieldstest.Us)
 	if len(got) != 2 {
@@ -215,11 +215,11 @@ func TestJudgeConflicts(t *testing.T) {
 	}
 }
 
-// dbAsData is what is applied of the Secret: its stringData moved to data.
+// dbAsData is the Secret with stringData moved to data.
 const dbAsData = `{apiVersion: v1, kind: Secret, metadata: {name: db, namespace: prod}, data: {password: aHVudGVyMg==}}`
 
-// The API server rewrites the last-applied annotation for the manager kubectl, so that
-// nothing is settled if there is one.
+// The API server updates the last-applied annotation for the manager kubectl, so an object with one
+// is never unchanged.
 func TestJudgeKubectl(t *testing.T) {
 	text := `
 apiVersion: v1
@@ -242,8 +242,8 @@ data: {a: "1"}
 	}
 }
 
-// A set into which an Update entry was moved has parents that no apply produces: the next
-// apply changes the owners.
+// After an Update entry was moved in, the set has parents that no apply creates, so the next apply
+// changes owners.
 func TestJudgeAfterAdoption(t *testing.T) {
 	live := fieldstest.Read(t, fieldstest.OldLive)
 	adoption, err := adopt.Plan(live, fieldstest.Us, adopt.From{Always: []string{managedfields.ClientSideApply}})

@@ -7,8 +7,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// A list that is not empty is settled as a leaf of our entry only if it is known to be
-// atomic (edge case 89).
+// A nonempty list that is a leaf of our entry is unchanged only if it is known to be atomic
+// (edge case 89).
 func TestLeafLists(t *testing.T) {
 	tests := map[string]struct {
 		version, list string

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// A schema settles what the sets leave open. TestManagedFields in test/e2e checks the same
-// against a server, with real manifests and random edits.
+// A schema resolves doubts. TestManagedFields in test/e2e checks this against a server, with real
+// manifests and random edits.
 func TestSettledByTypes(t *testing.T) {
 	const schema = `
 id: io.k8s.api.test.v1.Thing
@@ -96,8 +96,8 @@ properties:
 	}
 }
 
-// The templates of claims are one value of a StatefulSet, into which the server writes what
-// a claim has that is new. Whatever else is live there, it did not write.
+// The claim templates of a StatefulSet are one value, to which the server adds the defaults of a
+// new claim. Other additions are changes.
 func TestSettledClaimTemplates(t *testing.T) {
 	const (
 		schema = `
@@ -148,8 +148,8 @@ properties:
 	}
 }
 
-// In a part of an object that its definition keeps without describing it, such as a
-// chart's values, a list is one field with everything in it.
+// Lists in fields that a schema preserves without describing them, such as a chart's values, are
+// atomic.
 func TestSettledInUnknownParts(t *testing.T) {
 	const schema = `
 type: object

@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// settled compares the manifest with the manager's set and with the live object: the set must have
-// the same paths, and the object the same values.
+// settled reports whether the manager's set has exactly the manifest's paths, and the live object
+// the same values.
 func (j *evaluation) settled() bool {
 	if !j.oneVersion || j.rewritesLastApplied() {
 		return false
@@ -20,14 +20,11 @@ func (j *evaluation) settled() bool {
 		}
 	}
 	s := settler{evaluation: j}
-	if !j.stated(s.top) {
-		return false
-	}
-	return s.matched == j.ours.Size()
+	return j.stated(s.top) && s.matched == j.ours.Size()
 }
 
-// rewritesLastApplied reports whether the API server would change the annotation of client-side
-// apply, as it does for the manager "kubectl" alone.
+// rewritesLastApplied reports whether the API server would update the last-applied annotation,
+// which it does only for the manager "kubectl".
 func (j *evaluation) rewritesLastApplied() bool {
 	return j.manager == "kubectl" && managedfields.LastApplied(j.live) != ""
 }
@@ -41,22 +38,16 @@ func (s *settler) top(name string, v any, inMetadata bool) bool {
 			return false
 		}
 		s.path = append(s.path[:0], pe)
-		if s.hasLeftover(name, set) {
+		// A field that is both a member and a parent was moved in from an Update entry. An apply
+		// never creates such a path, and the next one drops it.
+		field := fieldpath.FieldElement(name)
+		if _, parent := fieldpath.Below(set, field); parent && set.Members.Has(field) {
 			return false
 		}
 	} else {
 		s.path = s.path[:0]
 	}
 	return s.field(name, v, live, set)
-}
-
-// hasLeftover reports whether a field of metadata is both a member and a parent in the set. An
-// apply never produces such a path: it was moved in from an Update entry, and the next apply would
-// drop it.
-func (s *settler) hasLeftover(name string, set *fieldpath.Set) bool {
-	pe := fieldpath.Element{FieldName: &name}
-	_, parent := fieldpath.Below(set, pe)
-	return parent && set.Members.Has(pe)
 }
 
 func (s *settler) field(name string, v any, live map[string]any, set *fieldpath.Set) bool {
@@ -72,8 +63,8 @@ func (s *settler) field(name string, v any, live map[string]any, set *fieldpath.
 	return ok
 }
 
-// value compares a value with the live one and with the set. member: the value's path is in the
-// set; child is the set below it.
+// value compares a value with the live one and with the set. member means that the value's path is
+// in the set; child is the set below it.
 func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fieldpath.Set) bool {
 	if member {
 		s.matched++
@@ -94,9 +85,10 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 			ll, ok := live.Value.([]any)
 			return ok && len(v) > 0 && s.items(v, ll, child)
 		case !member:
-			// An empty list is in the set only if it is atomic. If others hold items, it is not.
+			// An empty list is in the set only if it is atomic. If others own items, it is not.
 			_, isList := live.Value.([]any)
-			return len(v) == 0 && isList && (s.othersBelow() || s.emptyByType())
+			return len(v) == 0 && isList && (s.othersBelow() ||
+				s.types != nil && openapi.RelationOf(s.types.At(s.path)) == openapi.Granular)
 		}
 		return live.Has && s.whole(v, live.Value)
 	case nil:
@@ -106,15 +98,15 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 		if live.Value != nil {
 			return s.nullByType(live.Value)
 		}
-		// The server stores no null for a field of a built-in kind, yet treats it as a new value
-		// each time, and as a conflict with anyone else who stated the field.
+		// The server does not store null in a field of a built-in kind, yet treats it as a new
+		// value each time, and as a conflict with any other owner.
 		return live.Has || !s.othersHold()
 	}
 	return member && child == nil && live.Has && (fieldpath.Equal(v, live.Value) || s.scalarByType(v, live.Value))
 }
 
-// whole compares a map or list that is a leaf of the set: it is atomic, or it was empty when it was
-// applied. Paths of others below it show that it is granular. Without any, a map has to be known as
+// whole compares a map or list that is a leaf of the set: it is atomic, or was empty when it was
+// applied. Paths of others below it show that it is granular. Otherwise a map must be known to be
 // atomic.
 func (s *settler) whole(v, live any) bool {
 	if same, sure := s.wholeByType(v, live); sure {
@@ -129,14 +121,14 @@ func (s *settler) whole(v, live any) bool {
 		}
 	}
 	if _, isList := v.([]any); isList && !s.isAtomicList() {
-		return false // The server would make us own its items (edge case 89).
+		return false // The server would make us an owner of its items (edge case 89).
 	}
 	return fieldpath.Equal(v, live) && !s.othersBelow()
 }
 
-// isAtomicList reports whether the list at the current path is known to be atomic. A set alone
-// cannot tell: an entry that was edited by hand, or that dates from when the list was empty, holds
-// a list as a leaf whose items are owned one by one.
+// isAtomicList reports whether the list at the current path is known to be atomic. The set is not
+// enough: an entry that was edited by hand, or is from when the list was empty, may have a granular
+// list as a leaf.
 func (s *settler) isAtomicList() bool {
 	last := s.path[len(s.path)-1]
 	version, _ := s.manifest["apiVersion"].(string)
@@ -152,10 +144,9 @@ func (s *settler) fields(m, live map[string]any, set *fieldpath.Set) bool {
 	return true
 }
 
-// items compares a list that is owned item by item. The live list may have items of others in
-// between, but must have ours in our order: otherwise the server would reorder them. Each item
-// matches its own element; an element of the set that no item matches shows in the number of
-// matched paths.
+// items compares a list that is owned by item. The live list may have items of others in between,
+// but must have ours in our order; otherwise the server would reorder them. If no item matches an
+// element of the set, the number of matched paths shows it.
 func (s *settler) items(list, live []any, set *fieldpath.Set) bool {
 	x := fieldpath.ItemsOf(set)
 	if !x.Distinct(live) {
@@ -189,24 +180,23 @@ func (s *settler) item(item, live any, pe fieldpath.Element, set *fieldpath.Set)
 	return ok
 }
 
-// isProven reports whether a set proves that the server completes an item to an element: if the set
-// does not hold a field of the key, we did not state it at the last apply either, so it is the
-// server's default (edge case 3).
+// isProven reports whether a set proves that the server completes an item to an element: we own the
+// item but not a field of its key, so that field is the server's default (edge case 3).
 func isProven(item any, pe fieldpath.Element, set *fieldpath.Set) bool {
 	child, ok := fieldpath.Below(set, pe)
 	return ok && len(fieldpath.Unproven(item, pe, child)) == 0
 }
 
-// settler is the state of the walk at one path, shared by all comparisons.
+// settler is the state of the comparison at one path.
 type settler struct {
 	*evaluation
-	// path is that of the current value.
+	// path is the path of the current value.
 	path fieldpath.Path
-	// matched counts the paths of the set that the manifest has confirmed.
+	// matched counts the paths of the set that the manifest also has.
 	matched int
 }
 
-// othersBelow reports whether another manager holds a path below the current one.
+// othersBelow reports whether another manager owns a path below the current one.
 func (s *settler) othersBelow() bool {
 	for _, e := range s.others {
 		set := e.Fields
@@ -231,8 +221,8 @@ func (s *settler) othersHold() bool {
 	return false
 }
 
-// sameSort reports whether both are maps, or both are lists. If the schema does not say what a
-// field is, others may have given it another type.
+// sameSort reports whether both are maps or both are lists. Without a schema, others may have
+// changed the type.
 func sameSort(a, b any) bool {
 	_, aMap := a.(map[string]any)
 	_, bMap := b.(map[string]any)
@@ -241,7 +231,7 @@ func sameSort(a, b any) bool {
 	return aMap && bMap || aList && bList
 }
 
-// wholeByType compares a map or list that is a leaf of the set, by its type. It is not sure if the
+// wholeByType compares a map or list that is a leaf of the set by its type. sure is false if the
 // type is unknown or does not decide.
 func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	if s.types == nil || !covers(live, v) {
@@ -254,7 +244,7 @@ func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	}
 	switch relation {
 	case openapi.Granular:
-		// The applied value was empty, whatever others or the server have put in since.
+		// The applied value was empty, whatever others or the server have added since.
 		return fieldpath.IsEmpty(v) && sameSort(v, live), true
 	case openapi.Atomic:
 		if s.othersBelow() {
@@ -266,17 +256,10 @@ func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	return false, false
 }
 
-// emptyByType reports whether, by its type, an empty list leaves no trace in a set, so that any
-// live items have other owners or none.
-func (s *settler) emptyByType() bool {
-	return s.types != nil && openapi.RelationOf(s.types.At(s.path)) == openapi.Granular
-}
-
-// leftOut reports whether the server stores a stated value by leaving it out, because it is zero or
-// empty and the kind is one of Kubernetes' own. Our set, which still has the path, proves it: if
-// the field were written out and another manager had removed it, our set would have lost the path.
-// (A null for a field that is written out leaves the same trace.) An empty list with items that are
-// fields of their own is not in the set.
+// leftOut reports whether the server omits a stated value because it is zero or empty and the kind
+// is one of Kubernetes' own. Our set proves it by still having the path: if another manager had
+// removed the field, we would have lost it. (A null in a field that is not omitted looks the same.)
+// An empty granular list is not in the set.
 func (s *settler) leftOut(v any, member bool) bool {
 	list, isList := v.([]any)
 	if s.types == nil || v == nil || !isZero(v) || !member && !isList || !s.compiledIn() || s.othersHold() {
@@ -297,7 +280,7 @@ func (s *settler) isDefinition() bool {
 	return root != nil && strings.HasPrefix(root.Name(), definitionTypes)
 }
 
-// isWritten reports whether the field at the current path is written out even if it is zero.
+// isWritten reports whether the server stores the field at the current path even if it is zero.
 func (s *settler) isWritten() bool {
 	if s.isDefinition() {
 		last := s.path[len(s.path)-1]
@@ -306,14 +289,14 @@ func (s *settler) isWritten() bool {
 	if parent := s.types.At(s.path[:len(s.path)-1]); parent != nil {
 		switch parent.Name() + s.path[len(s.path)-1:].String() {
 		case "io.k8s.api.core.v1.PodSpec.nodeSelector", "io.k8s.api.core.v1.ServiceSpec.selector":
-			return false // Those of the same name and parent are of other types.
+			return false // Fields with the same name and parent in other types are pointers.
 		}
 	}
 	return isWritten(s.path)
 }
 
 // nullByType reports whether the server turns null into the live value of one of Kubernetes' own
-// kinds: its default, or an empty map that is written out because it is no pointer.
+// kinds: its default, or an empty map that is not a pointer.
 func (s *settler) nullByType(live any) bool {
 	last := s.path[len(s.path)-1]
 	if s.types == nil || last.FieldName == nil || !s.compiledIn() || s.othersHold() {
@@ -327,8 +310,8 @@ func (s *settler) nullByType(live any) bool {
 	return isMap && len(empty) == 0 && openapi.MayBe(schema, live) && schema != nil && !s.isWritten()
 }
 
-// scalarByType reports whether two scalars are two spellings of one quantity. With another holder,
-// the other spelling would be a conflict.
+// scalarByType reports whether two scalars are spellings of the same quantity. With another owner,
+// another spelling would be a conflict.
 func (s *settler) scalarByType(v, live any) bool {
 	return s.types != nil && sameQuantity(v, live) && isQuantity(s.types.At(s.path)) && !s.othersHold()
 }

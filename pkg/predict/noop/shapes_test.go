@@ -7,7 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// small stories: an object of a kind that only sets tell about.
+// The kind has no schema, so only the sets count.
 func TestJudgeShapes(t *testing.T) {
 	ours := func(fields string) string { return fieldstest.Entry(fieldstest.Us, "Apply", fields) }
 	tests := map[string]struct {

@@ -7,9 +7,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// isWritten reports whether a field of one of Kubernetes' own kinds is written out even if it is
-// zero, because it is a pointer in its Go type. If our set has the path of such a field and the
-// object does not, null was stated, not zero.
+// isWritten reports whether the server stores a field of one of Kubernetes' own kinds even if it is
+// zero, because it is a pointer in the Go type. If our set has such a path and the object does not,
+// the manifest set null.
 func isWritten(p fieldpath.Path) bool {
 	var names []string
 	for _, pe := range p {
@@ -30,7 +30,7 @@ func isWritten(p fieldpath.Path) bool {
 	return false
 }
 
-// isWrittenSomewhere reports whether a field of this name is a pointer in one of the types.
+// isWrittenSomewhere reports whether a field of this name is a pointer in any of the types.
 func isWrittenSomewhere(name string) bool {
 	for written := range strings.FieldsSeq(writtenNames) {
 		if written[strings.LastIndexByte(written, '.')+1:] == name {
@@ -44,7 +44,7 @@ func isWrittenInDefinitions(name string) bool {
 	return slices.Contains(strings.Fields(writtenOfDefinitions), name)
 }
 
-// writtenOfDefinitions are the fields that are pointers in the Go types of CRDs.
+// writtenOfDefinitions are the pointer fields in the Go types of CRDs.
 const writtenOfDefinitions = `
 $ref additionalItems additionalProperties clientConfig conversion default deprecationWarning example externalDocs
 items labelSelectorPath maxItems maxLength maxProperties maximum minItems minLength minProperties minimum
@@ -52,9 +52,9 @@ multipleOf not openAPIV3Schema optionalOldSelf path port reason scale schema ser
 webhook x-kubernetes-list-type x-kubernetes-map-type x-kubernetes-preserve-unknown-fields
 `
 
-// writtenNames are the fields that are pointers in the Go types of Kubernetes 1.36, with the name
-// of their parent if other fields of the same name are not pointers. A test compares them with
-// those types.
+// writtenNames are the pointer fields in the Go types of Kubernetes 1.36, with the name of their
+// parent if fields of the same name elsewhere are not pointers. A test compares them with the
+// types.
 const writtenNames = `
 .capacity .overhead acquireTime activeDeadlineSeconds addresses.nodeName adminAccess affinity aggregationRule
 all allocatable allocatable.count allocateLoadBalancerNodePorts allowMultipleAllocations
@@ -118,13 +118,12 @@ volumeMode volumes.image vsphereVolume webhooks.reinvocationPolicy webhooks.time
 workloadRef zone
 `
 
-// isAtomicMap reports whether a map of this name is atomic in Kubernetes' own kinds: the properties
-// that the OpenAPI description of Kubernetes 1.36 marks x-kubernetes-map-type: atomic. CRDs that
-// embed a label selector or a reference have the same names and markers.
+// isAtomicMap reports whether a map of this name is atomic in Kubernetes' own kinds: Kubernetes
+// 1.36 marks these properties x-kubernetes-map-type: atomic. CRDs that embed a label selector or a
+// reference have the same names and markers.
 //
-// A set alone cannot distinguish an atomic map from a granular one that was {} when it was applied
-// and that the server has since filled with defaults. The server fills nothing on this list that
-// way.
+// A set cannot distinguish an atomic map from a granular one that was {} when applied and that the
+// server has since filled with defaults. The server does not fill the maps in this list.
 func isAtomicMap(name string) bool {
 	switch name {
 	case "labelSelector", "namespaceSelector", "nodeSelector", "objectSelector", "podSelector",
@@ -140,17 +139,16 @@ func isAtomicMap(name string) bool {
 	return false
 }
 
-// isBuiltIn reports whether an API version is one of Kubernetes' own. CRDs may not use these groups
-// without approval.
+// isBuiltIn reports whether an API version is one of Kubernetes' own. CRDs need approval to use
+// these groups.
 func isBuiltIn(apiVersion string) bool {
 	group, _, grouped := strings.Cut(apiVersion, "/")
 	return !grouped || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// isGranularList reports whether a list of this name is owned by item in Kubernetes' own kinds:
-// those that its Go types of 1.36 mark +listType=map or set, and that manifests state. All others
-// are atomic. A top-level list of a ServiceAccount is atomic although a Pod has a granular list of
-// the same name.
+// isGranularList reports whether a list of this name is owned by item in Kubernetes' own kinds: the
+// Go types of 1.36 mark these +listType=map or set. imagePullSecrets is granular in a Pod but
+// atomic at the top of a ServiceAccount.
 func isGranularList(name string, top bool) bool {
 	switch name {
 	case "imagePullSecrets":

@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// So are the names of definitions.
 func TestWrittenOfDefinitions(t *testing.T) {
 	names, seen := map[string]bool{}, map[reflect.Type]bool{}
 	var walk func(r reflect.Type)
@@ -38,7 +37,7 @@ func TestWrittenOfDefinitions(t *testing.T) {
 	}
 }
 
-// TestWritten compares the names with Kubernetes' own Go types.
+// The names must match Kubernetes' Go types.
 func TestWritten(t *testing.T) {
 	pointers, plain := map[string]bool{}, map[string]bool{}
 	seen := map[string]bool{}

@@ -1,6 +1,6 @@
-// Package openapi reads the facts from a kind's types that the API server follows when it merges:
-// the declaration of a path, and whether a map or a list is one field or many. The caller provides
-// the types, such as the schema that the server publishes.
+// Package openapi reads the declarations that the API server follows when it merges: the type of a
+// path, and whether a map or list is atomic. The caller provides the types, such as the server's
+// published schemas.
 package openapi
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Schema is a kind's schema, with its references resolved, fetched on first use. A nil Schema knows
+// Schema is a kind's schema with resolved references, fetched on first use. A nil Schema knows
 // nothing.
 type Schema struct {
 	// Fetch returns the schema; nil if unknown. It is called once.
@@ -41,9 +41,9 @@ func (t *Schema) At(path []fieldpath.Element) Type {
 	return s
 }
 
-// IsDeduced reports whether the value at a path is in a part of the object whose unknown fields are
-// kept and which the schema does not describe further. There the server decides by the value
-// itself: each key of a map has its own owners, a list is one field.
+// IsDeduced reports whether the value at a path is an unknown field that the schema preserves
+// without describing. The server then deduces the type from the value: a map is granular, and a
+// list is atomic.
 func (t *Schema) IsDeduced(path []fieldpath.Element) bool {
 	for i, pe := range path {
 		s := t.At(path[:i])
@@ -63,10 +63,10 @@ func (t *Schema) BuiltIn() bool {
 	return root != nil && IsBuiltIn(root)
 }
 
-// IsBuiltIn reports whether a schema is that of a type of Kubernetes itself.
+// IsBuiltIn reports whether the schema belongs to one of Kubernetes' own types.
 func IsBuiltIn(s Type) bool { return strings.HasPrefix(s.Name(), "io.k8s.api.") }
 
-// Field returns the schema of a field; nil if it is not declared.
+// Field returns the schema of a field; nil if undeclared.
 func Field(s Type, name string) Type {
 	if s == nil {
 		return nil
@@ -78,7 +78,7 @@ func Field(s Type, name string) Type {
 	return values
 }
 
-// Items returns the schema of the items of a list; nil if it is not declared.
+// Items returns the schema of a list's items; nil if undeclared.
 func Items(s Type) Type {
 	if s == nil {
 		return nil
@@ -86,8 +86,8 @@ func Items(s Type) Type {
 	return s.Items()
 }
 
-// MayBe reports whether a value may have the declared type. Without one, any value may: a quantity,
-// a port by name or number.
+// MayBe reports whether a value may have the declared type. If no single type is declared, as for
+// quantities and named ports, any value may.
 func MayBe(s Type, v any) bool {
 	if s == nil || len(s.Kinds()) == 0 {
 		return true
@@ -112,15 +112,15 @@ func MayBe(s Type, v any) bool {
 type Relation int
 
 const (
-	// Unknown: the schema does not say.
+	// Unknown means that the schema does not say.
 	Unknown Relation = iota
-	// Granular: each of its fields or items has its own owners.
+	// Granular means that each field or item has its own owners.
 	Granular
-	// Atomic: it is one field with everything in it.
+	// Atomic means that the value has owners only as a whole.
 	Atomic
 )
 
-// RelationOf returns the relation by which the API server merges a value of the schema.
+// RelationOf returns how the API server merges a value of the schema.
 func RelationOf(s Type) Relation {
 	if s == nil {
 		return Unknown
@@ -134,7 +134,7 @@ func RelationOf(s Type) Relation {
 	case s.Extension("x-kubernetes-map-type") == any("atomic"):
 		return Atomic
 	case len(s.Properties()) == 0 && !open:
-		return Unknown // Its contents are not declared.
+		return Unknown // Its contents are undeclared.
 	}
 	return Granular
 }
@@ -147,34 +147,31 @@ func listRelation(s Type) Relation {
 	default:
 		return Granular
 	}
-	// Kinds from before server-side apply declare it for kubectl's patches.
+	// Kinds that predate server-side apply declare a strategy for kubectl's patches.
 	if s.Extension("x-kubernetes-patch-strategy") != nil {
 		return Granular
 	}
 	return Atomic
 }
 
-// Type is the declaration of a value, with references resolved. Package published implements it for
-// the schemas that an API server publishes, and local for the Go types of Kubernetes' own kinds;
-// callers with other schemas bring their own. A nil Type is unknown.
+// Type is the declaration of a value, with resolved references. Package published implements it for
+// an API server's schemas, and package local for Go types. A nil Type is unknown.
 type Type interface {
 	// Name is the type's name, such as "io.k8s.api.core.v1.PodSpec"; empty if it has none.
 	Name() string
-	// Kinds are the JSON types that a value may have: "object", "array", "string",
-	// "integer", …
+	// Kinds are the JSON types that a value may have, such as "object" or "integer".
 	Kinds() []string
-	// Properties are the names of the fields that are declared.
+	// Properties are the names of the declared fields.
 	Properties() []string
-	// Property returns a field, nil where it is not declared.
+	// Property returns a declared field, or nil.
 	Property(name string) Type
-	// Values is the type of keys that are not declared one by one. open reports whether there may
-	// be such keys; values may be nil even then.
+	// Values is the type of undeclared keys. open reports whether they are allowed; values may be
+	// nil even then.
 	Values() (values Type, open bool)
-	// Items is the type of a list's items; nil if it is not declared.
+	// Items is the type of a list's items; nil if undeclared.
 	Items() Type
 	// Default is the default value; nil for none.
 	Default() any
-	// Extension returns the value of an extension such as "x-kubernetes-list-type"; nil if there is
-	// none.
+	// Extension returns the value of an extension such as "x-kubernetes-list-type", or nil.
 	Extension(key string) any
 }

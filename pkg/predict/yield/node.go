@@ -9,31 +9,30 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// node is a path with its value in the manifest and in the live object, and its holders.
+// node is a path with its value in the manifest and in the live object, and its owners.
 type node struct {
 	pe           fieldpath.Element
 	stated, live fieldpath.Optional
-	// ours is what we hold below the path, if anything; oursHere: we hold the path itself.
+	// ours are our paths below this one; oursHere means that we own the path itself.
 	ours     *fieldpath.Set
 	oursHere bool
 	others   []holder
-	// atomic: the value is inside an atomic one.
+	// atomic means that the value is inside an atomic one.
 	atomic bool
-	// path is the node's path, and types the kind's schema, nil if unknown.
+	// types is the kind's schema; nil if unknown.
 	path  fieldpath.Path
 	types *openapi.Schema
 }
 
-// holder is what the others of one API version hold. The server merges version by version: it does
-// not see that owners at one version keep the parent of what owners at another version own.
+// holder contains the paths of the others at one API version. The server merges version by version:
+// an owner at one version does not keep the parent of another version's paths.
 type holder struct {
 	version string
-	// here: one of them holds the path itself; below is what each holds below it, if anything.
+	// here means that one of them owns the path itself; below are their paths below it.
 	here  bool
 	below []*fieldpath.Set
 }
 
-// holdersOf groups entries by API version.
 func holdersOf(entries []managedfields.Entry) []holder {
 	var out []holder
 	for _, e := range entries {
@@ -47,13 +46,11 @@ func holdersOf(entries []managedfields.Entry) []holder {
 	return out
 }
 
-// down returns the node at an element below.
+// down returns the node at an element.
 func (n node) down(pe fieldpath.Element, stated, live fieldpath.Optional) node {
 	next := node{pe: pe, stated: stated, live: live, atomic: n.atomic || n.isWhole(), path: n.path.Child(pe), types: n.types}
 	if n.ours != nil {
 		next.oursHere = n.ours.Members.Has(pe)
-	}
-	if n.ours != nil {
 		next.ours, _ = fieldpath.Below(n.ours, pe)
 	}
 	for _, h := range n.others {
@@ -66,11 +63,6 @@ func (n node) down(pe fieldpath.Element, stated, live fieldpath.Optional) node {
 	return next
 }
 
-func (n node) othersHere() bool {
-	return slices.ContainsFunc(n.others, func(h holder) bool { return h.here })
-}
-
-// sets returns all sets below the path.
 func (n node) sets() []*fieldpath.Set {
 	var out []*fieldpath.Set
 	for _, h := range n.others {
@@ -82,24 +74,27 @@ func (n node) sets() []*fieldpath.Set {
 	return out
 }
 
-// isWhole reports whether the value is held as one.
-func (n node) isWhole() bool { return (n.oursHere || n.othersHere()) && n.shape() == fieldpath.Leaf }
+// isWhole reports whether the value is owned as one.
+func (n node) isWhole() bool {
+	here := n.oursHere || slices.ContainsFunc(n.others, func(h holder) bool { return h.here })
+	return here && n.shape() == fieldpath.Leaf
+}
 
 func (n node) shape() fieldpath.Shape { return fieldpath.ShapeOf(n.sets()...) }
 
-// isOurs reports whether we hold the path or something below it, so that the server removes it with
-// everything in it once we no longer state it.
+// isOurs reports whether we own the path or something below it, so that the server removes it once
+// the manifest lacks it.
 func (n node) isOurs() bool { return n.oursHere || n.ours != nil }
 
-// isKept reports whether others keep the server from removing the path. A holder of something below
-// also keeps it, unless our set has the path itself, as it does for a key of a map, which is held
-// on its own.
+// isKept reports whether others keep the server from removing the path. An owner of something below
+// it also keeps it, unless our set has the path itself, for example as a key field, which has its
+// own owner.
 func (n node) isKept() bool {
 	return len(n.others) > 0 && (!n.oursHere || !slices.ContainsFunc(n.others, func(h holder) bool { return !h.here }))
 }
 
 // at yields the rest of a path below a node. It returns the node's new value in the manifest,
-// whether anything is left of it, and whether the manifest states the path.
+// whether to keep it, and whether the manifest sets the path.
 func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 	if len(rest) == 0 {
 		v, keep = n.yield()
@@ -121,7 +116,7 @@ func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 		} else {
 			delete(v, name)
 		}
-		if len(v) == 0 && n.pe.Key != nil { // All of its key came from defaults.
+		if len(v) == 0 && n.pe.Key != nil { // The whole key came from defaults.
 			v = fieldpath.KeyOf(n.pe)
 		}
 		return v, len(v) > 0 || n.staysEmpty(), true
@@ -150,9 +145,9 @@ func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 	return n.stated.Value, true, false
 }
 
-// staysEmpty reports whether a map or list with nothing left in the manifest still has to be
-// stated, because the server would remove something in it. If nothing is left, it must not be
-// stated: the server treats what it has emptied as null, and would refuse the object.
+// staysEmpty reports whether the manifest must keep an emptied map or list, because the server
+// would otherwise remove live fields in it. If no live fields remain, it must not: the server turns
+// a value that it has emptied into null, and would refuse the object.
 func (n node) staysEmpty() bool {
 	switch {
 	case !fieldpath.IsContainer(n.live.Value):
@@ -166,7 +161,7 @@ func (n node) staysEmpty() bool {
 	}
 }
 
-// leavesSomething reports whether anything of the live value stays when we no longer state it.
+// leavesSomething reports whether any of the live value stays once the manifest lacks it.
 func (n node) leavesSomething() bool {
 	if fieldpath.IsEmpty(n.live.Value) || n.ours == nil || len(n.others) > 0 {
 		return true
@@ -190,8 +185,8 @@ func (n node) leavesSomething() bool {
 }
 
 // statedItem returns the position of the manifest's item for an element, or -1. An item without
-// part of its key matches only if the server's defaults complete it. If we hold the element but not
-// that part of its key, we left it out before, so they do; if we hold it, the schema decides.
+// part of its key matches only if the server's defaults complete it. If we own the item but not
+// that part of its key, they did so before; if we own it, the schema decides.
 func (n node) statedItem(list []any, pe fieldpath.Element, x fieldpath.Items) int {
 	i := x.Find(list, pe)
 	if i < 0 || x.Match(list[i], pe) == fieldpath.Exact || n.ours == nil {
@@ -207,16 +202,16 @@ func (n node) statedItem(list []any, pe fieldpath.Element, x fieldpath.Items) in
 	return i
 }
 
-// defaultsTo reports whether the server certainly fills in this value for a key field that an item
-// of the node's list does not state.
+// defaultsTo reports whether the server certainly fills in the element's value for a missing key
+// field.
 func (n node) defaultsTo(pe fieldpath.Element, name string) bool {
 	field := openapi.Field(n.types.At(n.path.Child(pe)), name)
 	want, _ := fieldpath.KeyField(pe, name)
 	return field != nil && field.Default() != nil && fieldpath.Equal(field.Default(), want)
 }
 
-// yield returns what to state for a path so that it keeps its live value, and whether to state
-// anything.
+// yield returns the value that the manifest must have so that the live value stays, and whether it
+// needs one.
 func (n node) yield() (any, bool) {
 	shape := n.shape()
 	switch live := n.live.Value.(type) {
@@ -239,9 +234,9 @@ func (n node) yield() (any, bool) {
 	}
 }
 
-// fields yields the fields of a map. The key of a list item stays as long as another field of the
-// item does, or no one else owns the key: otherwise a holder of a single field, such as "kubectl
-// set image", would be left with an item that is invalid without its key.
+// fields yields the fields of a map. The key of a list item stays while another field of the item
+// does, or if no one else owns the key. Otherwise the owner of a single field, such as "kubectl set
+// image", would be left with an invalid item.
 func (n node) fields(live map[string]any) (any, bool) {
 	stated, _ := n.stated.Value.(map[string]any)
 	out := map[string]any{}
@@ -272,14 +267,14 @@ func (n node) fields(live map[string]any) (any, bool) {
 	return out, true
 }
 
-// isDefault reports whether the manifest leaves a key field of a list item to the server, and did
-// so before.
+// isDefault reports whether the manifest leaves a key field to the server, now and at the last
+// apply.
 func (n node) isDefault(name string) bool {
 	return n.stated.Has && n.oursHere && (n.ours == nil || !n.ours.Members.Has(fieldpath.FieldElement(name)))
 }
 
-// items yields the items of a list, in live order. If the list would vanish with what we hold of
-// it, all of it has to be stated.
+// items yields the items of a list in live order. If the server would remove the list with our
+// items, all of it must be sent.
 func (n node) items(live []any) (any, bool) {
 	stated, _ := n.stated.Value.([]any)
 	x := fieldpath.ItemsOf(n.sets()...)
@@ -303,15 +298,15 @@ func (n node) items(live []any) (any, bool) {
 	return out, len(out) > 0 || n.staysEmpty()
 }
 
-// othersHoldItem reports whether, at each version at which others hold anything of a list item, one
-// of them holds the item itself or all of its key.
+// othersHoldItem reports whether, at each API version with other owners in a list item, one of them
+// owns the item itself or its whole key.
 func (n node) othersHoldItem() bool {
 	return len(n.others) > 0 && !slices.ContainsFunc(n.others, func(h holder) bool {
 		return !h.here && !slices.ContainsFunc(h.below, n.hasKey)
 	})
 }
 
-// hasKey reports whether a set holds all of the key of a list item.
+// hasKey reports whether a set has the whole key of a list item.
 func (n node) hasKey(s *fieldpath.Set) bool {
 	return !slices.ContainsFunc(fieldpath.KeyNames(n.pe), func(name string) bool {
 		return !s.Members.Has(fieldpath.FieldElement(name))

@@ -1,5 +1,5 @@
-// Package yield removes from a manifest the fields that are left to their owners, so that the
-// server keeps the live values.
+// Package yield removes yielded fields from a manifest, so that the server keeps their live values.
+// Call [Paths], then [Left]. It sends no requests.
 package yield
 
 import (
@@ -14,23 +14,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// Paths returns the manifest to apply so that the paths are left to their owners, and which of the
-// paths it states (edge cases 31, 32). A yielded field keeps its value: a field of others leaves
-// the manifest; a field that only we own, or that has no owner, takes its live value, since the
-// server would delete or re-default it otherwise. The same holds for fields that are no longer
-// stated, and for parents: a parent that only we hold stays, empty, or the server would remove it
-// with everything that others have in it (edge case 83). A parent that others hold, or that is not
-// live, leaves the manifest when it becomes empty.
+// Paths returns the manifest to apply so that the paths are left to their owners, and the paths
+// that it contained (edge cases 31, 32). A field of others is removed from the manifest. A field
+// without other owners gets its live value; otherwise the server would delete it or reset its
+// default. This also applies to fields that the manifest lacks, and to parents: a parent that only
+// we own stays, empty, or the server would remove it with the fields of others in it
+// (edge case 83). A parent that others own, or that is not live, is removed when it is empty.
 //
-// Without a live object, the manifest's value is the initial one, and nothing is yielded. A path
-// may name a list item by its key, or a parent of many fields. Nothing can be left out of an atomic
-// value: the live value replaces ours there. The manifest itself is not changed.
+// Without a live object, the manifest provides initial values, and nothing is yielded. A path may
+// name a list item by its key, or a parent of many fields. An atomic value gets its live value. The
+// manifest itself is not modified.
 //
-// If a path leaves part of an item's key to the server's defaults, perhaps only the kind's schema
-// shows which item it names. The schema is fetched only then; it may be nil.
+// If a path omits part of an item's key, the schema may have to show which item it names. It is
+// fetched only then, and may be nil.
 //
-// A key field cannot be left out of its list item: naming one is a *KeyError. Other errors are
-// those of [managedfields.Entries].
+// Paths returns a *KeyError for a key field, which cannot be removed from its list item.
 func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path, schema func() openapi.Type) (*unstructured.Unstructured, []fieldpath.Path, error) {
 	if live == nil || manifest == nil || len(paths) == 0 {
 		return manifest, nil, nil
@@ -59,11 +57,10 @@ func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fi
 	return &unstructured.Unstructured{Object: object}, yielded, nil
 }
 
-// Left returns the manager's paths that the manifest no longer states and that no one else holds,
-// so that the server would remove them. A field that can be released stays if the manager releases
-// it before it applies. The rest has to be stated as it is: if the manifest states nothing else in
-// a parent, the server removes the parent with everything in it. A field in a list item that leaves
-// the manifest goes with the item.
+// Left returns the manager's paths that the manifest no longer sets and no one else owns, so that
+// the server would remove them. A field can be released before the apply if the manifest sets
+// something else in its parent. Otherwise it must be sent with its live value, or the server would
+// remove the whole parent. Fields of removed list items are removed with them.
 func Left(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path) (released, stated *fieldpath.Set, err error) {
 	released, stated = fieldpath.NewSet(), fieldpath.NewSet()
 	if live == nil || len(paths) == 0 {
@@ -99,8 +96,7 @@ func Left(manifest, live *unstructured.Unstructured, manager string, paths []fie
 	return released, stated, nil
 }
 
-// leavesWithItem reports whether a path is in a list item that we hold and the manifest does not
-// state.
+// leavesWithItem reports whether a path is in a list item that we own and the manifest lacks.
 func leavesWithItem(p fieldpath.Path, manifest *unstructured.Unstructured, ours *fieldpath.Set) bool {
 	for n := 1; n < len(p); n++ {
 		if p[n-1].FieldName != nil || !fieldpath.Has(ours, p[:n]) {
@@ -113,8 +109,7 @@ func leavesWithItem(p fieldpath.Path, manifest *unstructured.Unstructured, ours 
 	return false
 }
 
-// ownable replaces .metadata by the fields below it that can have owners: the rest is the object's
-// identity.
+// ownable replaces .metadata by those of its fields that can have owners.
 func ownable(paths []fieldpath.Path, manifest map[string]any) []fieldpath.Path {
 	metadata, _ := manifest["metadata"].(map[string]any)
 	var out []fieldpath.Path
@@ -141,7 +136,6 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("%s is part of the key of its list item, and cannot be yielded on its own", e.Path)
 }
 
-// Hint names the item, which can be yielded.
 func (e *KeyError) Hint() string {
 	return "yield the whole item: " + e.Path[:len(e.Path)-1].String()
 }

@@ -33,7 +33,7 @@ func TestYield(t *testing.T) {
 			`{replicas: 5, a: x}`,
 			[]string{".spec.replicas"},
 		},
-		"owned by nobody keeps its live value (edge case 32)": {
+		"without an owner, keeps its live value (edge case 32)": {
 			[]string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:spec: {f:a: {}}}`)},
 			`{replicas: 1}`, `{replicas: 3, a: x}`,
 			[]string{".spec.replicas"},
@@ -54,7 +54,7 @@ func TestYield(t *testing.T) {
 			`{m: {x: live}}`,
 			[]string{".spec.m.x"},
 		},
-		"not live, owned by nobody": {
+		"not live, without an owner": {
 			[]string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:spec: {f:a: {}}}`)},
 			`{a: x}`, `{b: x, a: x}`,
 			[]string{".spec.b"},
@@ -243,7 +243,7 @@ func TestYield(t *testing.T) {
 	}
 }
 
-// Edge case 32: without a live object, the manifest's value is the initial one.
+// Edge case 32: without a live object, the manifest provides the initial value.
 func TestYieldCreation(t *testing.T) {
 	manifest := fieldstest.Read(t, fieldstest.Web)
 	got, yielded, err := yield.Paths(manifest, nil, fieldstest.Us, fieldstest.Paths(t, ".spec.replicas"), nil)
@@ -255,7 +255,7 @@ func TestYieldCreation(t *testing.T) {
 	}
 }
 
-// After everything contested is yielded, an apply of web meets no conflict.
+// An apply without the contested fields has no conflict.
 func TestYieldStory(t *testing.T) {
 	live := fieldstest.Read(t, fieldstest.WebLive)
 	got, _, err := yield.Paths(fieldstest.Read(t, fieldstest.Web), live, fieldstest.Us, fieldstest.Paths(t, ".spec.replicas", fieldstest.App+".image"), nil)
@@ -267,8 +267,7 @@ func TestYieldStory(t *testing.T) {
 	}
 }
 
-// A field of an item's key stays with the item: without it, the item would be another one,
-// or invalid.
+// A key field stays in its item, which would otherwise be another item, or invalid.
 func TestYieldOfAKey(t *testing.T) {
 	live := fieldstest.Read(t, "apiVersion: v1\nkind: Thing\nmetadata: {name: a}\nspec: {ports: [{port: 80, name: x}]}")
 	for text, hint := range map[string]string{
@@ -285,7 +284,7 @@ func TestYieldOfAKey(t *testing.T) {
 	}
 }
 
-// Only a default of the server distinguishes two items with one port number.
+// Only the server's default distinguishes two items with the same port number.
 func TestYieldOfItemsWithDefaults(t *testing.T) {
 	const list = `
   - {port: 1, name: a}
@@ -311,7 +310,7 @@ spec:
 	}
 }
 
-// Yielding .metadata yields what can have an owner; the object's identity stays.
+// Yielding .metadata yields the fields in it that can have owners.
 func TestYieldMetadata(t *testing.T) {
 	live := fieldstest.Read(t, `
 apiVersion: v1

@@ -220,7 +220,7 @@ spec: {policyName: policy-stamp}
 		}
 	}
 	status, out := s.give(t, "cm/a", ".data.a", "--from=flux", "--to=team", "--as-operation=apply")
-	if status != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "an admission webhook or a policy changed .data.stamp as this was written") {
+	if status != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "an admission webhook or a policy changed .data.stamp during this write") {
 		t.Errorf("status %d", status)
 	}
 	u := s.get(t, configMaps, "a")

@@ -201,7 +201,7 @@ func TestSelected(t *testing.T) {
 	}
 	// A slip is not the same as nothing to do.
 	if status, out := s.give(t, "cm", "-l", "app=web", "--from=kubectl-edti", "--to=flux", "--as-operation=apply"); status != 1 ||
-		!strings.Contains(strings.Join(strings.Fields(out), " "), "kubectl-edti (did you mean kubectl-edit?) owns nothing of the 12 objects") {
+		!strings.Contains(strings.Join(strings.Fields(out), " "), "kubectl-edti (did you mean kubectl-edit?) owns nothing in the 12 objects") {
 		t.Errorf("a slip: status %d", status)
 	}
 	if status, out := s.give(t, "cm/a1", "--from=kubectl-edti", "--to=flux", "--as-operation=apply"); status != 1 || !strings.Contains(out, "kubectl-edti (did you mean kubectl-edit?) owns none of its fields") {
@@ -213,7 +213,7 @@ func TestSelected(t *testing.T) {
 	// The same again, as a job repeats it, by label and by name.
 	for _, args := range [][]string{{"cm", "-l", "app=web"}, {"cm/a1", "cm/a3"}, {"cm/a0"}} {
 		status, out := s.give(t, append(args, "--from=kubectl-edit", "--to=flux")...)
-		if status != 0 || strings.Contains(out, "moved") || !strings.Contains(out, "kubectl-edit owns nothing of") {
+		if status != 0 || strings.Contains(out, "moved") || !strings.Contains(out, "kubectl-edit owns nothing") {
 			t.Errorf("%s again: status %d", args, status)
 		}
 	}

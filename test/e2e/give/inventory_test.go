@@ -150,7 +150,7 @@ status: {inventory: {entries: [{id: give-next_web_apps_Deployment, v: v1}, {id: 
 		}
 		for _, want := range []string{
 			"kustomize-controller's next apply: 1 conflict before, none after", "registry.example/web:hotfix → registry.example/web:1.0",
-			".metadata.labels.by", "the receiver does not state it, and would remove it",
+			".metadata.labels.by", "the receiver's manifest lacks it and would remove it",
 			"configmap/leaving -n give-next: kustomization/give-next/apps lists it, and the manifests of its next run do not have it: nothing of it is given",
 			"1 object of the manifests left out: kustomization/give-next/apps does not list it yet",
 		} {

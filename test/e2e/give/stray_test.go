@@ -149,7 +149,7 @@ func TestStrayGoesToTheReceiver(t *testing.T) {
 			t.Errorf("%s: flux has %s", tt.name, got)
 		}
 	}
-	if status, out := s.give(t, "sources.unserved.example.com/released", ".spec.size", "--from=flux", "--release"); status != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "the API server set .spec.language as this was written, and took k8sconnect-give for the owner") {
+	if status, out := s.give(t, "sources.unserved.example.com/released", ".spec.size", "--from=flux", "--release"); status != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "the API server set .spec.language during this write and recorded k8sconnect-give as its owner") {
 		t.Errorf("give ends with %d", status)
 	}
 	if status, _ := s.give(t, "sources.unserved.example.com/released", ".spec.url", "--from=flux", "--to=k8sconnect-give", "--as-operation=apply"); status != 1 {

@@ -1,5 +1,5 @@
-// Package local has the types of Kubernetes' own kinds, from the compiled Go types, so that a
-// server's schemas need not be read first.
+// Package local provides the types of Kubernetes' own kinds from compiled Go types, so that a
+// server's schemas need not be read first. Use [Types.Of].
 package local
 
 import (
@@ -14,18 +14,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// Types has the types of Kubernetes' own kinds. The zero value is ready to use and safe for
+// Types provides the types of Kubernetes' own kinds. The zero value is ready to use and safe for
 // concurrent use.
 //
-// A server may be older or newer: it may lack a field of these types, or have more. In a stable
-// version of an API, neither the kind of a field's value nor who may own which part of it changes
+// The server may be older or newer and have fewer or more fields. But a stable API version never
+// changes a field's type or how it is owned
 // (https://kubernetes.io/docs/reference/using-api/deprecation-policy/).
 type Types struct {
 	structs sync.Map // of reflect.Type: map[string]field
 }
 
-// Of returns the type of a kind; nil if it is none of Kubernetes' own, newer than these, or of a
-// version that may still change. It has no defaults, which Go types do not show.
+// Of returns the type of a kind, without defaults, which Go types lack. It returns nil if the kind
+// is not Kubernetes' own, is newer, or is of an alpha or beta version.
 func (t *Types) Of(kind object.Kind) openapi.Type {
 	gvk := kind.GVK
 	if strings.Contains(gvk.Version, "alpha") || strings.Contains(gvk.Version, "beta") {
@@ -48,7 +48,7 @@ func (t *Types) of(f field) openapi.Type {
 // field is a use of a Go type.
 type field struct {
 	value reflect.Type
-	// extensions are what the schema says of this use.
+	// extensions are the schema's extensions for this use.
 	extensions map[string]string
 }
 
@@ -58,7 +58,7 @@ type typ struct {
 	all *Types
 }
 
-// Name is empty for what has no name in the published schemas: lists, maps and scalars.
+// Name is empty for lists, maps and scalars.
 func (t typ) Name() string {
 	named, ok := reflect.TypeAssert[interface{ OpenAPIModelName() string }](reflect.Zero(t.value))
 	if !ok {
@@ -70,7 +70,7 @@ func (t typ) Name() string {
 func (t typ) Kinds() []string {
 	zero := reflect.Zero(t.value)
 	if _, either := reflect.TypeAssert[interface{ OpenAPIV3OneOfTypes() []string }](zero); either {
-		return nil // a quantity, or a number or a name: no single type is declared
+		return nil // a quantity, or an int-or-string
 	}
 	if own, ok := reflect.TypeAssert[interface{ OpenAPISchemaType() []string }](zero); ok {
 		return own.OpenAPISchemaType()
@@ -94,13 +94,6 @@ func (t typ) Kinds() []string {
 	default:
 		return nil
 	}
-}
-
-// isPlain reports whether the JSON type follows from the Go type: some structs are written as text,
-// or may hold anything.
-func (t typ) isPlain() bool {
-	_, own := reflect.TypeAssert[interface{ OpenAPISchemaType() []string }](reflect.Zero(t.value))
-	return !own
 }
 
 func (t typ) Properties() []string {
@@ -151,9 +144,10 @@ const (
 	patchStrategy = "x-kubernetes-patch-strategy"
 )
 
-// fields returns the fields of a struct by their JSON names.
 func (t *Types) fields(of typ) map[string]field {
-	if of.value.Kind() != reflect.Struct || !of.isPlain() {
+	// Some structs are encoded as strings, or accept any value.
+	_, own := reflect.TypeAssert[interface{ OpenAPISchemaType() []string }](reflect.Zero(of.value))
+	if of.value.Kind() != reflect.Struct || own {
 		return nil
 	}
 	if known, ok := t.structs.Load(of.value); ok {
@@ -165,7 +159,7 @@ func (t *Types) fields(of typ) map[string]field {
 	return out
 }
 
-// collect adds the fields of a struct, including embedded ones.
+// collect adds the fields of a struct, including embedded ones, by JSON name.
 func collect(from reflect.Type, owner string, into map[string]field) {
 	for f := range from.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -179,7 +173,7 @@ func collect(from reflect.Type, owner string, into map[string]field) {
 	}
 }
 
-// extensions returns what the schema says of a field besides its type. Most fields have no entry.
+// extensions returns the schema's extensions of a field. Most fields have none.
 func extensions(f reflect.StructField, name string) map[string]string {
 	out := map[string]string{}
 	if strategy := f.Tag.Get("patchStrategy"); strategy != "" {

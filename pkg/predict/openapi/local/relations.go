@@ -1,10 +1,10 @@
 package local
 
-// Facts that the Go types lack: the markers +listType, +mapType and +structType of k8s.io/api, of
-// the stable versions in Kubernetes 1.36. TestTypesAreThosePublished compares all types with the
-// schemas of an API server.
+// The Go types lack the markers +listType, +mapType and +structType of k8s.io/api. These are the
+// markers of the stable versions in Kubernetes 1.36. TestTypesAreThosePublished compares all types
+// with the schemas of an API server.
 
-// listTypeOf returns the list type of a field, if its patch strategy does not imply it.
+// listTypeOf returns the list type of a field if its patch strategy does not imply it.
 func listTypeOf(field string) string {
 	switch field {
 	case "admissionregistration.v1.ValidatingAdmissionPolicyStatus.conditions",
@@ -37,7 +37,7 @@ func listTypeOf(field string) string {
 	return ""
 }
 
-// mapTypeOf returns the map type of a field, if it differs from that of its type.
+// mapTypeOf returns the map type of a field if it differs from its type's.
 func mapTypeOf(field string) string {
 	switch field {
 	case "core.v1.PodSpec.nodeSelector",
@@ -51,7 +51,7 @@ func mapTypeOf(field string) string {
 	return ""
 }
 
-// isAtomicType reports whether a type is always one field with everything in it.
+// isAtomicType reports whether values of a type are always atomic.
 func isAtomicType(name string) bool {
 	switch name {
 	case "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector",

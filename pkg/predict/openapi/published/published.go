@@ -1,5 +1,6 @@
-// Package published reads the schemas that API servers publish, as kube-openapi decodes them. It is
-// separate from openapi so that a program links kube-openapi only if it has such schemas.
+// Package published adapts the schemas that API servers publish, as decoded by kube-openapi, to
+// [openapi.Type]. It is separate from openapi so that only programs with such schemas link
+// kube-openapi.
 package published
 
 import (
@@ -12,15 +13,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// Of returns the type that a schema declares; nil for nil. Its references must be resolved; the ID
-// of what was referred to is the name of the type.
+// Of returns the type that a schema declares; nil for nil. References must be resolved; a
+// referenced schema's ID is the type's name.
 func Of(s *spec.Schema) openapi.Type {
 	return of(s, func(s *spec.Schema) *spec.Schema { return s })
 }
 
-// ByKind is [Of] for the schemas of kinds, as a Predictor needs them. Each comes with a function
-// that returns what a schema refers to, or the schema itself. It is called only where a path leads
-// through a reference.
+// ByKind is [Of] for the schemas of kinds. lookUp also returns a function that resolves a schema's
+// reference, which is called only for references on the requested path.
 func ByKind(lookUp func(object.Kind) (*spec.Schema, func(*spec.Schema) *spec.Schema)) func(object.Kind) openapi.Type {
 	return func(kind object.Kind) openapi.Type { return of(lookUp(kind)) }
 }

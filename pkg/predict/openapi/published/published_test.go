@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 )
 
-// An undeclared field has no type, on any path; a declared one has its relation.
+// An undeclared field has no type; a declared one has its relation.
 func TestTypes(t *testing.T) {
 	const text = `
 type: object
