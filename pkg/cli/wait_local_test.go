@@ -84,7 +84,7 @@ func TestExplainReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, want := range map[string][]string{
-		"canary":                       {"Canary.flagger.app", "ready    self.status.phase in ['Initialized', 'Succeeded']", "from     the table of kinds"},
+		"canary":                       {"Canary.flagger.app", "ready    self.status.phase in ['Initialized', 'Succeeded']", "from     the built-in table of kinds"},
 		"canaries.flagger.app":         {"Canary.flagger.app"},
 		"deploy":                       {"Deployment.apps", "ready    all replicas", "from     the rule of this kind"},
 		"deploy --config=own.yaml":     {"ready    true", "failed   false", "message  'so'", "from     the file rules.yaml"},
