@@ -49,7 +49,7 @@ func TestFields(t *testing.T) {
 			  affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{preference: {matchExpressions: [{key: node-role.kubernetes.io/master}]}}]}}}}}}}}`, "1.36",
 			[]string{
 				`.spec.jobTemplate.spec.template.spec.nodeSelector["beta.kubernetes.io/os"] is deprecated since 1.14; use kubernetes.io/os`,
-				`.spec.jobTemplate.spec.template.spec.affinity.no…ngExecution[0].preference.matchExpressions[0].key: node-role.kubernetes.io/master is deprecated since 1.20; use node-role.kubernetes.io/control-plane`,
+				`.spec.jobTemplate.spec.template.spec.affinity.nod…gExecution[0].preference.matchExpressions[0].key: node-role.kubernetes.io/master is deprecated since 1.20; use node-role.kubernetes.io/control-plane`,
 				`.spec.jobTemplate.spec.template.spec.topologySpreadConstraints[1].topologyKey: failure-domain.beta.kubernetes.io/zone is deprecated since 1.17; use topology.kubernetes.io/zone`,
 			},
 		},

@@ -2,7 +2,6 @@ package deprecation
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -164,7 +163,7 @@ func (n FieldNotice) String() string {
 	if n.Use != "" {
 		b.WriteString("; use " + n.Use)
 	}
-	return line(shorten(n.Path, MaxText-b.Len()) + b.String())
+	return line(text.TruncateMiddle(n.Path, MaxText-b.Len()-len(text.Ellipsis)+1) + b.String())
 }
 
 // MaxText bounds a text of this package, in bytes. The API server truncates warnings to 256 bytes
@@ -174,26 +173,4 @@ const MaxText = 200
 // line makes an untrusted text a single line that is short enough for a warning.
 func line(s string) string {
 	return text.Truncate(text.OneLine(s), MaxText)
-}
-
-// shorten truncates a text in the middle.
-func shorten(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	keep := max(0, most-len(text.Ellipsis))
-	begin := head(s, keep/2)
-	rest := s[len(s)-(keep-len(begin)):]
-	for rest != "" && !utf8.RuneStart(rest[0]) {
-		rest = rest[1:]
-	}
-	return begin + text.Ellipsis + rest
-}
-
-// head returns at most so many bytes of a text, without splitting a character.
-func head(s string, most int) string {
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // Add records a transition and reports whether the record changed. It ignores a transition that is
@@ -166,9 +167,9 @@ func (e Entry) before(other Entry) bool {
 }
 
 // FitUser truncates a user's name to the length that a record keeps.
-func FitUser(name string) string { return cut(name, maxUser) }
+func FitUser(name string) string { return text.Truncate(name, maxUser+len(text.Ellipsis)) }
 
-func pathText(p fieldpath.Path) string { return cut(p.String(), maxPath) }
+func pathText(p fieldpath.Path) string { return text.Truncate(p.String(), maxPath+len(text.Ellipsis)) }
 
 // Net returns, sorted by path, the transitions from the last owners in the record to the live ones,
 // for a period that was not watched. It recognizes tools that have since switched from updates to
@@ -207,14 +208,14 @@ func (r *Record) Net(live Owners) ([]Transition, error) {
 // String describes the entry in one line.
 func (e Entry) String() string {
 	lost := slices.DeleteFunc(slices.Clone(e.From), func(h Holder) bool { return slices.Contains(e.To, h) })
-	text := e.Path + " " + string(e.Kind)
+	what, from, to := e.Path+" "+string(e.Kind), names(OwnersOf(lost)), names(OwnersOf(e.To))
 	if e.Kind == Taken {
-		return text + " from " + names(OwnersOf(lost)) + " by " + names(OwnersOf(e.To))
+		return what + " from " + from + " by " + to
 	}
 	if e.Kind == Lost {
-		return text + " by " + names(OwnersOf(lost)) + " to " + names(OwnersOf(e.To))
+		return what + " by " + from + " to " + to
 	}
-	return text + " by " + names(OwnersOf(lost))
+	return what + " by " + from
 }
 
 // OwnersOf converts the owners in a record.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
 // The names of records in the API; their short name is owr.
@@ -157,10 +158,10 @@ func (e Entry) size() int {
 }
 
 // quoted returns an upper bound of the bytes of a text in a JSON string.
-func quoted(text string) int {
+func quoted(s string) int {
 	size := 0
-	for i := range len(text) {
-		switch c := text[i]; {
+	for i := range len(s) {
+		switch c := s[i]; {
 		case c < ' ', c == '"', c == '\\', c == '<', c == '>', c == '&':
 			size += 6 // \u1234
 		case c >= 0x80:
@@ -181,22 +182,7 @@ func (r *Record) summarize() {
 		return
 	}
 	last := r.Entries[len(r.Entries)-1]
-	r.LastFrom, r.LastTo = fit(names(OwnersOf(last.From)), maxParties), fit(names(OwnersOf(last.To)), maxParties)
-}
-
-func cut(text string, length int) string {
-	if len(text) <= length {
-		return text
-	}
-	return strings.ToValidUTF8(text[:length], "") + "…"
-}
-
-// fit truncates a text to a number of bytes, including an ellipsis.
-func fit(text string, length int) string {
-	if len(text) <= length {
-		return text
-	}
-	return cut(text, length-len("…"))
+	r.LastFrom, r.LastTo = text.Truncate(names(OwnersOf(last.From)), maxParties), text.Truncate(names(OwnersOf(last.To)), maxParties)
 }
 
 // tooMuch reports whether there are too many owners, or their names are too long, for a record.
@@ -208,8 +194,8 @@ func tooMuch(owners []managedfields.Owner) bool {
 
 func holderOf(o managedfields.Owner) Holder {
 	return Holder{
-		Manager: fit(o.Manager, maxManager), Operation: o.Operation,
-		Subresource: fit(o.Subresource, maxSubresource), APIVersion: fit(o.APIVersion, maxAPIVersion),
+		Manager: text.Truncate(o.Manager, maxManager), Operation: o.Operation,
+		Subresource: text.Truncate(o.Subresource, maxSubresource), APIVersion: text.Truncate(o.APIVersion, maxAPIVersion),
 	}
 }
 
@@ -263,7 +249,7 @@ func NewRecord(o Object, clusterScoped string) *Record {
 	}
 	gvk := RecordGVK()
 	owner := metav1.OwnerReference{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, UID: o.UID}
-	o.Name = fit(o.Name, maxName)
+	o.Name = text.Truncate(o.Name, maxName)
 	return &Record{
 		TypeMeta: metav1.TypeMeta{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind},
 		ObjectMeta: metav1.ObjectMeta{

@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"io/fs"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -119,23 +120,17 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// expiry is a metric of when the served certificate expires. It has no value without a certificate.
-type expiry struct {
-	desc *prometheus.Desc
-	path string
-}
-
-func newExpiry(dir string) *expiry {
-	return &expiry{path: filepath.Join(dir, corev1.TLSCertKey), desc: prometheus.NewDesc("k8sconnect_certificate_expires_timestamp_seconds",
-		"When the certificate that this replica serves expires.", nil, nil)}
-}
-
-func (e *expiry) Describe(out chan<- *prometheus.Desc) { out <- e.desc }
-
-func (e *expiry) Collect(out chan<- prometheus.Metric) {
-	if at, err := expiryOf(e.path); err == nil {
-		out <- prometheus.MustNewConstMetric(e.desc, prometheus.GaugeValue, float64(at.Unix()))
-	}
+// expiry returns a metric of when the served certificate expires; NaN without a certificate.
+func expiry(dir string) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "k8sconnect_certificate_expires_timestamp_seconds", Help: "When the certificate that this replica serves expires.",
+	}, func() float64 {
+		at, err := expiryOf(filepath.Join(dir, corev1.TLSCertKey))
+		if err != nil {
+			return math.NaN()
+		}
+		return float64(at.Unix())
+	})
 }
 
 func expiryOf(path string) (time.Time, error) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -63,18 +62,13 @@ type Setup struct {
 // NewParts returns the parts of the webhook for a cluster: hints go to the tracker, its transitions
 // to the recorder, and records to the cluster.
 func NewParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
-	parts, err := newParts(unhurried(config), opts, setup)
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // The recorder has its own limit.
+	parts, err := newParts(config, opts, setup)
 	if err != nil {
 		return Parts{}, fmt.Errorf("set up the webhook: %w", err)
 	}
 	return parts, nil
-}
-
-// unhurried removes the client's rate limit. The recorder has its own.
-func unhurried(config *rest.Config) *rest.Config {
-	config = rest.CopyConfig(config)
-	config.QPS = -1
-	return config
 }
 
 func newParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
@@ -106,13 +100,14 @@ func newParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 	if !setup.SuspendCalls {
 		return parts, nil
 	}
-	b, err := newBreaker(config, client, opts, setup, h)
+	r, err := newReach(config, opts.Namespace, setup.Service)
 	if err != nil {
 		return Parts{}, err
 	}
-	b.deprecated = catalogue.Resources
-	ready := slices.Clone(parts.Ready)
-	b.ready = func() bool { return !slices.ContainsFunc(ready, func(is func() bool) bool { return !is() }) }
+	b := &breaker{
+		reach: r, configurations: g.configurations, configuration: setup.Configuration, events: h.reports, log: opts.Log,
+		deprecated: catalogue.Resources, ready: func() bool { return h.tracker.Ready() && g.ready() }, led: make(chan struct{}),
+	}
 	parts.Runners = append(parts.Runners, b)
 	parts.Lead = func() { h.lead(); b.lead() }
 	return parts, registry.Register(b.metric())
@@ -130,17 +125,6 @@ func newGuard(client kubernetes.Interface, opts Options, setup Setup) *guard {
 		}
 	}
 	return g
-}
-
-func newBreaker(config *rest.Config, client kubernetes.Interface, opts Options, setup Setup, h *history) (*breaker, error) {
-	r, err := newReach(config, opts.Namespace, setup.Service)
-	if err != nil {
-		return nil, err
-	}
-	return &breaker{
-		reach: r, configurations: client.AdmissionregistrationV1().ValidatingWebhookConfigurations(), configuration: setup.Configuration,
-		events: h.reports, log: opts.Log, led: make(chan struct{}),
-	}, nil
 }
 
 func newCatalogue(client discovery.ServerVersionInterface) (*admission.Catalogue, error) {
@@ -179,15 +163,11 @@ func newHistory(config *rest.Config, registry prometheus.Registerer, opts Option
 	if err != nil {
 		return nil, err
 	}
-	h := &history{
-		events: record.NewBroadcaster(), client: client,
-		finish: func() {},
-	}
+	h := &history{events: record.NewBroadcaster(), client: client, finish: func() {}}
 	h.reports = h.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: reporter})
-	metrics := recorder.NewMetrics()
 	h.recorder = recorder.New(store, recorder.Options{
 		Namespace: opts.Namespace, Events: h.reports,
-		Transitions: setup.Transitions, Log: slogOf(opts.Log), Metrics: metrics, WritesPerSecond: setup.RecordsPerSecond,
+		Transitions: setup.Transitions, Log: slog.New(logr.ToSlogHandler(opts.Log)), WritesPerSecond: setup.RecordsPerSecond,
 	})
 	of := release{opts.Release, opts.Namespace}
 	var public tracker.Public
@@ -204,7 +184,7 @@ func newHistory(config *rest.Config, registry prometheus.Registerer, opts Option
 	if err != nil {
 		return nil, err
 	}
-	return h, errors.Join(metrics.Register(registry), registry.Register(h.tracker))
+	return h, errors.Join(h.recorder.Register(registry), registry.Register(h.tracker))
 }
 
 // Run tracks and records until the context ends. It still records the transitions that were tracked
@@ -229,8 +209,6 @@ func (h *history) lead() {
 	h.recorder.Lead(true)
 	h.tracker.Lead(true)
 }
-
-func slogOf(log logr.Logger) *slog.Logger { return slog.New(logr.ToSlogHandler(log)) }
 
 // Definitions receives the CRDs of the cluster. Calls are not concurrent.
 type Definitions interface {

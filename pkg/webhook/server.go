@@ -117,7 +117,7 @@ func (s *Server) assemble(config *rest.Config, parts Parts) error {
 	if err != nil {
 		return err
 	}
-	if err := registry.Register(newExpiry(s.opts.CertDir)); err != nil {
+	if err := registry.Register(expiry(s.opts.CertDir)); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	mux := http.NewServeMux()

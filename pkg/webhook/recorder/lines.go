@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -57,7 +56,7 @@ func (r *Recorder) log(o ownership.Occurrence) {
 	select {
 	case r.lines <- append(content, '\n'):
 	default:
-		r.opts.Metrics.unlogged()
+		r.metrics.unlogged.Inc()
 	}
 }
 
@@ -82,7 +81,7 @@ func (r *Recorder) writeLines(ctx context.Context) {
 
 func (r *Recorder) writeLine(l []byte) {
 	if _, err := r.opts.Transitions.Write(l); err != nil {
-		r.opts.Metrics.unlogged()
+		r.metrics.unlogged.Inc()
 	}
 }
 
@@ -126,24 +125,19 @@ func eventText(taken []ownership.Entry) string {
 	return strings.Join(parts, "; ")
 }
 
-// Metrics of a recorder. A nil *Metrics counts nothing.
-type Metrics struct {
-	transitions         *prometheus.CounterVec
-	recordsWritten      prometheus.Counter
-	writeErrors         *prometheus.CounterVec
-	lost                prometheus.Counter
-	pending             prometheus.Gauge
-	unloggedTransitions prometheus.Counter
-	behind              prometheus.GaugeFunc
-	readBehind          atomic.Pointer[func() float64]
+// metrics are the metrics of a recorder.
+type metrics struct {
+	transitions, writeErrors       *prometheus.CounterVec
+	recordsWritten, lost, unlogged prometheus.Counter
+	pending                        prometheus.Gauge
+	behind                         prometheus.GaugeFunc
 }
 
-// NewMetrics returns the metrics of one recorder.
-func NewMetrics() *Metrics {
+func newMetrics(behind func() float64) metrics {
 	counter := func(name, help string) prometheus.CounterOpts {
 		return prometheus.CounterOpts{Namespace: "k8sconnect", Name: name, Help: help}
 	}
-	m := &Metrics{
+	return metrics{
 		transitions: prometheus.NewCounterVec(counter("ownership_transitions_total",
 			"Changes of field owners that this replica saw; reason says why one is unclear. Every replica sees all."), []string{"kind", "reason"}),
 		recordsWritten: prometheus.NewCounter(counter("records_written_total", "Writes of ownership records.")),
@@ -154,65 +148,21 @@ func NewMetrics() *Metrics {
 		pending: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "k8sconnect", Name: "records_pending", Help: "Takeovers and releases that are not written yet.",
 		}),
-		unloggedTransitions: prometheus.NewCounter(counter("transitions_unlogged_total",
+		unlogged: prometheus.NewCounter(counter("transitions_unlogged_total",
 			"Transitions that are not in the log, because it was not read fast enough.")),
-	}
-	m.behind = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: "k8sconnect", Name: "records_behind_seconds",
-		Help: "How long the oldest overdue takeover or release of this replica has been waiting.",
-	}, func() float64 {
-		if read := m.readBehind.Load(); read != nil {
-			return (*read)()
-		}
-		return 0
-	})
-	return m
-}
-
-// follow sets the function that returns the age of the oldest overdue change.
-func (m *Metrics) follow(behind func() float64) {
-	if m != nil {
-		m.readBehind.Store(&behind)
+		behind: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: "k8sconnect", Name: "records_behind_seconds",
+			Help: "How long the oldest overdue takeover or release of this replica has been waiting.",
+		}, behind),
 	}
 }
 
-// Register registers the metrics.
-func (m *Metrics) Register(registry prometheus.Registerer) error {
+// Register registers the recorder's metrics.
+func (r *Recorder) Register(registry prometheus.Registerer) error {
+	m := r.metrics
 	var errs []error
-	for _, c := range []prometheus.Collector{m.transitions, m.recordsWritten, m.writeErrors, m.lost, m.pending, m.unloggedTransitions, m.behind} {
+	for _, c := range []prometheus.Collector{m.transitions, m.recordsWritten, m.writeErrors, m.lost, m.pending, m.unlogged, m.behind} {
 		errs = append(errs, registry.Register(c))
 	}
 	return errors.Join(errs...)
-}
-
-func (m *Metrics) transition(kind ownership.Kind, why ownership.Why) {
-	if m != nil {
-		m.transitions.WithLabelValues(string(kind), string(why)).Inc()
-	}
-}
-
-func (m *Metrics) written() {
-	if m != nil {
-		m.recordsWritten.Inc()
-	}
-}
-
-func (m *Metrics) refused(reason string) {
-	if m != nil {
-		m.writeErrors.WithLabelValues(reason).Inc()
-	}
-}
-
-func (m *Metrics) unlogged() {
-	if m != nil {
-		m.unloggedTransitions.Inc()
-	}
-}
-
-// state sets the number of pending transitions, and adds the number of lost ones.
-func (m *Metrics) state(pending, lost int) {
-	if m != nil {
-		m.pending.Set(float64(pending))
-		m.lost.Add(float64(lost))
-	}
 }

@@ -20,8 +20,6 @@ type Options struct {
 	Transitions io.Writer
 	// Log, if set, receives refused writes: each reason once until writes succeed again.
 	Log *slog.Logger
-	// Metrics, if set, are updated.
-	Metrics *Metrics
 	// WritesPerSecond bounds the writes of the whole cluster; 10 by default. The writes of other
 	// replicas count, so a single replica may use the whole rate. It does not apply to the last
 	// writes before the end.

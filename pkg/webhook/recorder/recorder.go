@@ -19,9 +19,10 @@ import (
 
 // Recorder writes occurrences to a store. Create one with [New].
 type Recorder struct {
-	opts   Options
-	writer writer
-	lines  chan []byte
+	opts    Options
+	metrics metrics
+	writer  writer
+	lines   chan []byte
 	// poke wakes Run, see [Recorder.wake].
 	poke chan struct{}
 
@@ -51,14 +52,18 @@ func New(store Store, opts Options) *Recorder {
 		queue:      newQueue(opts.Limits, newPace(opts.WritesPerSecond, opts.Burst)),
 		complaints: map[string]bool{},
 	}
-	opts.Metrics.follow(r.behind)
+	r.metrics = newMetrics(func() float64 {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.queue.behind(time.Now()).Seconds()
+	})
 	return r
 }
 
 // Record queues an occurrence. It calls settled, which may be nil, with the outcome once this
 // replica will do nothing more about it. It never blocks.
 func (r *Recorder) Record(o ownership.Occurrence, settled func(ownership.Outcome)) {
-	r.opts.Metrics.transition(o.Kind, o.Why)
+	r.metrics.transitions.WithLabelValues(string(o.Kind), string(o.Why)).Inc()
 	r.log(o)
 	if !o.Notable() {
 		if settled != nil {
@@ -184,13 +189,6 @@ func (r *Recorder) await(ctx context.Context) error {
 	}
 }
 
-// behind returns how many seconds the oldest overdue change has waited.
-func (r *Recorder) behind() float64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.queue.behind(time.Now()).Seconds()
-}
-
 // flush writes everything pending, without waiting until it is due.
 func (r *Recorder) flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opts.FlushTimeout)
@@ -226,7 +224,7 @@ func (r *Recorder) write(ctx context.Context, b batch, more change) error {
 	r.locked(func(q *queue) { q.answer(b, result, time.Now()) })
 	r.countError(err)
 	if result == written {
-		r.opts.Metrics.written()
+		r.metrics.recordsWritten.Inc()
 		r.announce(b.object, fresh)
 	}
 	return err
@@ -244,7 +242,7 @@ func (r *Recorder) countError(err error) {
 		return
 	}
 	reason := cmp.Or(string(apierrors.ReasonForError(err)), "Unknown")
-	r.opts.Metrics.refused(reason)
+	r.metrics.writeErrors.WithLabelValues(reason).Inc()
 	r.mu.Lock()
 	said := r.complaints[reason]
 	r.complaints[reason] = true
@@ -261,7 +259,8 @@ func (r *Recorder) locked(f func(*queue)) {
 	settled := r.queue.settledNow()
 	lost := r.queue.lost - r.lost
 	r.lost += lost
-	r.opts.Metrics.state(r.queue.transitions+r.queue.out, lost)
+	r.metrics.pending.Set(float64(r.queue.transitions + r.queue.out))
+	r.metrics.lost.Add(float64(lost))
 	r.mu.Unlock()
 	for _, call := range settled {
 		call()

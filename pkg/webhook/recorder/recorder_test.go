@@ -33,7 +33,6 @@ type desk struct {
 	events  notebook
 	log     notebook
 	lines   notebook
-	metrics *recorder.Metrics
 	version int
 	end     func()
 }
@@ -71,8 +70,8 @@ func (n *notebook) clear() {
 func inBubble(t *testing.T, opts recorder.Options, test func(t *testing.T, d *desk)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		d := &desk{handle: &handle{memory: newMemory()}, metrics: recorder.NewMetrics(), version: 100}
-		opts.Namespace, opts.Events, opts.Metrics = "k8sconnect", d, d.metrics
+		d := &desk{handle: &handle{memory: newMemory()}, version: 100}
+		opts.Namespace, opts.Events = "k8sconnect", d
 		opts.Log, opts.Transitions = slog.New(slog.NewTextHandler(&d.log, nil)), &d.lines
 		d.Recorder = recorder.New(d.handle, opts)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -303,7 +302,7 @@ func TestNeverBlocks(t *testing.T) {
 func (d *desk) metric(t *testing.T, name string, labels ...string) float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	if err := d.metrics.Register(registry); err != nil {
+	if err := d.Register(registry); err != nil {
 		t.Fatal(err)
 	}
 	families, err := registry.Gather()

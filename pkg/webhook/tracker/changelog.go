@@ -138,12 +138,6 @@ func (l *changelog) leave(m *pendingChange) {
 	l.left = m
 }
 
-func isSettled(m *pendingChange) bool { return m.settled }
-
-func without(changes []*pendingChange, drop func(*pendingChange) bool) []*pendingChange {
-	return slices.DeleteFunc(changes, drop)
-}
-
 // lost returns the gaps that the leader has to handle now, and whether the sink must compare its
 // records.
 func (s *state) lost() (gaps []*pendingChange, blind bool) {
@@ -166,7 +160,7 @@ func (s *state) dealt(gaps []*pendingChange) {
 	}
 	s.counts.gaps += len(news.Gaps)
 	s.undeclared.Add(news.Gaps...)
-	s.gaps = without(s.gaps, func(m *pendingChange) bool { return slices.Contains(gaps, m) })
+	s.gaps = slices.DeleteFunc(s.gaps, func(m *pendingChange) bool { return slices.Contains(gaps, m) })
 }
 
 // gapSummary summarizes the gaps of one resource and reason.

@@ -105,13 +105,6 @@ func (t *Tracker) gaps(ctx context.Context) error {
 	return nil
 }
 
-// last stores the checkpoint with which the next start begins.
-func (t *Tracker) last(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastStore)
-	defer cancel()
-	t.storeOrLog(ctx)
-}
-
 func (t *Tracker) dirty() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

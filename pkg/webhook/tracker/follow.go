@@ -44,7 +44,11 @@ func (f *follower) run(ctx context.Context) {
 			in = pauses.Step()
 		case apierrors.IsForbidden(err), apierrors.IsMethodNotSupported(err), apierrors.IsNotFound(err):
 			in = refusals.Step()
-			f.refuse(err, in > refusedLong)
+			f.setRefused(true)
+			if in > refusedLong && !f.noted {
+				f.noted = true
+				f.opts.Log.Info("not tracked", "resource", f.resource.String(), "error", err.Error())
+			}
 			if sleepUnless(ctx, in, permitted) {
 				refusals = newRefusals()
 			}
@@ -168,15 +172,6 @@ func (f *follower) listedOnce() {
 	defer f.mu.Unlock()
 	f.pending--
 	f.ready.Store(f.pending <= 0)
-}
-
-// refuse records that we may not watch the kind, and logs a lasting refusal once.
-func (f *follower) refuse(err error, lasts bool) {
-	f.setRefused(true)
-	if lasts && !f.noted {
-		f.noted = true
-		f.opts.Log.Info("not tracked", "resource", f.resource.String(), "error", err.Error())
-	}
 }
 
 func (f *follower) setRefused(refused bool) {

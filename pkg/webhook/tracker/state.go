@@ -69,7 +69,7 @@ func (s *state) remove(w *watched) {
 	for _, m := range s.waiting {
 		m.settled = m.settled || m.watched == w
 	}
-	s.gaps = without(s.gaps, func(m *pendingChange) bool { return m.watched == w })
+	s.gaps = slices.DeleteFunc(s.gaps, func(m *pendingChange) bool { return m.watched == w })
 	delete(s.resources, w.resource.GroupResource())
 }
 
@@ -201,7 +201,7 @@ func (s *state) hint(h ownership.Hint, now time.Time) {
 func (s *state) due(now time.Time) (out []*pendingChange) {
 	s.counts.expired += s.hints.expire(now)
 	blocked := map[types.UID]bool{}
-	s.waiting = without(s.waiting, func(m *pendingChange) bool {
+	s.waiting = slices.DeleteFunc(s.waiting, func(m *pendingChange) bool {
 		if blocked[m.uid] || !m.joined && now.Before(m.due) {
 			blocked[m.uid] = true
 			return false
@@ -244,7 +244,7 @@ func (s *state) give(m *pendingChange) []*pendingChange {
 	}
 	if !m.settled {
 		if len(s.given) >= s.clearAt { // One that stays open for long must not keep all after it.
-			s.given = without(s.given, isSettled)
+			s.given = slices.DeleteFunc(s.given, func(m *pendingChange) bool { return m.settled })
 			s.clearAt = 2*len(s.given) + 64
 		}
 		s.given = append(s.given, m)
@@ -286,7 +286,7 @@ func (s *state) passed(c Checkpoint) {
 			w.passed(position.Version)
 		}
 	}
-	s.gaps = without(s.gaps, func(m *pendingChange) bool {
+	s.gaps = slices.DeleteFunc(s.gaps, func(m *pendingChange) bool {
 		at, ok := position{}, false
 		if m.watched != nil {
 			at, ok = c.Resources[m.resource.GroupResource().String()]

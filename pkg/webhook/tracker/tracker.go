@@ -233,7 +233,9 @@ func (t *Tracker) Run(ctx context.Context) error {
 	t.stopAll()
 	t.do(func(s *state) []*pendingChange { return s.due(time.Now().Add(t.opts.Grace)) })
 	t.opts.Finish()
-	t.last(ctx)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastStore)
+	defer cancel()
+	t.storeOrLog(ctx)
 	return nil
 }
 
