@@ -25,7 +25,10 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 		e.askUnseen(ctx, t)
 		return
 	}
-	live := e.take(t)
+	e.mu.Lock()
+	live := t.seen
+	t.seen = nil
+	e.mu.Unlock()
 	if e.DryRun == object.DryRunClient {
 		if e.goesAt(t, live, &object.Deletion{}) {
 			e.end(t, event.Deleted{Action: event.Gone})
@@ -65,17 +68,8 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 	}
 }
 
-// take returns the object as it was last seen, if its item has a Stays function.
-func (e *Engine) take(t *target) *unstructured.Unstructured {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	live := t.seen
-	t.seen = nil
-	return live
-}
-
-// goesAt reports whether the object is to be deleted as it is, and binds the deletion to that
-// version. It reports an object that stays.
+// goesAt reports whether this version of the object is to be deleted, and binds the deletion to it.
+// It reports an object that stays.
 func (e *Engine) goesAt(t *target, live *unstructured.Unstructured, how *object.Deletion) bool {
 	if t.Stays == nil || live == nil {
 		return true
@@ -88,7 +82,7 @@ func (e *Engine) goesAt(t *target, live *unstructured.Unstructured, how *object.
 	return true
 }
 
-// lost reads the object to find out what became of a request without an answer.
+// lost reads the object after a request without an answer.
 func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	live, readErr := e.Server.Get(ctx, *t.kind, t.Ref)
 	switch {
@@ -103,7 +97,7 @@ func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	}
 }
 
-// begin reports whether a target needs a request.
+// begin reports whether a target needs a request, and reports its start.
 func (e *Engine) begin(t *target) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -119,7 +113,7 @@ func (e *Engine) begin(t *target) bool {
 	return true
 }
 
-// still returns the object if it has the UID of the target. If not, it reports the target.
+// still returns the object if it has the target's UID. Otherwise it reports the target's result.
 func (e *Engine) still(ctx context.Context, t *target) *unstructured.Unstructured {
 	live, err := e.Server.Get(ctx, *t.kind, t.Ref)
 	switch {
@@ -135,12 +129,12 @@ func (e *Engine) still(ctx context.Context, t *target) *unstructured.Unstructure
 	return nil
 }
 
-// accepted records an object whose deletion the server has accepted.
+// accepted records that the server has accepted a deletion.
 func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
-	case t.done: // The watch was faster.
+	case t.done: // The watch came first.
 	case live == nil, e.DryRun == object.DryRunServer:
 		e.finish(t, event.Deleted{Action: event.Gone})
 	case e.Wait:
@@ -151,14 +145,14 @@ func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 			e.see(t, live)
 		}
 	case live.GetDeletionTimestamp() == nil:
-		e.finish(t, event.Deleted{Action: event.Gone}) // For some kinds, the answer is the object that was deleted.
+		e.finish(t, event.Deleted{Action: event.Gone}) // For some kinds, the answer is the deleted object.
 	default:
 		t.keep(live)
 		e.finish(t, event.Deleted{Action: event.Remains})
 	}
 }
 
-// each runs do for all targets concurrently. The client limits the rate; this bound only limits
+// each runs do for all targets concurrently. The client limits the rate; this limit only bounds
 // memory.
 func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Context, *target)) {
 	const side = 256
@@ -172,36 +166,30 @@ func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Co
 			return nil
 		})
 	}
-	_ = g.Wait() // do reports by events, never by an error
+	_ = g.Wait() // do reports errors as events
 }
 
-// otherNow is the message for an object that was replaced (edge case 68).
+// otherNow is the reason for an object that was replaced (edge case 68).
 const otherNow = "it is gone; another object has its name now, and was left alone"
 
-// isUnserved reports whether the kind, and all its objects with it, is gone. That is not so for an
-// API whose server does not answer, or for a kind served at another version.
+// isUnserved reports whether the kind is gone, with all its objects. It is false if the server did
+// not answer, or serves the kind at another version.
 func isUnserved(err error) bool {
 	return meta.IsNoMatchError(err) && errors.Unwrap(err) == nil
 }
 
-// inTrouble reports whether the server failed, which is no answer.
-func inTrouble(err error) bool {
-	return apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsTimeout(err) ||
-		apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err)
-}
-
-// contents is what we know of a target's contents.
+// contents is what is known about a target's contents.
 type contents struct {
 	running bool
-	// left is how many objects it holds, most how many it held at most.
+	// left is how many objects it contains, most the maximum seen.
 	left, most int
-	// due is when to count again, zero before the first time; pause was the last interval.
+	// due is when to count again; zero before the first count. pause is the last pause.
 	due   time.Time
 	pause time.Duration
 }
 
 const (
-	// countAfter is when the contents are first counted; then pauses grow from countFirst to
+	// The contents are first counted after countAfter, then after pauses from countFirst to
 	// countLast.
 	countAfter = 500 * time.Millisecond
 	countFirst = 2 * time.Second
@@ -215,7 +203,7 @@ func (c *contents) next(asked time.Time) time.Time {
 	return c.due
 }
 
-// holds reports whether objects of the kind go only after their contents.
+// holds reports whether objects of the kind are deleted only after their contents.
 func holds(kind object.Kind) bool {
 	switch kind.GVK.GroupKind().String() {
 	case "Namespace", "CustomResourceDefinition.apiextensions.k8s.io":

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// Fifty finalizers that leave within two seconds are no fifty lines, and the last of them is
-// reported although nothing comes after it.
+// Fifty finalizers removed within two seconds are not fifty lines, and the last one is reported
+// although nothing follows it.
 func TestBurstOfMilestones(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var finalizers []string
@@ -30,7 +30,7 @@ func TestBurstOfMilestones(t *testing.T) {
 			}
 		}
 		if len(told) < 2 || len(told) > 5 || told[len(told)-1] != "finalizer x/50 is gone" {
-			t.Errorf("told %q", told)
+			t.Errorf("reports %q", told)
 		}
 	})
 }

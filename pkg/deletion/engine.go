@@ -1,12 +1,13 @@
 // Package deletion deletes objects in reverse order, each bound to its UID, and watches until they
 // are gone. Start with [Reverse] and [Engine.Run]. It never reports an object as gone that it
-// cannot see. It does not know why objects are stuck, and prints nothing.
+// cannot see. It does not find out why objects are stuck, and prints nothing.
 package deletion
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,103 +19,101 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// Server is the part of the API client that the engine needs. Its calls retry and limit their own
-// rate.
+// Server is the part of the API client that the engine needs. Its calls retry and limit their rate.
 type Server interface {
 	watchset.Watcher
 	object.Getter
 	object.Deleter
 	// Permitted reports whether we may use the verb on the object.
 	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
-	// RemoveFinalizer removes one finalizer from the object at the version that was read.
+	// RemoveFinalizer removes one finalizer from this version of the object.
 	RemoveFinalizer(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error)
-	// ExplainRefusal names the webhook that refused an object of the kind; it returns other errors
+	// ExplainRefusal adds to an error which webhook refused the object; it returns other errors
 	// unchanged.
 	ExplainRefusal(ctx context.Context, kind object.Kind, err error) error
 }
 
-// Counter counts the objects that have to go before an object: the contents of a namespace, the
-// instances of a CRD.
+// Counter counts the objects that must be deleted before an object: a namespace's contents, a CRD's
+// instances.
 type Counter interface {
 	Count(ctx context.Context, live *unstructured.Unstructured) (int, error)
 }
 
-// Explainer returns why a terminating object does not go, the most important cause first. An error
-// about unreadable objects may come with causes that were found nevertheless.
+// Explainer explains why a terminating object is not deleted, the most important cause first. An
+// error about unreadable objects may come with causes.
 type Explainer interface {
 	Explain(ctx context.Context, kind object.Kind, live *unstructured.Unstructured) ([]event.Cause, error)
 }
 
 const (
-	// blindFor is how long reads may fail before an object counts as unknown.
+	// blindFor is how long reads may fail before an object's state is unknown.
 	blindFor = 5 * time.Minute
-	// glance is how long objects are looked for once an outage has lasted too long.
+	// glance is how long objects are searched for after an outage that lasted too long.
 	glance = 2 * time.Second
-	// stuckAfter is how long nothing moves before the Explainer is called.
+	// stuckAfter is how long an object must not move before it is explained.
 	stuckAfter = 15 * time.Second
 )
 
-// Engine deletes in one run. Server and Emit are required.
+// Engine deletes objects. Server and Emit are required. Use an Engine for one Run.
 type Engine struct {
 	Server Server
-	// First lists the objects instead of Server while there is no outage to outlive; nil uses
-	// Server.
+	// First lists the objects instead of Server before any deletion was requested, and after an
+	// outage that lasted too long; nil means Server.
 	First watchset.Watcher
-	// Explainer explains stuck objects; nil explains nothing.
+	// Explainer explains stuck objects; may be nil.
 	Explainer Explainer
-	// Counter counts the contents of objects; nil counts nothing.
+	// Counter counts the contents of objects; may be nil.
 	Counter Counter
 
-	// Propagation decides about dependents; empty leaves it to the server.
+	// Propagation decides what happens to dependents; empty leaves it to the server.
 	Propagation metav1.DeletionPropagation
 	// GracePeriod is in seconds; nil means each object's own.
 	GracePeriod *int64
 	DryRun      object.DryRun
-	// Wait waits until everything is gone.
+	// Wait waits until all objects are gone.
 	Wait bool
-	// IgnoreAbsent makes a missing object no failure.
+	// IgnoreAbsent: a missing object is not a failure.
 	IgnoreAbsent bool
-	// Timeout is how long an object of the kind may take to go; nil, or 0, sets no limit.
+	// Timeout returns how long an object of the kind may take to go; nil, or 0, means no limit.
 	Timeout func(object.Kind) time.Duration
-	// StuckAfter is how long nothing moves before the Explainer is called; 0 means 15 seconds.
+	// StuckAfter is how long an object must not move before it is explained; 0 means 15 seconds.
 	StuckAfter time.Duration
-	// EndsFor returns how long a cause has to last, while nothing moves, to end the wait for an
-	// object; 0 if it never does. Nil ends no wait.
+	// EndsFor returns how long a cause must last, without moves, to end the wait for an object; 0
+	// means that it never does. Nil means 0 for all causes.
 	EndsFor func(event.Cause) time.Duration
-	// Finalizer is removed from terminating objects, instead of deleting any. Confirm is called
-	// first, once every object was explained.
+	// Finalizer is removed from terminating objects, and nothing is deleted. Confirm is called
+	// before that, once every object was explained.
 	Finalizer string
 	Confirm   func(ctx context.Context, finalizer string, refs []object.Ref) error
-	// Emit is called for each event, one at a time.
+	// Emit is called for one event at a time.
 	Emit func(event.Event)
 
 	mu      sync.Mutex // guards everything below, the views and their targets
 	planned bool
-	// underway: a deletion was requested, so that outages are outlived. outlived: one lasted too
+	// underway: a deletion was requested, so outages are waited out. outlived: an outage lasted too
 	// long, and the server has not answered since.
 	underway, outlived bool
 	outcome            Outcome
-	// aggregates are the ClusterRoles with an aggregationRule that are gone.
+	// aggregates are the deleted ClusterRoles that had an aggregationRule.
 	aggregates []*target
-	// pending counts the targets of the phase that are not done, explained those that were
-	// explained.
+	// pending counts the phase's targets without a result, explained those that were explained.
 	pending, explained int
 	// passed: it was reported that some are not explained.
 	passed bool
 	// woken wakes the wait.
 	woken chan struct{}
-	turns chan struct{}  // of explanations
-	side  sync.WaitGroup // of counting and explaining
+	turns chan struct{}  // limits concurrent explanations
+	side  sync.WaitGroup // counts and explanations in progress
 }
 
-// keepsWatch reports whether the engine watches the objects go.
+// keepsWatch reports whether the engine waits for the objects to go.
 func (e *Engine) keepsWatch() bool { return e.Wait && e.DryRun == object.DryRunNone }
 
-// wake lets the wait look again.
+// wake makes the wait review its targets.
 func (e *Engine) wake() {
 	select {
 	case e.woken <- struct{}{}:
-	default: // It will look.
+	default: // It is awake already.
 	}
 }
 
@@ -125,13 +124,14 @@ func (e *Engine) stuckAfter() time.Duration {
 	return stuckAfter
 }
 
-var errPhaseBefore = errors.New("objects that have to be deleted first are still there")
+var errPhaseBefore = errors.New("objects that must be deleted first are still there")
 
 // Run deletes the objects phase by phase. It returns an *IncompleteError if some are not gone, and
-// ctx's error if it was interrupted.
+// ctx's error after an interrupt.
 func (e *Engine) Run(ctx context.Context, phases []Phase) error {
 	e.woken, e.turns = make(chan struct{}, 1), make(chan struct{}, explainSide)
-	if allNamed(phases) {
+	open := func(s Set) bool { return s.Items == nil }
+	if !slices.ContainsFunc(phases, func(ph Phase) bool { return slices.ContainsFunc(ph.Sets, open) }) {
 		e.mu.Lock()
 		e.plan(phases)
 		e.mu.Unlock()
@@ -159,7 +159,7 @@ func (e *Engine) Run(ctx context.Context, phases []Phase) error {
 	return nil
 }
 
-// phase deletes the objects of one phase. It returns false if some of them are, or may be, still
+// phase deletes the objects of a phase. It returns false if some of them are, or may be, still
 // there.
 func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 	watching, stop := context.WithCancel(ctx)
@@ -196,7 +196,7 @@ func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 }
 
 // isDark reports whether an outage has lasted too long and the server has answered no view since.
-// The engine is locked.
+// The engine must be locked.
 func (e *Engine) isDark(views []*view) bool {
 	dark := e.outlived
 	for _, v := range views {
@@ -210,19 +210,19 @@ func (e *Engine) isDark(views []*view) bool {
 
 // Outcome counts the objects that were not deleted.
 type Outcome struct {
-	// Remaining, Refused and Unknown count the objects that were still there after their time, were
-	// refused by the server, or have an unknown outcome.
+	// Remaining objects were still there after their time, Refused ones were refused by the server,
+	// and Unknown ones may or may not be deleted.
 	Remaining, Refused, Unknown int
 }
 
-// IncompleteError says that some objects are not gone. The events have reported each.
+// IncompleteError is the error of a run that did not delete all objects. Events have reported each.
 type IncompleteError struct {
 	Outcome
 }
 
 func (e *IncompleteError) Error() string {
-	return fmt.Sprintf("not everything is gone: %d still there, %d refused, %d unknown", e.Remaining, e.Refused, e.Unknown)
+	return fmt.Sprintf("not everything was deleted: %d still there, %d refused, %d unknown", e.Remaining, e.Refused, e.Unknown)
 }
 
-// ErrDeclined is Confirm's error if the user said no.
+// ErrDeclined is Confirm's error if the user declines.
 var ErrDeclined = errors.New("not confirmed")

@@ -29,7 +29,7 @@ func same(t *testing.T, want, got any) {
 	}
 }
 
-// A thousand objects cost one watch, and one request each.
+// A thousand objects take one watch and one request each.
 func TestRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
@@ -48,13 +48,13 @@ func TestRequests(t *testing.T) {
 	})
 }
 
-// The next phase begins when everything of the one before is gone.
+// The next phase begins when all objects of the previous one are gone.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a", "x/hold"), config("b"))
 		after(10*time.Second, func() {
 			if f.called("delete b") {
-				t.Error("b was asked for while a was there")
+				t.Error("b was requested while a existed")
 			}
 			f.remove("a")
 		})
@@ -76,9 +76,9 @@ func TestNextPhaseIsSkipped(t *testing.T) {
 	})
 }
 
-// An object that was seen holds back the next phase. An object that was never seen does not: a set
-// with one unknown object, because its version is not served or because the user may not look at
-// it, is deleted nevertheless.
+// An object that was seen holds back the next phase. One that was never seen does not: a set with
+// an unknown object, because its version is not served or the user may not read it, is deleted
+// nevertheless.
 func TestWhatHoldsBackTheNextPhase(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no"))
 	for name, tt := range map[string]struct {
@@ -86,11 +86,11 @@ func TestWhatHoldsBackTheNextPhase(t *testing.T) {
 		result string
 		goesOn bool
 	}{
-		"it cannot be told of its kind": {
+		"its kind is unknown": {
 			first:  func(ph *Phase, _ *fake) { ph.Sets[0].Items[0].Err = errors.New("the server serves no such kind") },
 			result: "a unknown", goesOn: true,
 		},
-		"nobody may look, or delete": {
+		"the user may neither read nor delete it": {
 			first: func(_ *Phase, f *fake) {
 				f.refuse = func(_, name string) error {
 					if strings.Contains(name, "a") {
@@ -116,7 +116,7 @@ func TestWhatHoldsBackTheNextPhase(t *testing.T) {
 			first:  func(_ *Phase, f *fake) { f.put(config("a", "x/hold")) },
 			result: "a terminating",
 		},
-		"it is not there": {
+		"it does not exist": {
 			first:  func(_ *Phase, f *fake) { delete(f.objects, "a") },
 			result: "a absent", goesOn: true,
 		},
@@ -141,14 +141,14 @@ func TestWhatHoldsBackTheNextPhase(t *testing.T) {
 	}
 }
 
-// An absent object is a failure, unless the flag accepts it; nothing else waits for it.
+// A missing object is a failure, unless IgnoreAbsent is set; nothing waits for it.
 func TestAbsent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ignore bool
 		want   []string
 		failed bool
 	}{
-		"told":    {false, []string{"a failed", "b deleted"}, true},
+		"failure": {false, []string{"a failed", "b deleted"}, true},
 		"ignored": {true, []string{"a absent", "b deleted"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -162,12 +162,12 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// Edge case 68: whoever has the name by now is left alone.
+// Edge case 68: another object that has the name now is not deleted.
 func TestReplaced(t *testing.T) {
 	other := config("a")
 	other.SetUID("other")
 	for name, come := range map[string]func(f *fake){
-		"before the deletion is asked for": func(f *fake) {
+		"before the request": func(f *fake) {
 			f.refuse = func(verb, _ string) error {
 				if verb == "delete" {
 					f.objects["a"] = other
@@ -175,7 +175,7 @@ func TestReplaced(t *testing.T) {
 				return nil
 			}
 		},
-		"after it": func(f *fake) { after(time.Second, func() { f.put(other) }) },
+		"after the request": func(f *fake) { after(time.Second, func() { f.put(other) }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -191,15 +191,15 @@ func TestReplaced(t *testing.T) {
 					t.Errorf("%+v, %v", d, r.err)
 				}
 				if left, _ := f.get(r.result(t, "a").Ref); left == nil || left.GetUID() != "other" || left.GetDeletionTimestamp() != nil {
-					t.Errorf("the new one was touched: %v", left)
+					t.Errorf("the new object was changed: %v", left)
 				}
 			})
 		})
 	}
 }
 
-// An item's decision about its object holds for the version that is deleted: an object that changes
-// in between is decided about once more, and one that stays holds nothing back.
+// Stays decides about the version that is deleted: if the object changes meanwhile, it is called
+// again. An object that stays holds nothing back.
 func TestStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"), config("b"), config("c"))
@@ -239,12 +239,12 @@ func TestStays(t *testing.T) {
 			}
 		}
 		if r.err != nil || asked["a"] != 2 || asked["b"] != 3 {
-			t.Errorf("%v, asked %v", r.err, asked)
+			t.Errorf("%v, Stays called for %v", r.err, asked)
 		}
 	})
 }
 
-// Edge case 57: five minutes of nothing but errors are no deletion; they are reported when they
+// Edge case 57: five minutes of nothing but errors are not a deletion. They are reported when they
 // begin, counted, and end the wait.
 func TestNothingButErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -273,12 +273,12 @@ func TestNothingButErrors(t *testing.T) {
 			return ok && errors.Is(retrying.Err, broken) && retrying.Left == 5*time.Minute
 		})
 		if !told {
-			t.Error("not a word of it")
+			t.Error("the errors are not reported")
 		}
 	})
 }
 
-// The same from the first look on.
+// The same, from the first read on.
 func TestNothingButErrorsFromTheBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"))
@@ -291,7 +291,7 @@ func TestNothingButErrorsFromTheBeginning(t *testing.T) {
 	})
 }
 
-// A watch that ends with an error that may pass is begun anew.
+// A watch that ends with an error that may pass is started again.
 func TestWatchEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n := newFake(config("a")), 0
@@ -306,7 +306,7 @@ func TestWatchEnds(t *testing.T) {
 	})
 }
 
-// An object that goes while no watch sees it is missed by the next one: it is gone.
+// An object deleted between two watches is gone.
 func TestGoneBetweenTwoWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a", "x/hold"), config("b", "x/hold"))
@@ -321,7 +321,7 @@ func TestGoneBetweenTwoWatches(t *testing.T) {
 	})
 }
 
-// A user who may not list is shown each object by its name.
+// A user who may not list watches each object by name.
 func TestMayNotList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
@@ -343,7 +343,7 @@ func TestMayNotList(t *testing.T) {
 	})
 }
 
-// A user who may neither look nor delete gets unknown.
+// For a user who may neither read nor delete, the result is unknown.
 func TestMayNotLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"))
@@ -355,7 +355,7 @@ func TestMayNotLook(t *testing.T) {
 	})
 }
 
-// A refusal differs from a lack of permission, which says nothing of the object.
+// A refusal differs from a missing permission, which says nothing about the object.
 func TestRefused(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no"))
 	for name, tt := range map[string]struct {
@@ -366,10 +366,10 @@ func TestRefused(t *testing.T) {
 		"by admission":   {forbidden, true, "a failed"},
 		"by RBAC":        {forbidden, false, "a unknown"},
 		"as invalid":     {apierrors.NewBadRequest("no"), true, "a failed"},
-		"by its trouble": {apierrors.NewServiceUnavailable("no"), true, "a unknown"},
-		"by its failure": {apierrors.NewInternalError(errors.New("no")), true, "a unknown"},
-		"by its haste":   {apierrors.NewTimeoutError("no", 0), true, "a unknown"},
-		"by its load":    {apierrors.NewTooManyRequestsError("no"), true, "a unknown"},
+		"unavailable":    {apierrors.NewServiceUnavailable("no"), true, "a unknown"},
+		"internal error": {apierrors.NewInternalError(errors.New("no")), true, "a unknown"},
+		"timeout":        {apierrors.NewTimeoutError("no", 0), true, "a unknown"},
+		"too many":       {apierrors.NewTooManyRequestsError("no"), true, "a unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -387,7 +387,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Trouble whose cause is found is a refusal with that cause, as it is of an apply.
+// A server error that ExplainRefusal explains is a refusal, as for an apply.
 func TestRefusedByAWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"))
@@ -403,14 +403,14 @@ func TestRefusedByAWebhook(t *testing.T) {
 		same(t, []string{"a failed"}, r.results())
 		for _, e := range r.events {
 			if d, ok := e.(event.Deleted); ok && !errors.Is(d.Err, silent) {
-				t.Errorf("it says %v", d.Err)
+				t.Errorf("the error is %v", d.Err)
 			}
 		}
 	})
 }
 
-// A kind that is not served any more took its objects with it; once is not enough
-// to believe that.
+// When a kind is no longer served, its objects are gone; that has to be confirmed by a second
+// request.
 func TestKindIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"))
@@ -424,12 +424,12 @@ func TestKindIsGone(t *testing.T) {
 		r := start(t.Context(), &Engine{Wait: true, IgnoreAbsent: true}, f, named(configMaps, "a"))
 		same(t, []string{"a absent"}, r.results())
 		if n := strings.Count(strings.Join(f.calls, "\n"), "watch"); n != 2 {
-			t.Errorf("looked %d times", n)
+			t.Errorf("%d requests", n)
 		}
 	})
 }
 
-// A kind that is served in another version has its objects still.
+// When a kind is served at another version, its objects still exist.
 func TestKindIsElsewhere(t *testing.T) {
 	for _, verb := range []string{"watch", "delete"} {
 		t.Run(verb, func(t *testing.T) {
@@ -463,7 +463,7 @@ func TestSelection(t *testing.T) {
 	})
 }
 
-// An object that does not match its selector any more is not gone.
+// An object that no longer matches its selector is not gone.
 func TestLeavesItsSelection(t *testing.T) {
 	t.Run("label", func(t *testing.T) { leavesItsSelection(t, object.Selection{Namespace: "prod", Labels: "app=web"}) })
 	t.Run("field", func(t *testing.T) {
@@ -504,7 +504,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// Without waiting, what is accepted is no failure.
+// Without Wait, an accepted deletion is not a failure.
 func TestNoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a", "x/hold"), config("b"))
@@ -516,7 +516,7 @@ func TestNoWait(t *testing.T) {
 	})
 }
 
-// Interrupted, the run says what was asked for and what was not.
+// After an interrupt, the run reports which deletions were requested and which were not.
 func TestInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -531,8 +531,8 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// Objects of kinds that the set defines go before the controllers that clean up
-// after them, aggregated roles before their parts, and CRDs last.
+// Objects whose CRD is in the set go before the controllers that clean up after them, aggregated
+// roles before their parts, and CRDs last.
 func TestReverse(t *testing.T) {
 	phases := Reverse(operatorPlan(t))
 	var got []string

@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// explain starts the explanation of a target, beside the wait. The engine is locked.
+// explain starts the explanation of a target in the background. The engine must be locked.
 func (e *Engine) explain(ctx context.Context, t *target) {
 	t.goes()
 	x := &t.explanation
@@ -53,14 +53,14 @@ func (e *Engine) explain(ctx context.Context, t *target) {
 		over, next := x.endsFor(e.EndsFor, t.moved, x.last)
 		if over != nil {
 			e.finish(t, event.Deleted{Action: event.Remains, Reason: fmt.Sprintf(
-				"no longer waited for: %s has lasted for %s, and does not pass by itself", over.Code, x.last.Sub(x.lasting[over.Code]).Round(time.Second))})
-		} else if !next.IsZero() { // Only an answer from then on decides.
+				"no longer waited for: %s has lasted for %s, and does not pass on its own", over.Code, x.last.Sub(x.lasting[over.Code]).Round(time.Second))})
+		} else if !next.IsZero() { // Only an explanation after that decides.
 			x.pause = min(x.pause, next.Sub(x.last))
 		}
 	})
 }
 
-// passOver reports, once a phase, how many objects are not explained.
+// passOver reports, once per phase, how many objects are not explained.
 func (e *Engine) passOver() {
 	if e.passed {
 		return
@@ -69,7 +69,7 @@ func (e *Engine) passOver() {
 	e.Emit(event.Warned{Text: fmt.Sprintf("%d objects are still there; the first %d of them are explained, %d are not", e.pending, e.explained, e.pending-e.explained)})
 }
 
-// reasons calls the explainer when it is the target's turn.
+// reasons calls the Explainer, a few at a time.
 func (e *Engine) reasons(ctx context.Context, t *target, live *unstructured.Unstructured) ([]event.Cause, error) {
 	select {
 	case e.turns <- struct{}{}:
@@ -83,35 +83,35 @@ func (e *Engine) reasons(ctx context.Context, t *target, live *unstructured.Unst
 }
 
 const (
-	// explainFor bounds one explanation.
+	// explainFor limits the time of one explanation.
 	explainFor = 30 * time.Second
-	// explainMost bounds the pause between two explanations of one object.
+	// explainMost limits the pause between two explanations of an object.
 	explainMost = 2 * time.Minute
-	// explainMany is how many objects of a phase are explained: a thousand of them usually wait for
-	// the same thing.
+	// explainMany limits how many objects of a phase are explained: a thousand of them usually have
+	// the same cause.
 	explainMany = 50
-	// explainSide is how many are explained concurrently.
+	// explainSide is how many objects are explained concurrently.
 	explainSide = 8
 )
 
-// explanation is what we know about why a target does not go.
+// explanation is what is known about why a target is not deleted.
 type explanation struct {
 	running bool
-	// last is when it was last explained; zero for never. pause precedes the next.
+	// last is when it was last explained; zero for never. pause is the pause until the next time.
 	last  time.Time
 	pause time.Duration
-	// causes are the latest; told is what was reported of them.
+	// causes are the latest ones; told is what was reported.
 	causes []event.Cause
 	told   schedule.Told
-	// passed: not explained, because there are too many.
+	// passed: it is not explained, because there are too many.
 	passed bool
-	// lasting is since when each cause that may end the wait has been found again and again.
+	// lasting is since when every explanation has found each cause that may end the wait.
 	lasting map[string]time.Time
 }
 
-// endsFor records the latest causes, found at now while nothing had moved since moved. It returns
-// the cause that has lasted long enough to end the wait, or else when the first of them will have;
-// zero for never.
+// endsFor records the latest causes, found at now for an object that last moved at moved. It
+// returns the cause that has lasted long enough to end the wait, or else when the first one will
+// have; zero for never.
 func (x *explanation) endsFor(ends func(event.Cause) time.Duration, moved, now time.Time) (over *event.Cause, next time.Time) {
 	before := x.lasting
 	x.lasting = map[string]time.Time{}
@@ -136,7 +136,7 @@ func (x *explanation) endsFor(ends func(event.Cause) time.Duration, moved, now t
 	return nil, next
 }
 
-// next is when to explain a target in which nothing has moved since then.
+// next returns when to explain a target that has not moved since.
 func (x *explanation) next(since time.Time, after time.Duration) time.Time {
 	at := since.Add(after)
 	if again := x.last.Add(x.pause); again.After(at) {
@@ -145,14 +145,14 @@ func (x *explanation) next(since time.Time, after time.Duration) time.Time {
 	return at
 }
 
-// over reports whether another explanation is useless now that its time is over: it was explained
-// since it last moved, or since then.
+// over reports whether another explanation after due is unnecessary: the target was explained after
+// it last moved, or after due.
 func (x *explanation) over(moved, due time.Time) bool {
 	known := !x.last.IsZero() && (!x.last.Before(moved) || !x.last.Before(due))
 	return !x.running && (x.passed || known)
 }
 
-// see records a new version of an object that is going. The engine is locked.
+// see records a new version of a terminating object. The engine must be locked.
 func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	t.keep(u)
 	t.goes()
@@ -165,11 +165,11 @@ func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	}
 	text := t.mark.step(next)
 	if t.contents.most > 0 && len(t.mark.finalizers) == len(next.finalizers) {
-		text = "" // The number of objects left in it says more.
+		text = "" // The count of its contents says more.
 	}
 	t.mark = next
 	if t.marks[next.text()] {
-		return // Flapping is no progress.
+		return // Flapping is not progress.
 	}
 	t.marks[next.text()] = true
 	t.moved = time.Now()
@@ -178,8 +178,8 @@ func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	}
 }
 
-// goes reports that something moved, at most once a second for an object. News that has to wait is
-// replaced by newer news. The engine is locked.
+// goes reports that an object moved, at most once a second. A newer report replaces one that has to
+// wait. The engine must be locked.
 func (e *Engine) goes(t *target, g event.Going) {
 	t.news = &g
 	if e.tellNews(t, time.Now()) > 0 {
@@ -187,7 +187,7 @@ func (e *Engine) goes(t *target, g event.Going) {
 	}
 }
 
-// tellNews reports news of an object, and returns how long it still has to wait.
+// tellNews reports pending news about an object, and returns how long that still has to wait.
 func (e *Engine) tellNews(t *target, now time.Time) time.Duration {
 	if t.news == nil {
 		return 0
@@ -200,7 +200,7 @@ func (e *Engine) tellNews(t *target, now time.Time) time.Duration {
 	return left
 }
 
-// count counts a target's contents, beside the wait. The engine is locked.
+// count counts a target's contents in the background. The engine must be locked.
 func (e *Engine) count(ctx context.Context, t *target) {
 	c, live := &t.contents, t.live
 	c.running = true
@@ -213,7 +213,7 @@ func (e *Engine) count(ctx context.Context, t *target) {
 		c.due = time.Now().Add(c.pause)
 		defer e.wake()
 		if err != nil || t.done || ctx.Err() != nil {
-			return // Its conditions say so, later and less.
+			return // Its conditions still show progress, though later and less.
 		}
 		before, known := c.left, c.most > 0
 		c.left, c.most = n, max(n, c.most)

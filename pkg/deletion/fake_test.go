@@ -19,21 +19,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// fake is a server that holds objects by name. Time is virtual; the tests in test/e2e show how real
-// API servers delete.
+// fake is a server with objects by name, in virtual time. The tests in test/e2e show how real API
+// servers delete.
 type fake struct {
 	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured
 	version int
 	calls   []string
 	tells   []*teller
-	// unreadable, if it is set, is what watches meet instead of objects.
+	// unreadable is the error of watches; nil for none.
 	unreadable error
-	// refuse answers deletions and finalizers; nil and nil lets them through.
+	// refuse returns the error of a request; nil lets it through.
 	refuse func(verb, name string) error
-	// latency is how much later than its events the answer to the removal of a finalizer comes.
+	// latency is how long after its events the answer to the removal of a finalizer arrives.
 	latency time.Duration
-	// explains names what is behind a refusal; nil does not.
+	// explains explains a refusal; may be nil.
 	explains func(error) error
 }
 
@@ -56,7 +56,7 @@ var (
 	namespaces = object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Resource: "namespaces"}
 )
 
-// config is a ConfigMap in prod, with finalizers.
+// config returns a ConfigMap in prod with finalizers.
 func config(name string, finalizers ...string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(configMaps.GVK)
@@ -67,7 +67,7 @@ func config(name string, finalizers ...string) *unstructured.Unstructured {
 	return u
 }
 
-// terminating is the same object since a moment ago.
+// terminating returns the object after its deletion was requested.
 func terminating(u *unstructured.Unstructured) *unstructured.Unstructured {
 	u = u.DeepCopy()
 	now := metav1.Now()
@@ -75,7 +75,7 @@ func terminating(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return u
 }
 
-// put stores a version of an object and tells the watches.
+// put stores a version of an object and reports it to watches.
 func (f *fake) put(u *unstructured.Unstructured) {
 	f.mu.Lock()
 	f.version++
@@ -90,7 +90,7 @@ func (f *fake) put(u *unstructured.Unstructured) {
 	f.each(u, object.Present{Object: u})
 }
 
-// remove removes an object and tells the watches.
+// remove removes an object and reports that to watches.
 func (f *fake) remove(name string) {
 	f.mu.Lock()
 	u := f.objects[name]
@@ -110,7 +110,7 @@ func (f *fake) each(u *unstructured.Unstructured, change object.Change) {
 	}
 }
 
-// blind makes watches tell of nothing but an error, or see again.
+// blind makes watches report only an error, or nil to see again.
 func (f *fake) blind(err error) {
 	f.mu.Lock()
 	f.unreadable = err
@@ -247,7 +247,7 @@ func (f *fake) RemoveFinalizer(_ context.Context, _ object.Kind, live *unstructu
 	return u, nil
 }
 
-// explainer gives each object the cause that it has at the time.
+// explainer is an Explainer that returns its current cause for each object.
 type explainer struct {
 	mu    sync.Mutex
 	cause event.Cause
@@ -267,7 +267,7 @@ func (x *explainer) set(code string) {
 	x.cause.Code = code
 }
 
-// times returns how often it was asked.
+// times returns the number of explanations.
 func (x *explainer) times() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -292,7 +292,7 @@ func (c *counter) set(n int) {
 	c.left = n
 }
 
-// run is one run of an engine, and what it said.
+// run is a run of an engine with its events.
 type run struct {
 	*Engine
 	*fake
@@ -300,7 +300,7 @@ type run struct {
 	err    error
 }
 
-// start runs the engine beside the test; the bubble's time passes while it waits.
+// start runs the engine in the background; virtual time passes while the test waits.
 func start(ctx context.Context, e *Engine, f *fake, phases ...Phase) *run {
 	r := &run{Engine: e, fake: f}
 	e.Server = f
@@ -313,7 +313,7 @@ func (r *run) with(ctx context.Context, phases []Phase) *run {
 	return r
 }
 
-// results are NAME ACTION of each object, sorted.
+// results returns NAME ACTION for each object, sorted.
 func (r *run) results() []string {
 	var out []string
 	for _, e := range r.events {
@@ -325,7 +325,7 @@ func (r *run) results() []string {
 	return out
 }
 
-// result returns the one result of an object.
+// result returns the only result for an object.
 func (r *run) result(t *testing.T, name string) event.Deleted {
 	t.Helper()
 	var found []event.Deleted
@@ -335,12 +335,12 @@ func (r *run) result(t *testing.T, name string) event.Deleted {
 		}
 	}
 	if len(found) != 1 {
-		t.Fatalf("%d results of %s: %v", len(found), name, found)
+		t.Fatalf("%d results for %s: %v", len(found), name, found)
 	}
 	return found[0]
 }
 
-// said returns the codes of all explanations.
+// said returns the codes of all reported explanations.
 func (r *run) said() []string {
 	var codes []string
 	for _, e := range r.events {
@@ -351,7 +351,7 @@ func (r *run) said() []string {
 	return codes
 }
 
-// warnings returns what it was warned of that is about no object.
+// warnings returns the warnings that are about no object.
 func (r *run) warnings() []string {
 	var texts []string
 	for _, e := range r.events {
@@ -373,10 +373,10 @@ func named(kind object.Kind, names ...string) Phase {
 	return Phase{Name: strings.Join(names, ","), Sets: []Set{s}}
 }
 
-// after does something when the time has come.
+// after calls a function after a time.
 func after(d time.Duration, do func()) { time.AfterFunc(d, do) }
 
-// ExplainRefusal explains nothing, unless the fake has a cause for a refusal.
+// ExplainRefusal returns the error unchanged unless explains is set.
 func (f *fake) ExplainRefusal(_ context.Context, _ object.Kind, err error) error {
 	if f.explains != nil {
 		return f.explains(err)

@@ -22,12 +22,12 @@ func refuse(live *unstructured.Unstructured, finalizer string) error {
 	case live == nil || live.GetDeletionTimestamp() == nil:
 		return &object.HintedError{
 			Err:    errors.New("is not being deleted, so its finalizer " + finalizer + " stays"),
-			Advice: "delete it first; a finalizer is there to be removed by its controller",
+			Advice: "delete it first; its controller should remove the finalizer",
 		}
 	case finalizer == string(corev1.FinalizerKubernetes) && !slices.Contains(live.GetFinalizers(), finalizer):
 		return &object.HintedError{
-			Err:    errors.New("keeps the finalizer " + finalizer + ", which deletes what it holds"),
-			Advice: "without it, the contents of a namespace would stay in the store, out of reach",
+			Err:    errors.New("keeps the finalizer " + finalizer + ", which deletes its contents"),
+			Advice: "without it, the contents of a namespace would remain in the store, unreachable",
 		}
 	case !slices.Contains(object.Finalizers(live), finalizer):
 		has := "it has none"
@@ -66,26 +66,21 @@ func (e *Engine) release(ctx context.Context, targets []*target) {
 	}
 	e.side.Wait()
 	if err := e.Confirm(ctx, e.Finalizer, refs); err != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
 		for _, t := range eligible {
-			e.leave(t, err)
+			if !t.done {
+				e.outcome.Remaining++
+				e.finish(t, event.Deleted{Action: event.Skipped, Err: err})
+			}
 		}
 		return
 	}
 	e.each(ctx, eligible, e.releaseOne)
 }
 
-// leave reports an object that keeps its finalizer because the user did not agree.
-func (e *Engine) leave(t *target, why error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !t.done {
-		e.outcome.Remaining++
-		e.finish(t, event.Deleted{Action: event.Skipped, Err: why})
-	}
-}
-
-// releaseOne removes the finalizer from the version that was seen, and looks again before it tries
-// another.
+// releaseOne removes the finalizer from the version that was seen. After a conflict, it reads the
+// object again before it retries.
 func (e *Engine) releaseOne(ctx context.Context, t *target) {
 	if !e.begin(t) {
 		return
@@ -99,7 +94,7 @@ func (e *Engine) releaseOne(ctx context.Context, t *target) {
 		switch err := refuse(live, e.Finalizer); {
 		case err == nil:
 		case again && live.GetDeletionTimestamp() != nil:
-			e.released(t, live) // It is gone, perhaps by our own request whose answer was lost.
+			e.released(t, live) // Perhaps our own request removed it, and its answer was lost.
 			return
 		default:
 			e.end(t, event.Deleted{Action: event.Failed, Err: err})
@@ -127,16 +122,16 @@ func (e *Engine) releaseOne(ctx context.Context, t *target) {
 	}
 }
 
-// released records an object that has lost the finalizer.
+// released records that an object has lost the finalizer.
 func (e *Engine) released(t *target, left *unstructured.Unstructured) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.Emit(event.Going{Ref: t.Ref, Text: "finalizer " + e.Finalizer + " was removed"})
-	if t.done { // The object may be seen to go before the answer comes.
+	if t.done { // The watch may report the deletion before the answer arrives.
 		return
 	}
 	t.goes()
-	t.explanation = explanation{} // It was about an object with the finalizer.
+	t.explanation = explanation{} // The old one is about the finalizer.
 	switch {
 	case e.Wait:
 		t.asked = time.Now()

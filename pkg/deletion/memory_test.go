@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/heap"
 )
 
-// wire is a server that decodes each object anew, and deletes it at once.
+// wire is a server that decodes each object again for every read, and deletes at once.
 type wire struct {
 	fake
 	objects int
@@ -39,13 +39,12 @@ func (*wire) Delete(context.Context, object.Kind, object.Ref, object.Deletion) (
 	return nil, nil
 }
 
-// Little more is kept of an object that is to go than its name and its UID, and nothing of
-// how it went once it is gone. It is measured as the last one is reported, while the phase is
-// not over, against the heap before.
+// The engine keeps little more than the name and UID of an object, and nothing about its deletion
+// once it is gone. Memory is measured when the last result is reported, before the phase ends.
 func TestLittleIsKeptOfWhatIsGone(t *testing.T) {
 	const (
 		objects = 5000
-		most    = 900 // bytes an object: its item, its target, and its places in three maps
+		most    = 900 // bytes per object: its item, its target, and entries in three maps
 	)
 	before := heap.Reachable()
 	items := make([]Item, objects)
@@ -64,8 +63,8 @@ func TestLittleIsKeptOfWhatIsGone(t *testing.T) {
 		t.Fatalf("%d are gone: %v", gone.Load(), err)
 	}
 	if each := kept / objects; each > most || each <= 0 {
-		t.Errorf("%d bytes are kept of each object, want at most %d", each, most)
+		t.Errorf("%d bytes are kept per object, want at most %d", each, most)
 	} else {
-		t.Logf("%d bytes are kept of each object", each)
+		t.Logf("%d bytes are kept per object", each)
 	}
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Phase holds objects that may be deleted concurrently. The next phase begins when all of them are
-// gone.
+// Phase contains objects that may be deleted concurrently. The next phase begins when all of them
+// are gone.
 type Phase struct {
 	Name string
 	Sets []Set
 }
 
-// Set selects objects of one kind: those in Items or, if that is nil, those that match Selection.
+// Set selects objects of one kind: those in Items, or if that is nil, those that match Selection.
 type Set struct {
 	Kind      object.Kind
 	Selection object.Selection
@@ -32,24 +32,24 @@ type Set struct {
 // Item is an object to delete.
 type Item struct {
 	Ref object.Ref
-	// Source is its place in the input, if it has one.
+	// Source is its place in the input, if any.
 	Source object.Source
-	// Err is why it cannot be deleted; nil for most.
+	// Err is why it cannot be deleted; usually nil.
 	Err error
 	// Absent: it cannot exist, because the cluster does not serve its kind.
 	Absent bool
-	// UID identifies the object if it was seen before: another one of its name is left alone. Empty
-	// means whichever object has the name.
+	// UID identifies the object if it was seen before: another object of the same name is not
+	// deleted. Empty means any object of this name.
 	UID types.UID
-	// Stays returns why the object, as it is now, is not deleted after all; empty if it is. The
-	// deletion is bound to the version that was judged; an object that has changed is judged again.
-	// Nil lets the UID alone decide.
+	// Stays returns why this version of the object is not deleted after all; "" if it is. The
+	// deletion is bound to that version; for a newer one, Stays is called again. Nil means that
+	// only the UID decides.
 	Stays func(live *unstructured.Unstructured) string
 }
 
 // Reverse returns the phases of a plan, the last first. Two groups come before the rest of their
-// phase: objects whose CRD is in the set, since controllers in the rest clean up after them, and
-// aggregated ClusterRoles, which their controller would recreate when a part goes.
+// phase: objects whose CRD is in the set, because controllers in the rest clean up after them, and
+// aggregated ClusterRoles, because their controller would recreate them when a part goes.
 func Reverse(p *plan.Plan) []Phase {
 	defined := map[object.Key]bool{}
 	for _, ph := range p.Phases {
@@ -98,7 +98,7 @@ func split(items []plan.Item, match func(plan.Item) bool) (matching, others []pl
 	return matching, others
 }
 
-// setsOf groups items by kind and namespace, in their order.
+// setsOf groups items by kind and namespace, in order.
 func setsOf(items []plan.Item) []Set {
 	type place struct {
 		kind      object.Key
@@ -131,16 +131,6 @@ func (ph Phase) refs() []object.Ref {
 	return refs
 }
 
-// allNamed reports whether all objects are known before anything is read.
-func allNamed(phases []Phase) bool {
-	for _, ph := range phases {
-		if slices.ContainsFunc(ph.Sets, func(s Set) bool { return s.Items == nil }) {
-			return false
-		}
-	}
-	return true
-}
-
 // aggregator is the field manager with which kube-controller-manager applies the rules of
 // aggregated ClusterRoles.
 const aggregator = "clusterrole-aggregation-controller"
@@ -155,7 +145,7 @@ func isAggregated(u *unstructured.Unstructured) bool {
 
 // isRemnant reports whether u is an aggregated ClusterRole that came back after its deletion. The
 // controller applies the rules, by name and without a UID, to each role in its cache; if the role
-// is gone by then, the server creates one with nothing but rules.
+// is gone by then, the server creates one with only these rules.
 func isRemnant(u *unstructured.Unstructured) bool {
 	entries := u.GetManagedFields()
 	for _, entry := range entries {
@@ -166,25 +156,25 @@ func isRemnant(u *unstructured.Unstructured) bool {
 	return len(entries) > 0 && !isAggregated(u)
 }
 
-// sweep reads the aggregated ClusterRoles that are gone once more, and deletes what its controller
-// has created since.
+// sweep reads deleted aggregated ClusterRoles again, and deletes those that the controller has
+// recreated.
 func (e *Engine) sweep(ctx context.Context) {
 	e.mu.Lock()
 	gone := e.aggregates
 	e.mu.Unlock()
 	for _, t := range gone {
 		live, err := e.Server.Get(ctx, *t.kind, t.Ref)
-		if err != nil || !isRemnant(live) { // Nearly always it is not found.
+		if err != nil || !isRemnant(live) { // Nearly always, it is not found.
 			continue
 		}
 		how := object.Deletion{UID: live.GetUID(), ResourceVersion: live.GetResourceVersion()}
 		_, err = e.Server.Delete(ctx, *t.kind, t.Ref, how)
-		text := aggregator + " had created it anew, with nothing but rules; it was deleted again"
+		text := aggregator + " had recreated it, with only its rules; it was deleted again"
 		switch {
 		case apierrors.IsNotFound(err):
 			continue
 		case err != nil:
-			text = fmt.Sprintf("%s created it anew, with nothing but rules, and it was not deleted again: %v", aggregator, redact.Refusal(t.Ref, err))
+			text = fmt.Sprintf("%s recreated it, with only its rules, and it could not be deleted again: %v", aggregator, redact.Refusal(t.Ref, err))
 		}
 		e.mu.Lock()
 		e.Emit(event.Warned{Ref: t.Ref, Text: text})

@@ -11,8 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// operator is a set as operators come in: with their CRDs, and one object
-// of these.
+// operator is a typical set with an operator, its CRD, and a custom resource.
 const operator = `
 - {apiVersion: v1, kind: Namespace, metadata: {name: ops}}
 - apiVersion: apiextensions.k8s.io/v1

@@ -9,17 +9,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// A change of an object that only waits for the garbage collector is no news; another client's
-// finalizer that goes is.
+// A change in an object that waits only for the garbage collector is not news, but the removal of
+// another finalizer is.
 func TestCascadeIsQuiet(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, last []string
 		want        []string
 	}{
-		"orphan":          {[]string{"orphan"}, nil, nil},
-		"foreground":      {[]string{"foregroundDeletion"}, nil, nil},
-		"somebody else's": {[]string{"example.com/hold", "orphan"}, []string{"orphan"}, []string{"finalizer example.com/hold is gone"}},
-		"of both, ours":   {[]string{"example.com/hold", "orphan"}, []string{"example.com/hold"}, []string{"condition Available is False (Gone)"}},
+		"orphan":                     {[]string{"orphan"}, nil, nil},
+		"foreground":                 {[]string{"foregroundDeletion"}, nil, nil},
+		"another client's":           {[]string{"example.com/hold", "orphan"}, []string{"orphan"}, []string{"finalizer example.com/hold is gone"}},
+		"garbage collector's of two": {[]string{"example.com/hold", "orphan"}, []string{"example.com/hold"}, []string{"condition Available is False (Gone)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

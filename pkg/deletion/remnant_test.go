@@ -17,7 +17,7 @@ import (
 
 var clusterRoles = object.Kind{GVK: schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}, Resource: "clusterroles"}
 
-// role is the ClusterRole whole, written by the managers.
+// role returns the ClusterRole "whole" as written by the managers.
 func role(uid string, aggregated bool, managers ...string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{"rules": []any{}}}
 	u.SetGroupVersionKind(clusterRoles.GVK)
@@ -34,8 +34,8 @@ func role(uid string, aggregated bool, managers ...string) *unstructured.Unstruc
 	return u
 }
 
-// A ClusterRole that its controller creates anew after the deletion goes, too; an object of any
-// other writer stays, and so does a role that never was aggregated.
+// A ClusterRole that its controller recreates after the deletion is deleted too. One from another
+// writer, or one that was never aggregated, is not.
 func TestRemnant(t *testing.T) {
 	const created = "clusterrole-aggregation-controller"
 	for name, tt := range map[string]struct {
@@ -46,16 +46,16 @@ func TestRemnant(t *testing.T) {
 	}{
 		"the controller's": {
 			before: role("1", true, "helm", aggregator), again: role("2", false, aggregator),
-			warned: created + " had created it anew, with nothing but rules; it was deleted again",
+			warned: created + " had recreated it, with only its rules; it was deleted again",
 		},
 		"refused": {
 			before: role("1", true, "helm"), again: role("2", false, aggregator), refused: errors.New("no"), stays: true,
-			warned: created + " created it anew, with nothing but rules, and it was not deleted again: no",
+			warned: created + " recreated it, with only its rules, and it could not be deleted again: no",
 		},
-		"of another tool": {
+		"from another tool": {
 			before: role("1", true, "helm"), again: role("2", true, "argocd-controller"), stays: true, warned: otherNow,
 		},
-		"of another tool, without a rule": {
+		"from another tool, without rules": {
 			before: role("1", true, "helm"), again: role("2", false, "argocd-controller", aggregator), stays: true, warned: otherNow,
 		},
 		"never aggregated": {
@@ -64,7 +64,7 @@ func TestRemnant(t *testing.T) {
 		"nothing": {before: role("1", true, "helm", aggregator)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// In one phase, the watch shows the new one, too.
+			// Within a phase, the watch also shows the new role.
 			alone := []Phase{named(clusterRoles, "whole"), named(configMaps, "part")}
 			together := []Phase{{Sets: append(alone[0].Sets, alone[1].Sets...)}}
 			for _, phases := range [][]Phase{alone, together} {
@@ -96,7 +96,7 @@ func TestRemnant(t *testing.T) {
 					}
 					same(t, []string{"part deleted", "whole deleted"}, r.results())
 					if _, there := f.objects["whole"]; there != tt.stays {
-						t.Errorf("it is there: %v", there)
+						t.Errorf("it exists: %v", there)
 					}
 					var texts string
 					for _, ev := range r.events {

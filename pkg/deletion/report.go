@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// finish reports the end of a target, once. The engine is locked.
+// finish reports the result of a target, once. The engine must be locked.
 func (e *Engine) finish(t *target, d event.Deleted) {
 	if t.done {
 		return
@@ -62,11 +62,6 @@ func (e *Engine) end(t *target, d event.Deleted) {
 	e.finish(t, d)
 }
 
-// replaced reports a target whose name another object has now.
-func (e *Engine) replaced(t *target) {
-	e.finish(t, event.Deleted{Action: event.Gone, Reason: otherNow})
-}
-
 // unreadable reports a selection that could not be read.
 func (e *Engine) unreadable(v *view) {
 	e.outcome.Unknown++
@@ -77,9 +72,9 @@ func (e *Engine) unreadable(v *view) {
 // fail reports a target that was not deleted: it was refused, or its outcome is unknown.
 func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		// The server did not refuse it: we stopped.
+		// The server did not refuse: we stopped.
 		if object.MayBeWritten(err) {
-			err = fmt.Errorf("it was in progress, and may have been accepted: %w", err)
+			err = fmt.Errorf("the request was in progress, and may have been accepted: %w", err)
 		}
 		e.end(t, event.Deleted{Action: event.Skipped, Err: err})
 		return
@@ -87,10 +82,12 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	action := event.Failed
 	explained := e.Server.ExplainRefusal(ctx, *t.kind, err)
 	switch {
-	case !errors.Is(err, explained): // There was something to explain.
+	case !errors.Is(err, explained): // A webhook refused it.
 		err = explained
-	case e.couldNotTell(ctx, err):
-		action = event.Unknown
+	case object.IsUnanswered(err), apierrors.IsUnauthorized(err), ctx.Err() != nil, meta.IsNoMatchError(err),
+		apierrors.IsServiceUnavailable(err), apierrors.IsInternalError(err), apierrors.IsTimeout(err),
+		apierrors.IsServerTimeout(err), apierrors.IsTooManyRequests(err):
+		action = event.Unknown // The server did not decide.
 	case apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		// Admission refuses with the same code as a missing permission, so ask which it was.
 		permitted, askErr := e.Server.Permitted(ctx, *t.kind, t.Ref, verb)
@@ -105,19 +102,14 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	e.end(t, event.Deleted{Action: action, Err: err})
 }
 
-// denied adds to a refusal which permission is missing. It shows nothing of the server's text about
-// a Secret.
+// denied adds to a refusal which permission is missing. It does not show the server's text about a
+// Secret.
 func denied(t *target, verb string, err error) error {
 	words := []string{"see: " + command.Kubectl("auth", "can-i"), verb, t.kind.GVR().GroupResource().String()}
 	if t.Ref.Namespace != "" {
 		words = append(words, "-n", t.Ref.Namespace)
 	}
 	return &object.HintedError{Err: redact.Refusal(t.Ref, err), Advice: strings.Join(words, " ")}
-}
-
-// couldNotTell reports whether the server did not refuse: it could not be asked.
-func (e *Engine) couldNotTell(ctx context.Context, err error) bool {
-	return object.IsUnanswered(err) || apierrors.IsUnauthorized(err) || ctx.Err() != nil || inTrouble(err) || meta.IsNoMatchError(err)
 }
 
 // skipAll reports the objects of a phase that was not begun.
@@ -129,8 +121,8 @@ func (e *Engine) skipAll(ph Phase, why error) {
 	}
 }
 
-// close reports targets without a result, because the run was interrupted, and returns whether all
-// of the phase is gone.
+// close reports targets without a result after an interrupt, and returns whether all objects of the
+// phase are gone.
 func (e *Engine) close(ctx context.Context, targets []*target) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -146,9 +138,9 @@ func (e *Engine) close(ctx context.Context, targets []*target) bool {
 	return !slices.ContainsFunc(targets, e.inTheWay)
 }
 
-// inTheWay reports whether a target was seen and still exists, so that later phases have to wait. A
-// target that was never seen delays nothing: one unknown object is no reason to delete none. Nor
-// does one that is kept on purpose: the caller has considered its dependents.
+// inTheWay reports whether a target still exists, so that later phases have to wait. A target that
+// was never seen delays nothing: one unknown object is no reason to delete none. Neither does one
+// that is kept on purpose: the caller has considered its dependents.
 func (e *Engine) inTheWay(t *target) bool {
 	switch t.result {
 	case event.Gone, event.Absent, event.Kept:
@@ -160,7 +152,7 @@ func (e *Engine) inTheWay(t *target) bool {
 	}
 }
 
-// plan reports what will be deleted. For a selection, that is known once it was listed.
+// plan reports what will be deleted. For a selection, that is known after the list.
 func (e *Engine) plan(phases []Phase) {
 	e.planned = true
 	planned := event.Planned{Phases: make([]event.Phase, len(phases))}

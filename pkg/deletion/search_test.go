@@ -17,8 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// impatient is a watcher that finds what the server finds, and gives up after half a minute
-// if that is blind.
+// impatient is a watcher that gives up after half a minute without an answer.
 type impatient struct {
 	*fake
 	asked int
@@ -38,26 +37,26 @@ func (i *impatient) Watch(ctx context.Context, kind object.Kind, sel object.Sele
 	}
 }
 
-// An outage is outlived for the sake of deletions that are under way: for as long as the
-// objects that are looked for may take, and once. Without any, the first phase has the
-// patience of every verb. An object after an outage is searched for briefly.
+// An outage is waited out for deletions that are in progress, once, and for as long as the objects
+// to find may take. Before any deletion, the first phase is as impatient as every verb. After an
+// outage, objects are searched for only briefly.
 func TestHowLongObjectsAreLookedFor(t *testing.T) {
 	for name, test := range map[string]struct {
 		dry     object.DryRun
 		timeout time.Duration
-		// blind is what the first phase meets as well.
+		// blind: the first phase fails to read too.
 		blind bool
 		took  time.Duration
-		// first is how often who has no patience is asked.
+		// first is the number of requests to First.
 		first int
-		// left is what is promised when b cannot be looked for.
+		// left is the reported time when b cannot be read.
 		left time.Duration
 	}{
 		"nothing was deleted":           {blind: true, timeout: time.Hour, took: 30*time.Second + 3*glance, first: 4, left: glance},
 		"nothing is deleted":            {dry: object.DryRunServer, timeout: time.Hour, took: 30*time.Second + 2*glance, first: 4},
 		"a short time":                  {timeout: 10 * time.Second, took: 10*time.Second + 2*glance, first: 3, left: 10 * time.Second},
 		"a long time":                   {timeout: time.Hour, took: blindFor + 2*glance, first: 3, left: blindFor},
-		"as long as it takes":           {timeout: 0, took: blindFor + 2*glance, first: 3, left: blindFor},
+		"without a limit":               {timeout: 0, took: blindFor + 2*glance, first: 3, left: blindFor},
 		"longer than an outage is once": {timeout: blindFor, took: blindFor + 2*glance, first: 3, left: blindFor},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,11 +77,11 @@ func TestHowLongObjectsAreLookedFor(t *testing.T) {
 				began := time.Now()
 				r := start(t.Context(), e, f, named(configMaps, "a"), named(configMaps, "b"), named(configMaps, "c"), named(configMaps, "d"))
 				if took := time.Since(began); took != test.took || first.asked != test.first {
-					t.Errorf("it took %s, want %s; asked without patience %d times, want %d", took, test.took, first.asked, test.first)
+					t.Errorf("it took %s, want %s; %d requests to First, want %d", took, test.took, first.asked, test.first)
 				}
 				for _, e := range r.events {
 					if told, is := e.(event.Retrying); is && told.Ref.Name == "b" && told.Left != test.left {
-						t.Errorf("it is said that %s are left, and it is %s", told.Left, test.left)
+						t.Errorf("the reported time is %s, want %s", told.Left, test.left)
 					}
 				}
 				want := []string{"a deleted", "b unknown", "c unknown", "d unknown"}
@@ -95,7 +94,7 @@ func TestHowLongObjectsAreLookedFor(t *testing.T) {
 	}
 }
 
-// An API that is away among others that answer is no outage: the next one may pass.
+// One API that is down while others answer is not an outage: the next one may be up.
 func TestOneViewThatIsBlindIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"), config("b"), config("c"), config("d"))
@@ -109,42 +108,42 @@ func TestOneViewThatIsBlindIsNoOutage(t *testing.T) {
 		began := time.Now()
 		r := start(t.Context(), &Engine{First: first, Wait: true}, f, named(configMaps, "a"), named(configMaps, "b", "c"), named(configMaps, "d"))
 		if took := time.Since(began); took != 2*blindFor || first.asked != 1 {
-			t.Errorf("it took %s, want %s; asked without patience %d times, want once", took, 2*blindFor, first.asked)
+			t.Errorf("it took %s, want %s; %d requests to First, want 1", took, 2*blindFor, first.asked)
 		}
 		same(t, []string{"a deleted", "b unknown", "c deleted", "d unknown"}, r.results())
 	})
 }
 
-// Whatever ends a view without an answer is an outage; a refusal is an answer.
+// A view that ends without an answer is an outage; a refusal is an answer.
 func TestWhatIsAnOutage(t *testing.T) {
 	configs := schema.GroupResource{Resource: "configmaps"}
 	for name, test := range map[string]struct {
 		ended error
 		dark  bool
 	}{
-		"interrupted":           {nil, false},
-		"rubbish":               {errors.New("it is not a list"), true},
-		"rubbish for long":      {&watchset.BlindError{Err: errors.New("it is not a list")}, true},
-		"an internal error":     {apierrors.NewInternalError(errors.New("etcd")), true},
-		"an API that is away":   {apierrors.NewServiceUnavailable("no endpoints"), true},
-		"a busy server":         {apierrors.NewTooManyRequests("later", 1), true},
-		"a late answer":         {apierrors.NewTimeoutError("etcd", 1), true},
-		"not said to be served": {fmt.Errorf("no answer: %w", &meta.NoKindMatchError{}), true},
-		"forbidden":             {apierrors.NewForbidden(configs, "", nil), false},
-		"unauthorized":          {apierrors.NewUnauthorized("no such user"), false},
-		"not found":             {apierrors.NewNotFound(configs, ""), false},
-		"not listed":            {apierrors.NewMethodNotSupported(configs, "list"), false},
+		"interrupted":            {nil, false},
+		"malformed":              {errors.New("it is not a list"), true},
+		"malformed for long":     {&watchset.BlindError{Err: errors.New("it is not a list")}, true},
+		"an internal error":      {apierrors.NewInternalError(errors.New("etcd")), true},
+		"an API that is down":    {apierrors.NewServiceUnavailable("no endpoints"), true},
+		"a busy server":          {apierrors.NewTooManyRequests("later", 1), true},
+		"a late answer":          {apierrors.NewTimeoutError("etcd", 1), true},
+		"unknown whether served": {fmt.Errorf("no answer: %w", &meta.NoKindMatchError{}), true},
+		"forbidden":              {apierrors.NewForbidden(configs, "", nil), false},
+		"unauthorized":           {apierrors.NewUnauthorized("no such user"), false},
+		"not found":              {apierrors.NewNotFound(configs, ""), false},
+		"not listed":             {apierrors.NewMethodNotSupported(configs, "list"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if dark := (&Engine{}).isDark([]*view{{ended: test.ended}}); dark != test.dark {
 				t.Errorf("dark: %v, want %v", dark, test.dark)
 			}
 			if (&Engine{}).isDark([]*view{{ended: test.ended}, {synced: true}}) || (&Engine{}).isDark([]*view{{ended: test.ended}, {kindGone: true}}) {
-				t.Error("something was seen beside it")
+				t.Error("dark although another view was synced")
 			}
 			refused := apierrors.NewForbidden(configs, "", nil)
 			if (&Engine{outlived: true}).isDark([]*view{{ended: test.ended}, {ended: refused}}) {
-				t.Error("the server answers beside it")
+				t.Error("dark although the server answers another view")
 			}
 		})
 	}

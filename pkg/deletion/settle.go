@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// settle makes targets of what was found, reports what the phase is about, and finishes targets
-// that do not exist or could not be looked for.
+// settle makes targets of the objects found, reports the phase, and finishes targets that do not
+// exist or could not be read.
 func (e *Engine) settle(index int, ph Phase, views []*view) []*target {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -21,7 +21,11 @@ func (e *Engine) settle(index int, ph Phase, views []*view) []*target {
 		targets = append(targets, v.order...)
 	}
 	if !e.planned {
-		e.plan([]Phase{{Name: ph.Name, Sets: []Set{{Items: itemsOf(targets)}}}})
+		items := make([]Item, len(targets))
+		for i, t := range targets {
+			items[i] = t.Item
+		}
+		e.plan([]Phase{{Name: ph.Name, Sets: []Set{{Items: items}}}})
 	}
 	e.Emit(event.PhaseStarted{Index: index})
 	for _, v := range views {
@@ -42,31 +46,31 @@ func (e *Engine) classify(t *target) {
 	switch {
 	case t.Err != nil:
 		e.finish(t, event.Deleted{Action: event.Unknown, Err: t.Err})
-	case t.found && t.isOther():
-		e.replaced(t)
+	case t.found && t.UID != "" && t.uid != t.UID:
+		e.finish(t, event.Deleted{Action: event.Gone, Reason: otherNow})
 	case t.found:
 	case !t.kind.Kept():
-		e.absent(t, "the cluster stores no objects of its kind: it answers them when they are created")
+		e.absent(t, "the cluster does not store objects of its kind: it only answers their creation")
 	case t.Absent, t.view.kindGone:
-		e.absent(t, "the cluster does not serve its kind, so there can be none")
+		e.absent(t, "the cluster does not serve its kind, so it cannot exist")
 	case e.mayAskUnseen(t):
 		t.unseen = true
 	case t.view.ended != nil:
 		e.finish(t, event.Deleted{Action: event.Unknown, Err: t.view.ended})
 	case t.view.synced:
 		e.absent(t, "")
-	default: // interrupted: reported with the others
+	default: // After an interrupt, close reports it.
 	}
 }
 
 // mayAskUnseen reports whether to delete a target that we may not read: the user named it, and the
-// right to delete does not include the right to read. A precondition cannot be checked then.
+// right to delete does not include the right to read. Then no precondition can be checked.
 func (e *Engine) mayAskUnseen(t *target) bool {
 	return t.view.ended != nil && apierrors.IsForbidden(t.view.ended) && !t.view.open &&
 		t.Stays == nil && e.Finalizer == "" && e.DryRun != object.DryRunClient
 }
 
-// absent reports an object that does not exist, which is what was wanted, or a slip.
+// absent reports an object that does not exist: it was already deleted, or its name is a typo.
 func (e *Engine) absent(t *target, reason string) {
 	t.found = false
 	if e.IgnoreAbsent {
@@ -84,16 +88,8 @@ func (e *Engine) absent(t *target, reason string) {
 	e.finish(t, event.Deleted{Action: event.Failed, Err: err})
 }
 
-func itemsOf(targets []*target) []Item {
-	items := make([]Item, len(targets))
-	for i, t := range targets {
-		items[i] = t.Item
-	}
-	return items
-}
-
-// await waits until all targets are done. It has those explained in which nothing moves, and gives
-// up those whose time is over.
+// await waits until all targets are done. It explains those that do not move, and gives up those
+// whose time is over.
 func (e *Engine) await(ctx context.Context, targets []*target) {
 	left := targets
 	for {
@@ -119,7 +115,7 @@ func (e *Engine) review(ctx context.Context, targets []*target) (left []*target,
 	now := time.Now()
 	next = now.Add(time.Minute)
 	for _, t := range targets {
-		if t.done || t.asked.IsZero() { // Without a request: interrupted.
+		if t.done || t.asked.IsZero() { // It was interrupted before its request.
 			continue
 		}
 		if t.lost {
@@ -137,7 +133,7 @@ func (e *Engine) review(ctx context.Context, targets []*target) (left []*target,
 		case e.Explainer == nil, t.explanation.over(t.moved, due):
 			e.finish(t, event.Deleted{Action: event.Remains, Overdue: true})
 			continue
-		default: // Before it is given up, it is explained in its latest state.
+		default: // Before it is given up, its latest state is explained.
 			e.explain(ctx, t)
 		}
 		if left := e.tellNews(t, now); left > 0 {
@@ -149,7 +145,7 @@ func (e *Engine) review(ctx context.Context, targets []*target) (left []*target,
 	return left, next
 }
 
-// dueAt returns when the time of a target is over; zero for never.
+// dueAt returns when a target's time is over; zero for never.
 func (e *Engine) dueAt(t *target) time.Time {
 	if e.Timeout == nil {
 		return time.Time{}
@@ -161,8 +157,7 @@ func (e *Engine) dueAt(t *target) time.Time {
 	return t.asked.Add(timeout)
 }
 
-// examine starts the counting or explanation of a target when that is due, and returns when it will
-// be next.
+// examine starts to count or explain a target if that is due, and returns when it will be due next.
 func (e *Engine) examine(ctx context.Context, t *target, now time.Time) time.Time {
 	next := now.Add(time.Minute)
 	if t.live == nil || t.view.blind {
@@ -192,7 +187,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// seek looks for a target that its selector no longer finds. If it still exists, it is watched by
+// seek looks for a target that its selector no longer matches. If it still exists, it is watched by
 // name.
 func (e *Engine) seek(ctx context.Context, t *target) {
 	e.side.Go(func() {

@@ -19,48 +19,47 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// target is one object to delete. The engine's lock guards it.
+// target is an object to delete. The engine's lock guards it.
 type target struct {
 	Item
-	kind *object.Kind // that of its set
+	kind *object.Kind // from its set
 	view *view        // nil without anything to watch
 
 	found bool
 	// accepted: the server accepted its deletion, although it was never seen.
 	accepted bool
-	// unseen: we may not read it. Its deletion is requested by name.
+	// unseen: we may not read it, so its deletion is requested by name.
 	unseen bool
 	uid    types.UID
 	// aggregated: see [isAggregated].
 	aggregated bool
-	// live is the object as last seen, kept once it is terminating.
+	// live is the object as last seen; nil unless it is terminating.
 	live *unstructured.Unstructured
-	// seen is the object as last seen, until its deletion is requested, if its item has a Stays
-	// function.
+	// seen is the object as last seen, for Stays; nil once its deletion was requested.
 	seen *unstructured.Unstructured
-	// started: from now on, its deletion is the result.
+	// started: from now on, its deletion is reported.
 	started bool
-	// lost: its labels no longer match.
+	// lost: its selector no longer matches.
 	lost bool
 	// asked is when the deletion was accepted; zero before.
 	asked time.Time
 	done  bool
-	// result of a target that is done.
+	// result is the result if it is done.
 	result event.Action
 
-	// passage is nil until the deletion begins, and again once the target is done: of a hundred
-	// thousand objects, few are going at a time.
+	// passage is nil before the deletion begins and after the target is done: of a hundred thousand
+	// objects, few are being deleted at a time.
 	*passage
 }
 
-// passage is the course of a deletion.
+// passage is the progress of a deletion.
 type passage struct {
-	// moved is when something was last seen to move; marks are its states so far.
+	// moved is when the object last moved; marks are its states so far.
 	moved time.Time
 	mark  mark
 	marks map[string]bool
 
-	// news is the latest change that was held back by the limit on reports.
+	// news is the latest change, held back by the limit on reports.
 	news  *event.Going
 	burst schedule.Burst
 
@@ -75,7 +74,7 @@ func (t *target) goes() {
 	}
 }
 
-// keep keeps the object if it is terminating or Stays has to be asked; others are not needed again.
+// keep stores the object if it is terminating or needed for Stays.
 func (t *target) keep(u *unstructured.Unstructured) {
 	t.aggregated = isAggregated(u)
 	if u.GetDeletionTimestamp() != nil {
@@ -86,7 +85,7 @@ func (t *target) keep(u *unstructured.Unstructured) {
 	}
 }
 
-// terminatingSince is when its deletion began, by the server.
+// terminatingSince returns the object's deletion timestamp; zero if unknown.
 func (t *target) terminatingSince() time.Time {
 	if t.live != nil {
 		return t.live.GetDeletionTimestamp().Time
@@ -94,8 +93,8 @@ func (t *target) terminatingSince() time.Time {
 	return time.Time{}
 }
 
-// quietSince is since when nothing has moved. A Pod has until the end of its grace period, which is
-// its deletion timestamp.
+// quietSince returns since when the object has not moved. A Pod has until the end of its grace
+// period, its deletion timestamp.
 func (t *target) quietSince() time.Time {
 	if until := t.terminatingSince(); until.After(t.moved) {
 		return until
@@ -103,11 +102,11 @@ func (t *target) quietSince() time.Time {
 	return t.moved
 }
 
-// view is one watch and its targets. The engine's lock guards it.
+// view is a watch and its targets. The engine's lock guards it.
 type view struct {
 	*watchset.View
 	engine *Engine
-	// open views make targets of everything that they find, until they are synced.
+	// open: everything found before the view is synced becomes a target.
 	open    bool
 	targets map[types.NamespacedName]*target
 	order   []*target
@@ -117,15 +116,10 @@ type view struct {
 	once  sync.Once
 	// synced: the watch has listed the objects. kindGone: the kind is no longer served.
 	synced, kindGone bool
-	// blind: reads fail at present.
+	// blind: reads currently fail.
 	blind bool
 	// ended is why the watch has ended.
 	ended error
-}
-
-// needless reports whether there is nothing to watch.
-func (v *view) needless() bool {
-	return len(v.order) == 1 && (v.order[0].Err != nil || v.order[0].Absent)
 }
 
 // wait returns when the view is ready.
@@ -138,18 +132,15 @@ func (v *view) wait(ctx context.Context) {
 
 func (v *view) isReady() { v.once.Do(func() { close(v.ready) }) }
 
-// isOther reports whether another object has the target's name.
-func (t *target) isOther() bool { return t.UID != "" && t.uid != t.UID }
-
-// mark is the part of an object that changes while it makes progress, and stands still while it is
-// stuck. Messages of conditions do not count: some contain the time.
+// mark is the part of an object that changes with the progress of its deletion. It excludes
+// messages of conditions: some contain the time.
 type mark struct {
 	terminating bool
 	finalizers  []string
-	// conditions are type, status and reason, sorted; phase is the status's.
+	// conditions are types, statuses and reasons, sorted; phase is status.phase.
 	conditions []string
 	phase      string
-	// held is how many objects a namespace says it holds; -1 if it does not.
+	// held is how many objects a namespace reports as its contents; -1 if unknown.
 	held int
 }
 
@@ -168,22 +159,22 @@ func markOf(u *unstructured.Unstructured) mark {
 	return m
 }
 
-// text distinguishes marks.
+// text returns a key of the mark.
 func (m mark) text() string { return fmt.Sprintf("%v", m) }
 
-// isCascades reports whether a finalizer is the server's way to implement --cascade, which the
-// garbage collector removes.
+// isCascades reports whether the server set the finalizer for --cascade and the garbage collector
+// removes it.
 func isCascades(finalizer string) bool {
 	return finalizer == metav1.FinalizerOrphanDependents || finalizer == metav1.FinalizerDeleteDependents
 }
 
-// cascading reports whether the object waits only for the garbage collector. Then other changes in
-// it, such as those of a workload's conditions, are no progress.
+// cascading reports whether the object waits only for the garbage collector. Then other changes,
+// such as those in a workload's conditions, are not progress.
 func (m mark) cascading() bool {
 	return len(m.finalizers) > 0 && !slices.ContainsFunc(m.finalizers, func(f string) bool { return !isCascades(f) })
 }
 
-// step describes the change from one mark to the next; empty if there is none worth a word.
+// step describes the change from one mark to the next; empty if none is worth reporting.
 func (m mark) step(next mark) string {
 	if m.cascading() || next.cascading() && len(m.finalizers) <= len(next.finalizers) {
 		return ""
@@ -207,8 +198,8 @@ func (m mark) step(next mark) string {
 	return ""
 }
 
-// heldBy parses how many objects the namespace controller has found in a namespace, which only the
-// text of a condition says.
+// heldBy returns how many objects the namespace controller has found in a namespace, which only the
+// message of a condition says.
 func heldBy(u *unstructured.Unstructured) int {
 	c := object.ConditionOf(u, "NamespaceContentRemaining")
 	if c.Status != "True" {

@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// shop is a namespace that goes after its contents.
+// shop is a namespace, which goes after its contents.
 func shop() *unstructured.Unstructured {
 	u := config("shop", "kubernetes")
 	u.SetGroupVersionKind(namespaces.GVK)
@@ -26,9 +26,9 @@ func shop() *unstructured.Unstructured {
 	return u
 }
 
-// A cause that does not pass by itself ends the wait once it has lasted, so that a job does not
-// wait for the whole time. One that changes, or that passes by itself, does not; nor does it
-// while something moves. Story 1: a delete in CI.
+// A cause that does not pass on its own ends the wait once it has lasted, so that a CI job does not
+// wait for the whole timeout. One that changes, or that passes, does not, nor does one while the
+// object moves (story 1).
 func TestEndsForACause(t *testing.T) {
 	ends := func(c event.Cause) time.Duration {
 		if c.Code == "Lasts" {
@@ -39,7 +39,7 @@ func TestEndsForACause(t *testing.T) {
 	for name, tt := range map[string]struct {
 		causes func(*explainer)
 		moves  time.Duration // when a finalizer goes
-		ends   time.Duration // 0: only when the time is over
+		ends   time.Duration // 0: at the timeout
 	}{
 		"lasts":           {causes: func(x *explainer) { x.set("Lasts") }, ends: 75 * time.Second},
 		"passes":          {causes: func(x *explainer) { x.set("Passes") }},
@@ -71,8 +71,8 @@ func TestEndsForACause(t *testing.T) {
 	}
 }
 
-// Edge case 58: a namespace that loses objects is slow, however long it takes; when it loses none
-// any more, it is stuck. It is reported once, and again when the cause is another.
+// Edge case 58: a namespace that loses objects is slow, however long it takes; once it loses no
+// more, it is stuck. That is reported once, and again if the cause changes.
 func TestSlowIsNotStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, x, c := newFake(shop()), &explainer{}, &counter{left: 2000}
@@ -87,7 +87,7 @@ func TestSlowIsNotStuck(t *testing.T) {
 		after(800*time.Second, func() { f.remove("shop") })
 		r := start(t.Context(), &Engine{Wait: true, Explainer: x, Counter: c}, f, named(namespaces, "shop"))
 		if n := before.Load(); n != 0 {
-			t.Errorf("explained %d times while it lost objects", n)
+			t.Errorf("%d explanations while it lost objects", n)
 		}
 		same(t, []string{"First", "Second"}, r.said())
 		same(t, []string{"shop deleted"}, r.results())
@@ -106,8 +106,7 @@ func TestSlowIsNotStuck(t *testing.T) {
 	})
 }
 
-// Finalizers that leave and conditions that change are progress; a condition that
-// goes back and forth is none.
+// Removed finalizers and new conditions are progress; a condition that flaps is not.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, x := newFake(config("a", "x/1", "x/2", "x/3")), &explainer{}
@@ -134,7 +133,7 @@ func TestProgress(t *testing.T) {
 			r.events = append(r.events, ev)
 		}
 		r.with(t.Context(), []Phase{named(configMaps, "a")})
-		if want := 46 * time.Second; explained != want { // 31 s, the last that was new, and 15
+		if want := 46 * time.Second; explained != want { // 31 s for the last new state, plus 15 s
 			t.Errorf("explained after %s, want %s", explained, want)
 		}
 		var texts []string
@@ -150,7 +149,7 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// A pod has until the end of its grace period.
+// A pod is explained only after the end of its grace period.
 func TestGracePeriodIsNotStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := &explainer{}
@@ -168,13 +167,13 @@ func TestGracePeriodIsNotStuck(t *testing.T) {
 		}
 		after(4*time.Minute, func() { f.remove("a") })
 		start(t.Context(), &Engine{Wait: true, Explainer: x}, f, named(configMaps, "a"))
-		if x.asked > 1 { // Our fake's answer to the deletion has another time.
-			t.Errorf("explained %d times", x.asked)
+		if x.asked > 1 { // The fake's answer to the deletion has another timestamp.
+			t.Errorf("%d explanations", x.asked)
 		}
 	})
 }
 
-// Each kind has its time, and before it is over, the cause is reported once.
+// Each kind has its timeout, and the cause is reported once before that.
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, x := newFake(config("a", "x/hold"), shop()), &explainer{}
@@ -199,8 +198,8 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// An object that moved since its cause was reported is examined again before it is given up: its
-// cause may be gone.
+// An object that has moved since its cause was reported is explained again before it is given up:
+// the cause may be gone.
 func TestTimeoutAfterProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, x := newFake(config("a", "x/1", "x/2")), &explainer{}
@@ -218,7 +217,7 @@ func TestTimeoutAfterProgress(t *testing.T) {
 	})
 }
 
-// Some of very many objects are explained, and the run ends all the same.
+// Of very many objects, some are explained, and the run ends.
 func TestManyStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, x := newFake(), &explainer{}
@@ -238,8 +237,8 @@ func TestManyStuck(t *testing.T) {
 	})
 }
 
-// Edge case 69: the finalizer that was named, of an object that is terminating and
-// has it, at the version that was seen.
+// Edge case 69: only the named finalizer of a terminating object is removed, at the version that
+// was seen.
 func TestRemoveFinalizer(t *testing.T) {
 	agree := func(context.Context, string, []object.Ref) error { return nil }
 	held := terminating(config("a", "x/one", "x/two"))
@@ -250,23 +249,23 @@ func TestRemoveFinalizer(t *testing.T) {
 		want    string
 		calls   []string
 	}{
-		"removed, and the other one stays": {
+		"removed, and the other one is kept": {
 			object: held, want: "a terminating",
 			calls: []string{"watch prod/a", "release a x/one"},
 		},
 		"the last one": {object: terminating(config("a", "x/one")), want: "a deleted", calls: []string{"watch prod/a", "release a x/one"}},
-		"nobody agrees": {
+		"the user declines": {
 			object: held, confirm: func(context.Context, string, []object.Ref) error { return ErrDeclined },
 			want: "a skipped", calls: []string{"watch prod/a"},
 		},
-		"not terminating": {object: config("a", "x/one"), want: "a failed", calls: []string{"watch prod/a"}},
-		"it has another":  {object: terminating(config("a", "x/two")), want: "a failed", calls: []string{"watch prod/a"}},
+		"not terminating":   {object: config("a", "x/one"), want: "a failed", calls: []string{"watch prod/a"}},
+		"another finalizer": {object: terminating(config("a", "x/two")), want: "a failed", calls: []string{"watch prod/a"}},
 		"changed meanwhile": {
 			object: held, want: "a terminating",
 			meddle: func(f *fake) { f.objects["a"].SetResourceVersion("99") },
 			calls:  []string{"watch prod/a", "release a x/one", "get a", "release a x/one"},
 		},
-		"removed meanwhile": { // as by a request of ours whose answer was lost
+		"removed meanwhile": { // for example by our own request whose answer was lost
 			object: held, want: "a terminating",
 			meddle: func(f *fake) {
 				f.objects["a"].SetResourceVersion("99")
@@ -274,7 +273,7 @@ func TestRemoveFinalizer(t *testing.T) {
 			},
 			calls: []string{"watch prod/a", "release a x/one", "get a"},
 		},
-		"another one meanwhile": {
+		"replaced meanwhile": {
 			object: held, want: "a deleted",
 			meddle: func(f *fake) {
 				other := config("a", "x/one")
@@ -305,7 +304,7 @@ func TestRemoveFinalizer(t *testing.T) {
 					Timeout: func(object.Kind) time.Duration { return time.Minute },
 					Confirm: func(ctx context.Context, finalizer string, refs []object.Ref) error {
 						if x.times() == 0 || len(refs) != 1 {
-							t.Errorf("asked about %v before it was explained", refs)
+							t.Errorf("confirmation for %v before the explanation", refs)
 						}
 						return confirm(ctx, finalizer, refs)
 					},
@@ -321,7 +320,7 @@ func TestRemoveFinalizer(t *testing.T) {
 	}
 }
 
-// A removed finalizer is reported, also if the object is seen to go before the answer comes.
+// A removed finalizer is reported even if the object is gone before the answer arrives.
 func TestRemovedFinalizerIsReported(t *testing.T) {
 	for _, latency := range []time.Duration{0, time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -340,7 +339,7 @@ func TestRemovedFinalizerIsReported(t *testing.T) {
 	}
 }
 
-// A refusal of the removal by admission is reported, and nothing else is tried.
+// If admission refuses the removal, that is reported, and nothing else is tried.
 func TestRemoveFinalizerRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(terminating(config("a", "x/one")))

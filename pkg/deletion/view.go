@@ -15,11 +15,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// few is how many objects of a set are watched one by one, rather than with all others of their
-// kind in the namespace.
+// few is up to how many objects of a set are watched one by one, rather than with all others of
+// their kind in the namespace.
 const few = 6
 
-// viewsOf returns the views that show a set.
+// viewsOf returns the views for a set.
 func (e *Engine) viewsOf(s Set) []*view {
 	if s.Items == nil {
 		v := e.newView(&watchset.View{Kind: s.Kind, Selection: s.Selection})
@@ -53,7 +53,7 @@ func (e *Engine) viewOf(kind object.Kind, sel object.Selection, targets ...*targ
 
 func (e *Engine) newView(sight *watchset.View, targets ...*target) *view {
 	sight.Server, sight.Patience = e.Server, blindFor
-	if e.underway && e.Timeout != nil { // The search may take as long as the object.
+	if e.underway && e.Timeout != nil { // The search may take as long as the deletion.
 		sight.Search = max(0, e.Timeout(sight.Kind))
 	}
 	if !e.underway || e.outlived {
@@ -74,11 +74,11 @@ func (e *Engine) newView(sight *watchset.View, targets ...*target) *view {
 	return v
 }
 
-// follow watches until ctx is done or nothing is left to see.
+// follow watches until ctx ends or nothing is left to see.
 func (v *view) follow(ctx context.Context) {
 	defer v.isReady()
 	switch {
-	case v.needless():
+	case len(v.order) == 1 && (v.order[0].Err != nil || v.order[0].Absent):
 		return
 	case !v.Kind.Kept():
 		v.kindIsGone()
@@ -144,7 +144,7 @@ func (v *view) present(u *unstructured.Unstructured) {
 	t, wanted := v.targets[key]
 	if !wanted {
 		if !v.open || v.synced {
-			return // It came later, and is not ours.
+			return // It was created later.
 		}
 		ref := object.Ref{GVK: v.Kind.GVK, Namespace: u.GetNamespace(), Name: u.GetName()}
 		t = &target{Item: Item{Ref: ref}, kind: &v.Kind, view: v}
@@ -153,16 +153,16 @@ func (v *view) present(u *unstructured.Unstructured) {
 	}
 	switch {
 	case t.started && t.aggregated && t.uid != u.GetUID() && isRemnant(u):
-		v.engine.finish(t, event.Deleted{Action: event.Gone}) // The sweep deletes the other one.
+		v.engine.finish(t, event.Deleted{Action: event.Gone}) // sweep deletes the new one.
 	case t.done && t.result == event.Gone && t.uid != "" && t.uid != u.GetUID():
-		t.uid = "" // Told once.
+		t.uid = "" // Report this once.
 		v.engine.Emit(event.Warned{Ref: t.Ref, Text: otherNow})
 	case t.done:
 	case !t.found || !t.started:
 		t.found, t.uid = true, u.GetUID()
 		t.keep(u)
 	case t.uid != u.GetUID():
-		v.engine.replaced(t)
+		v.engine.finish(t, event.Deleted{Action: event.Gone, Reason: otherNow})
 	default:
 		v.engine.see(t, u)
 	}
@@ -175,14 +175,14 @@ func (v *view) gone(u *unstructured.Unstructured) {
 	case !t.started:
 		t.found, t.uid, t.live = false, "", nil
 	case v.Selection.Narrowed():
-		t.lost = true // It may only have changed its labels.
+		t.lost = true // Perhaps only its labels have changed.
 		v.engine.wake()
 	default:
 		v.engine.finish(t, event.Deleted{Action: event.Gone})
 	}
 }
 
-// sees ends a time of errors.
+// sees ends a period of errors.
 func (v *view) sees() {
 	if !v.blind {
 		return
@@ -190,13 +190,12 @@ func (v *view) sees() {
 	v.blind = false
 	for _, t := range v.order {
 		if t.passage != nil {
-			t.moved = time.Now() // It may have moved unseen.
+			t.moved = time.Now() // It may have moved meanwhile.
 		}
 	}
 }
 
-// blinded records that reads fail. The engine reports the beginning; after that, the client
-// reports.
+// blinded records that reads fail, and reports the beginning; after that, the client reports.
 func (v *view) blinded(err error) {
 	if !v.blind {
 		v.blind = true
@@ -214,7 +213,7 @@ func (v *view) end(err error) {
 	v.engine.wake()
 }
 
-// kindIsGone handles the end of a CRD, which goes with the last of its objects.
+// kindIsGone handles the deletion of a CRD, which goes with the last of its objects.
 func (v *view) kindIsGone() {
 	e := v.engine
 	e.mu.Lock()
@@ -231,11 +230,11 @@ func (v *view) kindIsGone() {
 	}
 }
 
-// acceptedUnseen is the message for an object that still waits for a finalizer.
-const acceptedUnseen = "its deletion was accepted; whether it is gone cannot be seen without the permission to get it"
+// acceptedUnseen is the reason for an object that may still wait for a finalizer.
+const acceptedUnseen = "its deletion was accepted, but without permission to get it, it is unknown whether it is gone"
 
-// askUnseen requests the deletion of a target that we may not read. Without a known UID, whichever
-// object has the name is deleted. The answer has the UID; a dry run bound to it shows whether that
+// askUnseen requests the deletion of a target that we may not read. Without a known UID, it deletes
+// whichever object has the name. The answer has the UID; a dry run bound to it shows whether that
 // object still exists.
 func (e *Engine) askUnseen(ctx context.Context, t *target) {
 	how := object.Deletion{UID: t.UID, Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == object.DryRunServer}

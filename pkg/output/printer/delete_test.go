@@ -63,7 +63,7 @@ func deleteStory() []event.Event {
 		stuck("one"), stuck("two"), stuck("one"),
 		event.Deleted{Ref: config("far"), Action: event.Unknown, Err: errors.New("could not be read for 5m0s (9 errors), the last: no")},
 		remains("two"), remains("one"),
-		event.Deleted{Ref: shop, Action: event.Skipped, Err: errors.New("objects that have to be deleted first are still there")},
+		event.Deleted{Ref: shop, Action: event.Skipped, Err: errors.New("objects that must be deleted first are still there")},
 	}
 }
 
