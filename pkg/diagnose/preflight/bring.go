@@ -14,18 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// isMadeForAll reports whether a controller makes an object of that name in every namespace.
-func isMadeForAll(ref object.Ref) bool {
-	return slices.Contains([]string{"kube-root-ca.crt", "openshift-service-ca.crt", "istio-ca-root-cert", "default"}, ref.Name)
-}
-
-// isAccountOfAll reports whether a controller makes a ServiceAccount of that name in every
-// namespace.
-func isAccountOfAll(name string) bool {
-	return slices.Contains([]string{"default", "builder", "deployer", "pipeline"}, name)
-}
-
-// isFilledByOthers reports whether something else adds to the object's data or copies it.
+// isFilledByOthers reports whether a controller may add to the object's data or copy it.
 func isFilledByOthers(u *unstructured.Unstructured) bool {
 	if diagnose.Text(u, "type") == string(corev1.SecretTypeServiceAccountToken) {
 		return true
@@ -43,8 +32,8 @@ func isFilledByOthers(u *unstructured.Unstructured) bool {
 	return len(u.GetOwnerReferences()) > 0
 }
 
-// mayBring reports whether another object of the set may create the missing one: a custom resource,
-// a program's argument, an annotation, an Ingress, a role or a ConfigMap names it, or a role gives
+// mayBring reports whether another object in the set may create a missing one: a custom resource, a
+// program's argument, an annotation, an Ingress, a role or a ConfigMap names it, or a role grants
 // the right to create it. The object that needs it, and objects that only refer to it in their
 // Pods, do not count.
 func (s *set) mayBring(ref object.Ref, by *Object) bool {
@@ -60,7 +49,7 @@ func (s *set) mayBring(ref object.Ref, by *Object) bool {
 func (s *set) brings(o *Object, ref object.Ref) bool {
 	name := ref.Name
 	if o.Ref.GVK == ref.GVK && o.Ref.Name == name && isFilledByOthers(o.After) {
-		return true // A controller copies it from one namespace to others.
+		return true // A controller copies it to other namespaces.
 	}
 	for _, value := range o.After.GetAnnotations() {
 		if mentions(value, name) {
@@ -75,8 +64,12 @@ func (s *set) brings(o *Object, ref object.Ref) bool {
 	case s.allows(o, ref.Namespace, strings.ToLower(ref.GVK.Kind)+"s", "create"):
 		return true
 	case !object.IsBuiltIn(gk.Group):
-		// Many operators name what they make after the object, with a suffix.
-		return strings.Contains(name, o.Ref.Name) || slices.ContainsFunc(fieldsOf(o.After), func(field any) bool { return anywhere(field, name) })
+		for field, value := range o.After.Object {
+			if !slices.Contains([]string{"metadata", "status", "kind", "apiVersion"}, field) && anywhere(value, name) {
+				return true
+			}
+		}
+		return strings.Contains(name, o.Ref.Name) // Many operators create objects named after theirs.
 	case gk.Kind == "Ingress", gk.Kind == "Role", gk.Kind == "ClusterRole", gk.Kind == "ConfigMap":
 		for _, field := range []string{"spec", "rules", "data"} {
 			if anywhere(o.After.Object[field], name) {
@@ -87,20 +80,8 @@ func (s *set) brings(o *Object, ref object.Ref) bool {
 	return false
 }
 
-// fieldsOf returns all fields of an object apart from metadata and status.
-func fieldsOf(u *unstructured.Unstructured) []any {
-	var fields []any
-	for name, field := range u.Object {
-		if name != "metadata" && name != "status" && name != "kind" && name != "apiVersion" {
-			fields = append(fields, field)
-		}
-	}
-	return fields
-}
-
-// allows reports whether an object gives a program of the set one of the rights in the namespace: a
-// role that states the right, an aggregated role, or a binding to a role outside the set, which may
-// give any right.
+// allows reports whether an object may grant a program in the set one of the verbs in the
+// namespace: a role with the verb, an aggregated role, or a binding to a role outside the set.
 func (s *set) allows(o *Object, namespace, resource string, verbs ...string) bool {
 	if o.After == nil || o.Ref.GVK.Group != "rbac.authorization.k8s.io" || o.Ref.Namespace != "" && o.Ref.Namespace != namespace {
 		return false
@@ -125,8 +106,8 @@ func (s *set) allows(o *Object, namespace, resource string, verbs ...string) boo
 	return false
 }
 
-// isUnknownRole reports whether a role is neither part of the set nor one of every cluster's roles
-// for reading or for components of Kubernetes.
+// isUnknownRole reports whether a role is neither in the set nor one of the default roles for
+// reading or for Kubernetes' own components.
 func (s *set) isUnknownRole(kind, namespace, name string) bool {
 	if kind == "ClusterRole" {
 		namespace = ""
@@ -135,7 +116,7 @@ func (s *set) isUnknownRole(kind, namespace, name string) bool {
 		s.find(object.Ref{GVK: schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: kind}, Namespace: namespace, Name: name}) == nil
 }
 
-// says reports whether a program of the template gets the name in its command, arguments or
+// says reports whether a program in the template is given the name in its command, arguments or
 // variables.
 func (t template) says(name string) bool {
 	for _, c := range slices.Concat(t.spec.InitContainers, t.spec.Containers) {
@@ -153,7 +134,7 @@ func (t template) says(name string) bool {
 	return false
 }
 
-// anywhere reports whether any text in the value mentions the name.
+// anywhere reports whether any string in the value mentions the name.
 func anywhere(value any, name string) bool {
 	switch v := value.(type) {
 	case string:
@@ -170,7 +151,7 @@ func anywhere(value any, name string) bool {
 	return false
 }
 
-// mentions reports whether the text contains the name as a word.
+// mentions reports whether a string contains the name as a word.
 func mentions(said, name string) bool {
 	isPart := func(b byte) bool {
 		return b == '-' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'

@@ -1,11 +1,11 @@
 // Package preflight finds, before a set of manifests is applied, what will not work. [Foresee]
-// returns one remark for each fault: a missing Secret, a rollout that waits for itself, a Service
-// that selects nothing. A remark is never wrong: in doubt there is none. It keeps the keys of a
-// Secret and never a value. Package unready reports faults that exist already.
+// returns a remark for each fault: a missing Secret, a rollout that will deadlock, a Service that
+// selects nothing. In doubt, it makes no remark. It reads the keys of Secrets and never the values.
+// Package unready explains faults that exist already.
 //
 // # Codes
 //
-// They are stable, and the same as those of package unready for the same cause: SecretMissing,
+// They are stable, and the same as in package unready for the same cause: SecretMissing,
 // SecretKeyMissing, ConfigMapMissing, ConfigMapKeyMissing, ClaimMissing, ServiceAccountMissing,
 // PullSecretMissing, VariableUndefined, VolumeDeadlock, VolumeShared, QuotaExceeded,
 // QuotaNeedsResources, EvictionBlocked, SelectorMatchesNothing, TargetPortMissing, ImageMayBeOld,

@@ -19,19 +19,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// forecast is a set with the remarks that it gets in a cluster.
+// forecast is a set, and the remarks about it that are expected in a cluster.
 type forecast struct {
-	// set and cluster are YAML documents. An object that is in both, and the same, does not change.
+	// set and cluster are YAML documents. An object that is the same in both does not change.
 	set, cluster string
-	// unread are kinds that may not be read.
+	// unread are the kinds that may not be read.
 	unread []string
 	// unasked is set if there is no reader.
 	unasked bool
 	// prunes is set if the run deletes what is no longer part of the set.
 	prunes bool
-	// want are the remarks, each as "Code object path"; none is silence.
+	// want are the expected remarks, each as "Code object path".
 	want []string
-	// says has to be part of the first remark.
+	// says must be part of the first remark.
 	says string
 }
 
@@ -51,7 +51,7 @@ func (f forecast) foresee(t *testing.T) ([]event.Remarked, *diagnosetest.Memory)
 	return preflight.Foresee(t.Context(), reader, preflight.Set{Objects: changesOf(diagnosetest.Read(t, f.set), m.Objects), Prunes: f.prunes}), m
 }
 
-// changesOf returns the objects of a set, compared with those that exist already.
+// changesOf compares the objects of a set with those that exist.
 func changesOf(set, live []*unstructured.Unstructured) []preflight.Object {
 	var objects []preflight.Object
 	for _, u := range set {
@@ -98,7 +98,7 @@ func forecasts(t *testing.T, all map[string]forecast) {
 	}
 }
 
-// web is a Deployment with this in the spec of its Pods.
+// web returns a Deployment whose Pods have this in their spec.
 func web(spec string) string { return workload("Deployment", "web", 1, spec) }
 
 func workload(kind, name string, replicas int, spec string) string {
@@ -118,39 +118,39 @@ func TestReferences(t *testing.T) {
 	secretMissing := []string{`SecretMissing deployment.apps/web -n prod ` + namedOfSpec + `.containers[name="app"].env[name="KEY"].valueFrom.secretKeyRef`}
 	keyMissing := []string{strings.Replace(secretMissing[0], "SecretMissing", "SecretKeyMissing", 1)}
 	forecasts(t, map[string]forecast{
-		"a Secret that is not there": {set: web(secretEnv), want: secretMissing, says: "Secret keys does not exist, and nothing in this set creates it"},
-		"one that is":                {set: web(secretEnv), cluster: keys},
-		"one of the set":             {set: keys + "\n---\n" + web(secretEnv)},
-		"in another namespace":       {set: web(secretEnv), cluster: strings.Replace(keys, "prod", "test", 1), want: secretMissing},
-		"one that may not be read":   {set: web(secretEnv), unread: []string{"Secret"}},
-		"nobody is asked":            {set: web(secretEnv), unasked: true},
-		"optional":                   {set: web(strings.Replace(secretEnv, "key: token", "key: token, optional: true", 1))},
-		"without the key":            {set: web(secretEnv), cluster: lacking, want: keyMissing, says: "did you mean tokens?"},
-		"of the set, without the key, nobody is asked":   {set: lacking + "\n---\n" + web(secretEnv), unasked: true, want: keyMissing},
-		"empty, for somebody to fill":                    {set: web(secretEnv), cluster: strings.Replace(keys, ", data: {token: eA==}", "", 1)},
-		"of the set and empty":                           {set: strings.Replace(keys, ", data: {token: eA==}", "", 1) + "\n---\n" + web(secretEnv)},
-		"made by a controller, which may add keys":       {set: web(secretEnv), cluster: strings.Replace(lacking, "name: keys", "name: keys, ownerReferences: [{apiVersion: a/v1, kind: K, name: k, uid: u}]", 1)},
-		"nothing changes":                                {set: web(secretEnv), cluster: web(secretEnv)},
-		"nothing of the Pods changes":                    {set: web(secretEnv), cluster: strings.Replace(web(secretEnv), "replicas: 1", "replicas: 2", 1)},
-		"a certificate brings it":                        {set: web(secretEnv) + "\n---\n{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: c, namespace: prod}, spec: {secretName: keys}}"},
-		"an operator names it after its object":          {set: web(strings.ReplaceAll(secretEnv, "name: keys", "name: pg-app")) + "\n---\n{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, metadata: {name: pg, namespace: prod}}"},
-		"an Ingress has it issued":                       {set: web(secretEnv) + "\n---\n{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: i, namespace: prod}, spec: {tls: [{secretName: keys}]}}"},
-		"a Job is told to make it":                       {set: web(secretEnv) + "\n---\n{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: prod}, spec: {template: {spec: {containers: [{name: c, image: a, args: [--secret-name=keys]}]}}}}"},
-		"an annotation has it made":                      {set: web(secretEnv) + "\n---\n{apiVersion: v1, kind: Service, metadata: {name: s, namespace: prod, annotations: {serving-cert: keys}}, spec: {}}"},
-		"a Role is about it":                             {set: web(secretEnv) + "\n---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: prod}, rules: [{apiGroups: [''], resources: [secrets], resourceNames: [keys], verbs: [update]}]}"},
-		"a program may make Secrets":                     {set: web(secretEnv) + "\n---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: prod}, rules: [{apiGroups: [''], resources: [secrets], verbs: [get, create]}]}"},
-		"a program may read Secrets":                     {set: web(secretEnv) + "\n---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: prod}, rules: [{apiGroups: [''], resources: [secrets], verbs: [get]}]}", want: secretMissing},
-		"a custom resource that is about something else": {set: web(secretEnv) + "\n---\n{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: c, namespace: prod}, spec: {secretName: keys-tls}}", want: secretMissing},
-		"a second Deployment needs it, which brings nothing": {
-			set: web(secretEnv) + "\n---\n" + workload("Deployment", "api", 1, secretEnv), want: secretMissing, says: "1 more object of this set needs it",
+		"a missing Secret":         {set: web(secretEnv), want: secretMissing, says: "Secret keys does not exist, and nothing in this set creates it"},
+		"an existing one":          {set: web(secretEnv), cluster: keys},
+		"one in the set":           {set: keys + "\n---\n" + web(secretEnv)},
+		"in another namespace":     {set: web(secretEnv), cluster: strings.Replace(keys, "prod", "test", 1), want: secretMissing},
+		"one that may not be read": {set: web(secretEnv), unread: []string{"Secret"}},
+		"without a reader":         {set: web(secretEnv), unasked: true},
+		"optional":                 {set: web(strings.Replace(secretEnv, "key: token", "key: token, optional: true", 1))},
+		"without the key":          {set: web(secretEnv), cluster: lacking, want: keyMissing, says: "did you mean tokens?"},
+		"in the set, without the key, without a reader": {set: lacking + "\n---\n" + web(secretEnv), unasked: true, want: keyMissing},
+		"empty, to be filled later":                     {set: web(secretEnv), cluster: strings.Replace(keys, ", data: {token: eA==}", "", 1)},
+		"in the set, but empty":                         {set: strings.Replace(keys, ", data: {token: eA==}", "", 1) + "\n---\n" + web(secretEnv)},
+		"made by a controller, which may add keys":      {set: web(secretEnv), cluster: strings.Replace(lacking, "name: keys", "name: keys, ownerReferences: [{apiVersion: a/v1, kind: K, name: k, uid: u}]", 1)},
+		"nothing changes":                               {set: web(secretEnv), cluster: web(secretEnv)},
+		"the Pods do not change":                        {set: web(secretEnv), cluster: strings.Replace(web(secretEnv), "replicas: 1", "replicas: 2", 1)},
+		"a Certificate creates it":                      {set: web(secretEnv) + "\n---\n{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: c, namespace: prod}, spec: {secretName: keys}}"},
+		"an operator names it after its object":         {set: web(strings.ReplaceAll(secretEnv, "name: keys", "name: pg-app")) + "\n---\n{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, metadata: {name: pg, namespace: prod}}"},
+		"an Ingress requests it":                        {set: web(secretEnv) + "\n---\n{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: i, namespace: prod}, spec: {tls: [{secretName: keys}]}}"},
+		"a Job creates it":                              {set: web(secretEnv) + "\n---\n{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: prod}, spec: {template: {spec: {containers: [{name: c, image: a, args: [--secret-name=keys]}]}}}}"},
+		"an annotation requests it":                     {set: web(secretEnv) + "\n---\n{apiVersion: v1, kind: Service, metadata: {name: s, namespace: prod, annotations: {serving-cert: keys}}, spec: {}}"},
+		"a Role names it":                               {set: web(secretEnv) + "\n---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: prod}, rules: [{apiGroups: [''], resources: [secrets], resourceNames: [keys], verbs: [update]}]}"},
+		"a program may create Secrets":                  {set: web(secretEnv) + "\n---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: prod}, rules: [{apiGroups: [''], resources: [secrets], verbs: [get, create]}]}"},
+		"a program may read Secrets":                    {set: web(secretEnv) + "\n---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: prod}, rules: [{apiGroups: [''], resources: [secrets], verbs: [get]}]}", want: secretMissing},
+		"a custom resource that names something else":   {set: web(secretEnv) + "\n---\n{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: c, namespace: prod}, spec: {secretName: keys-tls}}", want: secretMissing},
+		"a second Deployment needs it too": {
+			set: web(secretEnv) + "\n---\n" + workload("Deployment", "api", 1, secretEnv), want: secretMissing, says: "1 more object in this set needs it",
 		},
 		"a ConfigMap as environment": {set: web(configEnv), want: []string{"ConfigMapMissing deployment.apps/web -n prod " + namedOfSpec + `.containers[name="app"].envFrom`}},
 		"a key of a ConfigMap": {
 			set: web(keyed), cluster: `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: prod}, data: {node: x}}`,
 			want: []string{"ConfigMapKeyMissing deployment.apps/web -n prod " + namedOfSpec + `.containers[name="app"].env[name="MODE"].valueFrom.configMapKeyRef`},
 		},
-		"binary data has keys too":              {set: web(keyed), cluster: `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: prod}, binaryData: {mode: eA==}}`},
-		"a ConfigMap that every namespace gets": {set: web(`containers: [{name: app, image: a}], volumes: [{name: ca, configMap: {name: kube-root-ca.crt}}]`)},
+		"a key of binary data":                 {set: web(keyed), cluster: `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: prod}, binaryData: {mode: eA==}}`},
+		"a ConfigMap that every namespace has": {set: web(`containers: [{name: app, image: a}], volumes: [{name: ca, configMap: {name: kube-root-ca.crt}}]`)},
 		"volumes": {
 			set: web(`containers: [{name: app, image: a}], volumes: [{name: a, secret: {secretName: one}}, {name: b, projected: {sources: [{configMap: {name: two}}, {secret: {name: three, optional: true}}]}}, {name: c, persistentVolumeClaim: {claimName: four}}]`),
 			want: []string{
@@ -159,7 +159,7 @@ func TestReferences(t *testing.T) {
 				"ClaimMissing deployment.apps/web -n prod " + namedOfSpec + `.volumes[name="c"].persistentVolumeClaim`,
 			},
 		},
-		"a volume takes one key": {
+		"a volume uses one key": {
 			set: web(`containers: [{name: app, image: a}], volumes: [{name: a, secret: {secretName: keys, items: [{key: ca.crt, path: ca}]}}]`), cluster: keys,
 			want: []string{"SecretKeyMissing deployment.apps/web -n prod " + namedOfSpec + `.volumes[name="a"].secret`},
 		},
@@ -173,8 +173,8 @@ func TestReferences(t *testing.T) {
 			set:  web("imagePullSecrets: [{name: reg}], containers: [{name: app, image: registry.example/app:1}]"),
 			want: []string{"PullSecretMissing deployment.apps/web -n prod " + namedOfSpec + ".imagePullSecrets"},
 		},
-		"one of two is there":      {set: web("imagePullSecrets: [{name: reg}, {name: keys}], containers: [{name: app, image: registry.example/app:1}]"), cluster: keys},
-		"a registry for everybody": {set: web("imagePullSecrets: [{name: reg}], containers: [{name: app, image: ghcr.io/app:1}, {name: b, image: nginx}]")},
+		"one of two exists": {set: web("imagePullSecrets: [{name: reg}, {name: keys}], containers: [{name: app, image: registry.example/app:1}]"), cluster: keys},
+		"a public registry": {set: web("imagePullSecrets: [{name: reg}], containers: [{name: app, image: ghcr.io/app:1}, {name: b, image: nginx}]")},
 		"the account has credentials": {
 			set:     web("imagePullSecrets: [{name: reg}], containers: [{name: app, image: registry.example/app:1}]"),
 			cluster: `{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: prod}, imagePullSecrets: [{name: x}]}`,
@@ -200,7 +200,7 @@ func TestVariables(t *testing.T) {
 		"it may come from envFrom": {set: app(`args: [$(MODE)], envFrom: [{configMapRef: {name: c, optional: true}}]`)},
 		"one of a Service":         {set: app(`args: [$(DB_SERVICE_HOST), $(DB_PORT), $(KUBERNETES_SERVICE_PORT), $(DB_PORT_5432_TCP_ADDR)]`)},
 		"once for each":            {set: app(`args: [$(POD_NAME), $(POD_NAME)]`), want: told(`.containers[name="app"].args`)},
-		"it was so before":         {set: strings.Replace(app(`args: [$(POD_NAME)]`), "replicas: 1", "replicas: 2", 1), cluster: app(`args: [$(POD_NAME)]`)},
+		"unchanged":                {set: strings.Replace(app(`args: [$(POD_NAME)]`), "replicas: 1", "replicas: 2", 1), cluster: app(`args: [$(POD_NAME)]`)},
 	})
 }
 
@@ -216,19 +216,19 @@ func TestVolumes(t *testing.T) {
 		return "\n---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: prod}, spec: {accessModes: [" + mode + "]}}"
 	}
 	forecasts(t, map[string]forecast{
-		"ReadWriteOnce":               {set: db("new", ""), cluster: runs("1") + claim("ReadWriteOnce"), want: []string{"VolumeShared deployment.apps/db -n prod .spec.strategy"}, says: "strategy: {type: Recreate}"},
-		"ReadWriteOncePod":            {set: db("new", ""), cluster: runs("1") + claim("ReadWriteOncePod"), want: []string{"VolumeDeadlock deployment.apps/db -n prod .spec.strategy"}},
-		"the claim is of the set":     {set: db("new", "") + claim("ReadWriteOnce"), cluster: runs("1") + claim("ReadWriteOnce"), unasked: true, want: []string{"VolumeShared deployment.apps/db -n prod .spec.strategy"}},
-		"Recreate":                    {set: db("new", "strategy: {type: Recreate}, "), cluster: runs("1") + claim("ReadWriteOnce")},
-		"the old one goes first":      {set: db("new", "strategy: {rollingUpdate: {maxUnavailable: 1}}, "), cluster: runs("1") + claim("ReadWriteOnce")},
-		"for many nodes":              {set: db("new", ""), cluster: runs("1") + claim("ReadWriteMany")},
-		"the first rollout":           {set: db("new", ""), cluster: strings.TrimPrefix(claim("ReadWriteOnce"), "\n---\n")},
-		"no Pod has it":               {set: db("new", ""), cluster: runs("0") + claim("ReadWriteOnce")},
-		"it is shared, and works":     {set: strings.Replace(db("new", ""), "replicas: 1", "replicas: 2", 1), cluster: runs("2") + claim("ReadWriteOnce")},
-		"nothing of the Pods changes": {set: db("old", "paused: false, "), cluster: runs("1") + claim("ReadWriteOnce")},
-		"paused":                      {set: db("new", "paused: true, "), cluster: runs("1") + claim("ReadWriteOnce")},
-		"claims may not be read":      {set: db("new", ""), cluster: runs("1") + claim("ReadWriteOnce"), unread: []string{"PersistentVolumeClaim"}},
-		"two Pods, one may have it": {
+		"ReadWriteOnce":             {set: db("new", ""), cluster: runs("1") + claim("ReadWriteOnce"), want: []string{"VolumeShared deployment.apps/db -n prod .spec.strategy"}, says: "strategy: {type: Recreate}"},
+		"ReadWriteOncePod":          {set: db("new", ""), cluster: runs("1") + claim("ReadWriteOncePod"), want: []string{"VolumeDeadlock deployment.apps/db -n prod .spec.strategy"}},
+		"the claim is of the set":   {set: db("new", "") + claim("ReadWriteOnce"), cluster: runs("1") + claim("ReadWriteOnce"), unasked: true, want: []string{"VolumeShared deployment.apps/db -n prod .spec.strategy"}},
+		"Recreate":                  {set: db("new", "strategy: {type: Recreate}, "), cluster: runs("1") + claim("ReadWriteOnce")},
+		"the old one goes first":    {set: db("new", "strategy: {rollingUpdate: {maxUnavailable: 1}}, "), cluster: runs("1") + claim("ReadWriteOnce")},
+		"for many nodes":            {set: db("new", ""), cluster: runs("1") + claim("ReadWriteMany")},
+		"the first rollout":         {set: db("new", ""), cluster: strings.TrimPrefix(claim("ReadWriteOnce"), "\n---\n")},
+		"no Pod uses it":            {set: db("new", ""), cluster: runs("0") + claim("ReadWriteOnce")},
+		"two Pods already share it": {set: strings.Replace(db("new", ""), "replicas: 1", "replicas: 2", 1), cluster: runs("2") + claim("ReadWriteOnce")},
+		"the Pods do not change":    {set: db("old", "paused: false, "), cluster: runs("1") + claim("ReadWriteOnce")},
+		"paused":                    {set: db("new", "paused: true, "), cluster: runs("1") + claim("ReadWriteOnce")},
+		"claims may not be read":    {set: db("new", ""), cluster: runs("1") + claim("ReadWriteOnce"), unread: []string{"PersistentVolumeClaim"}},
+		"only one of two Pods may use it": {
 			set: strings.Replace(db("new", ""), "replicas: 1", "replicas: 2", 1), cluster: strings.TrimPrefix(claim("ReadWriteOncePod"), "\n---\n"),
 			want: []string{"VolumeInUse deployment.apps/db -n prod .spec.replicas"},
 		},
@@ -245,24 +245,24 @@ func TestQuotas(t *testing.T) {
 	forecasts(t, map[string]forecast{
 		"cpu": {
 			set: workload("Deployment", "web", 3, asks("requests: {cpu: 500m}")), cluster: quota("requests.cpu: '2'", "requests.cpu: '1'", ""),
-			want: []string{"QuotaExceeded deployment.apps/web -n prod " + resources}, says: "its 3 new Pods need 1500m of requests.cpu; ResourceQuota q of namespace prod has 1 of 2 left",
+			want: []string{"QuotaExceeded deployment.apps/web -n prod " + resources}, says: "its 3 new Pods need 1500m of requests.cpu; ResourceQuota q in namespace prod has 1 of 2 left",
 		},
-		"it is enough":             {set: workload("Deployment", "web", 2, asks("requests: {cpu: 500m}")), cluster: quota("requests.cpu: '2'", "requests.cpu: '1'", "")},
+		"the quota suffices":       {set: workload("Deployment", "web", 2, asks("requests: {cpu: 500m}")), cluster: quota("requests.cpu: '2'", "requests.cpu: '1'", "")},
 		"limits count as requests": {set: workload("Deployment", "web", 3, asks("limits: {cpu: 500m}")), cluster: quota("cpu: '1'", "", ""), want: []string{"QuotaExceeded deployment.apps/web -n prod " + resources}},
 		"Pods":                     {set: workload("StatefulSet", "db", 3, asks("")), cluster: quota("pods: '2'", "", ""), want: []string{"QuotaExceeded statefulset.apps/db -n prod .spec"}},
 		"two together": {
 			set: workload("Deployment", "a", 2, asks("")) + "\n---\n" + workload("Deployment", "b", 2, asks("")), cluster: quota("pods: '3'", "", ""),
 			want: []string{"QuotaExceeded deployment.apps/b -n prod .spec"}, says: "has 3 of 3 left, and objects before it in this set take 2",
 		},
-		"what is there is counted":    {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '3'", "pods: '2'", "") + "\n---\n" + workload("Deployment", "web", 2, asks(""))},
-		"what is added is too much":   {set: workload("Deployment", "web", 4, asks("")), cluster: quota("pods: '3'", "pods: '2'", "") + "\n---\n" + workload("Deployment", "web", 2, asks("")), want: []string{"QuotaExceeded deployment.apps/web -n prod .spec"}},
-		"a rollout needs one more":    {set: web(asks("requests: {cpu: '1'}")), cluster: quota("pods: '1'", "pods: '1'", "") + "\n---\n" + web(asks("")), want: []string{"QuotaExceeded deployment.apps/web -n prod .spec"}},
-		"the set deletes others":      {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '1'", "", ""), prunes: true},
-		"not enforced yet":            {set: workload("Deployment", "web", 3, asks("")), cluster: `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 1}}}`},
-		"may not be read":             {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '1'", "", ""), unread: []string{"ResourceQuota"}},
-		"of the set, nobody is asked": {set: `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 1}}}` + "\n---\n" + workload("Deployment", "web", 3, asks("")), unasked: true, want: []string{"QuotaExceeded deployment.apps/web -n prod .spec"}},
-		"the set raises it":           {set: `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 5}}}` + "\n---\n" + workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '1'", "", "")},
-		"a suspended Job":             {set: `{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: prod}, spec: {suspend: true, parallelism: 9, template: {spec: {containers: []}}}}`, cluster: quota("pods: '1'", "", "")},
+		"existing Pods are counted":    {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '3'", "pods: '2'", "") + "\n---\n" + workload("Deployment", "web", 2, asks(""))},
+		"one more Pod is too many":     {set: workload("Deployment", "web", 4, asks("")), cluster: quota("pods: '3'", "pods: '2'", "") + "\n---\n" + workload("Deployment", "web", 2, asks("")), want: []string{"QuotaExceeded deployment.apps/web -n prod .spec"}},
+		"a rollout needs one more":     {set: web(asks("requests: {cpu: '1'}")), cluster: quota("pods: '1'", "pods: '1'", "") + "\n---\n" + web(asks("")), want: []string{"QuotaExceeded deployment.apps/web -n prod .spec"}},
+		"the set prunes others":        {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '1'", "", ""), prunes: true},
+		"not enforced yet":             {set: workload("Deployment", "web", 3, asks("")), cluster: `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 1}}}`},
+		"may not be read":              {set: workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '1'", "", ""), unread: []string{"ResourceQuota"}},
+		"in the set, without a reader": {set: `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 1}}}` + "\n---\n" + workload("Deployment", "web", 3, asks("")), unasked: true, want: []string{"QuotaExceeded deployment.apps/web -n prod .spec"}},
+		"the set raises it":            {set: `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 5}}}` + "\n---\n" + workload("Deployment", "web", 3, asks("")), cluster: quota("pods: '1'", "", "")},
+		"a suspended Job":              {set: `{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: prod}, spec: {suspend: true, parallelism: 9, template: {spec: {containers: []}}}}`, cluster: quota("pods: '1'", "", "")},
 		"resources are not stated": {
 			set: web(asks("")), cluster: quota("limits.memory: 1Gi", "", ""),
 			want: []string{"QuotaNeedsResources deployment.apps/web -n prod " + resources + ".limits"},
@@ -283,35 +283,35 @@ func TestBudgets(t *testing.T) {
 		return []string{"EvictionBlocked poddisruptionbudget.policy/b -n prod .spec." + field}
 	}
 	forecasts(t, map[string]forecast{
-		"no Pod may go":               {set: budget("maxUnavailable: 0"), unasked: true, want: told("maxUnavailable")},
+		"no Pod may be evicted":       {set: budget("maxUnavailable: 0"), unasked: true, want: told("maxUnavailable")},
 		"0%":                          {set: budget("maxUnavailable: 0%"), want: told("maxUnavailable")},
-		"all of them have to stay":    {set: budget("minAvailable: 100%"), want: told("minAvailable")},
-		"one may":                     {set: budget("maxUnavailable: 1") + "\n---\n" + two},
+		"all must stay":               {set: budget("minAvailable: 100%"), want: told("minAvailable")},
+		"one may be evicted":          {set: budget("maxUnavailable: 1") + "\n---\n" + two},
 		"as many as there are":        {set: budget("minAvailable: 2") + "\n---\n" + two, want: told("minAvailable"), says: "deployment.apps/web has 2 Pods"},
 		"fewer than there are":        {set: budget("minAvailable: 1") + "\n---\n" + two},
-		"it is scaled by somebody":    {set: budget("minAvailable: 2") + "\n---\n" + two + hpa},
+		"autoscaled":                  {set: budget("minAvailable: 2") + "\n---\n" + two + hpa},
 		"in the cluster":              {set: budget("minAvailable: 2") + "\n---\n" + two, cluster: strings.TrimPrefix(hpa, "\n---\n")},
-		"whether may not be read":     {set: budget("minAvailable: 2") + "\n---\n" + two, unread: []string{"HorizontalPodAutoscaler"}},
-		"others have such Pods":       {set: budget("minAvailable: 2") + "\n---\n" + two, cluster: strings.Replace(two, "metadata: {name: web", "metadata: {name: other", 1)},
-		"of nobody in the set":        {set: budget("minAvailable: 2")},
-		"there are less than before":  {set: two, cluster: budget("minAvailable: 2") + "\n---\n" + strings.Replace(two, "replicas: 2", "replicas: 3", 1), want: []string{"EvictionBlocked deployment.apps/web -n prod .spec.replicas"}},
-		"it was so before":            {set: two, cluster: budget("maxUnavailable: 0") + "\n---\n" + strings.Replace(two, "replicas: 2", "replicas: 3", 1)},
-		"somebody else may make Pods": {set: budget("minAvailable: 2") + "\n---\n" + two + "\n---\n{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: s, namespace: prod}}"},
+		"autoscalers may not be read": {set: budget("minAvailable: 2") + "\n---\n" + two, unread: []string{"HorizontalPodAutoscaler"}},
+		"others have matching Pods":   {set: budget("minAvailable: 2") + "\n---\n" + two, cluster: strings.Replace(two, "metadata: {name: web", "metadata: {name: other", 1)},
+		"without Pods in the set":     {set: budget("minAvailable: 2")},
+		"fewer than before":           {set: two, cluster: budget("minAvailable: 2") + "\n---\n" + strings.Replace(two, "replicas: 2", "replicas: 3", 1), want: []string{"EvictionBlocked deployment.apps/web -n prod .spec.replicas"}},
+		"unchanged":                   {set: two, cluster: budget("maxUnavailable: 0") + "\n---\n" + strings.Replace(two, "replicas: 2", "replicas: 3", 1)},
+		"others may create Pods":      {set: budget("minAvailable: 2") + "\n---\n" + two + "\n---\n{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: s, namespace: prod}}"},
 	})
 }
 
-// An autoscaled workload falls to the default when its replicas leave the manifest.
+// Removing replicas from the manifest of an autoscaled workload scales it to the default.
 func TestReplicas(t *testing.T) {
 	const hpa = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: prod}, spec: {scaleTargetRef: {kind: Deployment, name: web}}}"
 	six, one := workload("Deployment", "web", 6, "containers: []"), workload("Deployment", "web", 1, "containers: []")
 	told := []string{"ReplicasReset deployment.apps/web -n prod .spec.replicas"}
 	forecasts(t, map[string]forecast{
-		"one of the set":       {set: one + "\n---\n" + hpa, cluster: six, unasked: true, want: told, says: "6 replicas become 1, although HorizontalPodAutoscaler h scales it"},
-		"one of the cluster":   {set: one, cluster: six + "\n---\n" + hpa, want: told, says: " deployment.apps/web .spec.replicas -n prod --to=kube-controller-manager"},
-		"one of another":       {set: one, cluster: six + "\n---\n" + strings.Replace(hpa, "name: web", "name: api", 1)},
-		"none may be read":     {set: one, cluster: six + "\n---\n" + hpa, unread: []string{"HorizontalPodAutoscaler"}},
-		"it is new":            {set: one + "\n---\n" + hpa},
-		"it has fewer, stated": {set: workload("Deployment", "web", 3, "containers: []") + "\n---\n" + hpa, cluster: six},
+		"one in the set":            {set: one + "\n---\n" + hpa, cluster: six, unasked: true, want: told, says: "6 replicas become 1, although HorizontalPodAutoscaler h scales it"},
+		"one of the cluster":        {set: one, cluster: six + "\n---\n" + hpa, want: told, says: " deployment.apps/web .spec.replicas -n prod --to=kube-controller-manager"},
+		"one of another":            {set: one, cluster: six + "\n---\n" + strings.Replace(hpa, "name: web", "name: api", 1)},
+		"none may be read":          {set: one, cluster: six + "\n---\n" + hpa, unread: []string{"HorizontalPodAutoscaler"}},
+		"it is new":                 {set: one + "\n---\n" + hpa},
+		"the manifest states fewer": {set: workload("Deployment", "web", 3, "containers: []") + "\n---\n" + hpa, cluster: six},
 	})
 }
 
@@ -328,18 +328,18 @@ func TestServices(t *testing.T) {
 	forecasts(t, map[string]forecast{
 		"of the set":                    {set: service("app: web", "{port: 80}") + "\n---\n" + web(spec)},
 		"another label":                 {set: service("app: wep", "{port: 80}") + "\n---\n" + web(spec), want: nothing, says: "app=web"},
-		"nobody is asked":               {set: service("app: wep", "{port: 80}") + "\n---\n" + web(spec), unasked: true},
-		"of the cluster":                {set: service("app: web", "{port: 80}"), cluster: pod("", "")},
+		"without a reader":              {set: service("app: wep", "{port: 80}") + "\n---\n" + web(spec), unasked: true},
+		"in the cluster":                {set: service("app: web", "{port: 80}"), cluster: pod("", "")},
 		"of one that is scaled to 0":    {set: service("app: web", "{port: 80}"), cluster: workload("Deployment", "web", 0, spec)},
 		"Pods may not be read":          {set: service("app: wep", "{port: 80}"), unread: []string{"Pod"}},
 		"Deployments may not be read":   {set: service("app: wep", "{port: 80}"), unread: []string{"Deployment"}},
-		"an operator makes them":        {set: service("app: wep", "{port: 80}") + "\n---\n{apiVersion: example.com/v1, kind: Database, metadata: {name: d, namespace: prod}}"},
+		"an operator creates them":      {set: service("app: wep", "{port: 80}") + "\n---\n{apiVersion: example.com/v1, kind: Database, metadata: {name: d, namespace: prod}}"},
 		"it selects nothing on purpose": {set: "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: prod}, spec: {ports: [{port: 80}]}}"},
 		"a name elsewhere":              {set: "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: prod}, spec: {type: ExternalName, selector: {a: b}, externalName: x}}"},
 		"the labels of the Pods change": {set: service("app: wep", "{port: 80}") + "\n---\n" + web(spec), cluster: service("app: wep", "{port: 80}"), want: nothing},
 		"nothing changes":               {set: service("app: wep", "{port: 80}"), cluster: service("app: wep", "{port: 80}")},
 		"a port by its name":            {set: service("app: web", "{port: 80, targetPort: http}") + "\n---\n" + web(spec)},
-		"that nobody has":               {set: service("app: web", "{port: 80, targetPort: htpp}") + "\n---\n" + web(spec), want: noPort, says: "did you mean http?"},
+		"a name that no port has":       {set: service("app: web", "{port: 80, targetPort: htpp}") + "\n---\n" + web(spec), want: noPort, says: "did you mean http?"},
 		"by its number":                 {set: service("app: web", "{port: 80, targetPort: 9090}") + "\n---\n" + web(spec)},
 		"one of two has it":             {set: service("tier: x", "{port: 80, targetPort: grpc}") + "\n---\n" + strings.ReplaceAll(strings.Replace(web(spec), "app: web", "tier: x", 2), "http", "grpc") + "\n---\n" + strings.Replace(workload("Deployment", "b", 1, spec), "app: b", "tier: x", 2)},
 		"a Pod of others has it":        {set: service("app: web", "{port: 80, targetPort: grpc}") + "\n---\n" + web(spec), cluster: pod("{name: grpc, containerPort: 1}", "")},
@@ -350,7 +350,7 @@ func TestServices(t *testing.T) {
 	})
 }
 
-// A set in which nothing relevant changes asks nothing, and the number of requests does
+// A set without relevant changes causes no requests, and the number of requests does
 // not grow with the objects.
 func TestRequests(t *testing.T) {
 	const spec = `containers: [{name: app, image: a, envFrom: [{configMapRef: {name: settings}}]}]`
@@ -361,7 +361,7 @@ func TestRequests(t *testing.T) {
 	}{
 		"nothing changes":    {forecast{set: web(spec), cluster: web(spec)}, 0},
 		"only a ConfigMap":   {forecast{set: config}, 0},
-		"nobody is asked":    {forecast{set: web(spec), unasked: true}, 0},
+		"without a reader":   {forecast{set: web(spec), unasked: true}, 0},
 		"one Deployment":     {forecast{set: web(spec) + "\n---\n" + config}, 2}, // quotas and budgets of the namespace
 		"with what it needs": {forecast{set: web(spec)}, 3},
 	} {

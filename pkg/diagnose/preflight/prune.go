@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Losses reports what each object of a set still needs of the objects that a prune deletes, and
-// objects that are deleted with one of them although they stay in the set. It sends no requests.
+// Losses reports which objects in a set need an object that a prune deletes, and which are deleted
+// with one although they stay in the set. It sends no requests.
 func Losses(objects []*unstructured.Unstructured, pruned []object.Ref) []event.Remarked {
 	goes := map[object.Key]object.Ref{}
 	for _, ref := range pruned {
@@ -36,13 +36,13 @@ func Losses(objects []*unstructured.Unstructured, pruned []object.Ref) []event.R
 			told[ref.Key()] = true
 			r := event.Remarked{
 				Ref: of.Ref, Code: "NeedsPruned", Path: n.path,
-				Text: fmt.Sprintf("%s %s left the input and is pruned, and this object still needs it", ref.GVK.Kind, text.Excerpt(ref.Name)),
+				Text: fmt.Sprintf("%s %s left the input and is pruned, but this object still needs it", ref.GVK.Kind, text.Excerpt(ref.Name)),
 				Hint: "put it back into the input, or change this object",
 			}
 			if n.with {
 				r.Code = "GoesWithPruned"
-				r.Text = fmt.Sprintf("goes with %s %s, which left the input and is pruned, although this object is still in the input", ref.GVK.Kind, text.Excerpt(ref.Name))
-				r.Hint = "put that back into the input, or take this object out, too"
+				r.Text = fmt.Sprintf("is deleted with %s %s, which left the input and is pruned, although this object is still in the input", ref.GVK.Kind, text.Excerpt(ref.Name))
+				r.Hint = "put that back into the input, or remove this object from it too"
 			}
 			out = append(out, r)
 		}
@@ -50,7 +50,7 @@ func Losses(objects []*unstructured.Unstructured, pruned []object.Ref) []event.R
 	return out
 }
 
-// dependency is an object that another one needs. with: the cluster deletes the other one with it.
+// dependency is an object that another one needs. with: the cluster deletes them together.
 type dependency struct {
 	need
 	with bool
@@ -98,7 +98,7 @@ func dependsOn(of *Object) []dependency {
 	return all
 }
 
-// backends returns the Services that an Ingress sends requests to.
+// backends returns the names of the Services behind an Ingress.
 func backends(u *unstructured.Unstructured) []string {
 	var all []string
 	add := func(fields any) {
@@ -121,14 +121,14 @@ func backends(u *unstructured.Unstructured) []string {
 }
 
 const (
-	// requests bounds the requests of a run. Anything beyond it is unknown, and gets no remark.
+	// requests limits the requests of a run. Facts beyond that are unknown, and lead to no remark.
 	requests = 60
-	// within bounds their duration.
+	// within limits their duration.
 	within = 8 * time.Second
 )
 
-// Foresee returns what will not work in the set. With a nil reader it sends no requests. If ctx
-// ends, it returns what is known by then.
+// Foresee returns what will not work in the set. With a nil reader, it sends no requests. If ctx
+// ends, it uses the facts read so far.
 func Foresee(ctx context.Context, reader diagnose.Reader, of Set) []event.Remarked {
 	if !slices.ContainsFunc(of.Objects, func(o Object) bool { return o.Changes && Concerns(o.Ref) }) {
 		return nil
@@ -138,7 +138,7 @@ func Foresee(ctx context.Context, reader diagnose.Reader, of Set) []event.Remark
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
 		g := diagnose.Gatherer{Reader: keysOnly{reader}, Budget: requests}
-		_ = g.Fill(ctx, facts, func(r *diagnose.Run) { (&view{r, s}).remarks() }) // An unknown fact gets no remark.
+		_ = g.Fill(ctx, facts, func(r *diagnose.Run) { (&view{r, s}).remarks() }) // Unknown facts lead to no remark.
 	}
 	return (&view{diagnose.NewRun(time.Now(), facts), s}).remarks()
 }
@@ -155,7 +155,7 @@ func (v *view) remarks() []event.Remarked {
 	return found
 }
 
-// keysOnly reads Secrets without their values.
+// keysOnly is a Reader that drops the values of Secrets.
 type keysOnly struct{ diagnose.Reader }
 
 func (k keysOnly) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
@@ -169,7 +169,7 @@ func (k keysOnly) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	keys.SetName(name)
 	keys.SetOwnerReferences(u.GetOwnerReferences())
 	keys.SetLabels(u.GetLabels())
-	noted := map[string]string{} // The last-applied configuration has the values too.
+	noted := map[string]string{} // The last-applied configuration contains the values too.
 	for name := range u.GetAnnotations() {
 		noted[name] = ""
 	}
@@ -181,17 +181,17 @@ func (k keysOnly) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 }
 
 // Kept is an unchanged object with an image that may be outdated: its tag is pushed again and
-// again, and a node that has the image does not pull it.
+// again, and nodes that have the image do not pull it.
 type Kept struct {
 	Ref   object.Ref
 	Image string
 }
 
-// KeptImage returns the image of an unchanged object that may be outdated; false if there is none.
+// KeptImage returns an image of an unchanged object that may be outdated; false if there is none.
 func KeptImage(u *unstructured.Unstructured) (Kept, bool) {
 	t, ok := templateOf(u)
 	if kind := u.GetKind(); !ok || kind == "Pod" || kind == "Job" {
-		return Kept{}, false // A Pod or a Job is not run again.
+		return Kept{}, false // Pods and Jobs do not run again.
 	}
 	for _, c := range slices.Concat(t.spec.InitContainers, t.spec.Containers) {
 		tag := tagOf(c.Image)
@@ -206,7 +206,7 @@ func KeptImage(u *unstructured.Unstructured) (Kept, bool) {
 	return Kept{}, false
 }
 
-// ImagesMayBeOld returns one remark about all of them.
+// ImagesMayBeOld returns one remark about all kept images; false if there are none.
 func ImagesMayBeOld(kept []Kept) (event.Remarked, bool) {
 	if len(kept) == 0 {
 		return event.Remarked{}, false
@@ -219,11 +219,11 @@ func ImagesMayBeOld(kept []Kept) (event.Remarked, bool) {
 	return event.Remarked{
 		Code: "ImageMayBeOld",
 		Text: which + fmt.Sprintf(" Pods keep the image that they have: if %s was pushed again, nodes that already have it will not pull it again (imagePullPolicy IfNotPresent)", text.Excerpt(first.Image)),
-		Hint: "give each image a tag of its own, or name it by its digest (name@sha256:…)",
+		Hint: "give each image its own tag, or use its digest (name@sha256:…)",
 	}, true
 }
 
-// tagOf returns the tag of an image; empty if a digest names it.
+// tagOf returns an image's tag; "" if it has a digest.
 func tagOf(image string) string {
 	if strings.Contains(image, "@") {
 		return ""

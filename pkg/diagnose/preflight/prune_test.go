@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// An object that stays in the input and needs a pruned one is reported, or goes with it; one that
-// does not need it, or can do without, is not.
+// An object in the input that needs a pruned one is reported, also if it is deleted with it. One
+// that works without the pruned one is not.
 func TestLosses(t *testing.T) {
 	const pod = `spec: {template: {spec: {%s, containers: [{name: c, image: x%s}]}}}`
 	workload := func(spec, container string) string {

@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,9 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// quotas reports Pods that a quota will not admit. It counts the least that is needed: only
-// containers, without what a LimitRange adds, after all objects of the set have freed what they no
-// longer need.
+// quotas reports Pods that a quota will not admit. It counts the minimum: only containers, without
+// additions by a LimitRange, and after all objects in the set have freed what they no longer need.
 func (v *view) quotas() []event.Remarked {
 	demands, order := map[string][]demand{}, []string{}
 	for _, o := range v.set.objects {
@@ -40,7 +40,7 @@ func (v *view) quotas() []event.Remarked {
 	return out
 }
 
-// quotasOf returns the quotas of a namespace. Quotas of the set are taken from the set.
+// quotasOf returns the quotas in a namespace, after the set is applied.
 func (v *view) quotasOf(namespace string) []*corev1.ResourceQuota {
 	var all []*corev1.ResourceQuota
 	live, _ := v.List(diagnose.KindOf("v1", "ResourceQuota"), namespace)
@@ -66,19 +66,19 @@ func (v *view) quotasOf(namespace string) []*corev1.ResourceQuota {
 	return all
 }
 
-// balance is the effect of the demands on a resource of a quota.
+// balance is the effect of the set on a resource of a quota.
 type balance struct {
-	// freed is what objects of the set will no longer need; taken is what others will need in
+	// freed is what objects in the set will no longer need, taken what others will need in
 	// addition.
 	freed, taken resource.Quantity
 }
 
-// exceeded returns a remark on the first object that, with those before it, exceeds the quota.
+// exceeded returns a remark about the first object that, with those before it, exceeds the quota.
 func (v *view) exceeded(q *corev1.ResourceQuota, demands []demand) []event.Remarked {
 	if v.set.prunes {
 		return nil // A prune frees an unknown amount.
 	}
-	for _, name := range sorted(q.Spec.Hard) {
+	for _, name := range slices.Sorted(maps.Keys(q.Spec.Hard)) {
 		changes := make([]resource.Quantity, len(demands))
 		sum, known := balance{}, true
 		for i, d := range demands {
@@ -114,20 +114,20 @@ func (v *view) exceeded(q *corev1.ResourceQuota, demands []demand) []event.Remar
 			}
 			return []event.Remarked{{
 				Ref: d.of.Ref, Code: "QuotaExceeded", Path: d.resourcesPath(name),
-				Text: fmt.Sprintf("%s %s of %s; ResourceQuota %s of namespace %s has %s of %s left%s",
+				Text: fmt.Sprintf("%s %s of %s; ResourceQuota %s in namespace %s has %s of %s left%s",
 					d.needing(name, changes[i]), changes[i].String(), name, text.Excerpt(q.Name), text.Excerpt(q.Namespace), left.String(), hard.String(), sum.said()),
-				Hint: "raise the quota, or ask for less",
+				Hint: "raise the quota, or request less",
 			}}
 		}
 	}
 	return nil
 }
 
-// said describes how the set's other objects affect what is left.
+// said describes how the other objects in the set affect what is left.
 func (b balance) said() string {
 	said := ""
 	if !b.freed.IsZero() {
-		said = ", objects of this set give back " + b.freed.String()
+		said = ", objects in this set free " + b.freed.String()
 	}
 	if !b.taken.IsZero() {
 		said += ", and objects before it in this set take " + b.taken.String()
@@ -135,19 +135,10 @@ func (b balance) said() string {
 	return said
 }
 
-func sorted(list corev1.ResourceList) []corev1.ResourceName {
-	var names []corev1.ResourceName
-	for name := range list {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// unstated reports containers without a resource that the quota counts and without a default for it
-// in the namespace: their Pods are refused.
+// unstated reports containers that do not set a resource that the quota counts and that has no
+// default in the namespace: their Pods are refused.
 func (v *view) unstated(q *corev1.ResourceQuota, demands []demand) []event.Remarked {
-	for _, name := range sorted(q.Spec.Hard) {
+	for _, name := range slices.Sorted(maps.Keys(q.Spec.Hard)) {
 		what, limits, known := countedAs(name)
 		if !known || what != corev1.ResourceCPU && what != corev1.ResourceMemory {
 			continue
@@ -163,9 +154,9 @@ func (v *view) unstated(q *corev1.ResourceQuota, demands []demand) []event.Remar
 			}
 			return []event.Remarked{{
 				Ref: d.of.Ref, Code: "QuotaNeedsResources", Path: fmt.Sprintf("%s.containers[name=%q].resources.%s", d.path, d.spec.Containers[i].Name, field),
-				Text: fmt.Sprintf("its Pods are refused: ResourceQuota %s of namespace %s counts %s, and container %s does not state any",
+				Text: fmt.Sprintf("its Pods are refused: ResourceQuota %s in namespace %s counts %s, but container %s does not set it",
 					text.Excerpt(q.Name), text.Excerpt(q.Namespace), name, text.Excerpt(d.spec.Containers[i].Name)),
-				Hint: fmt.Sprintf("state %s of %s for each container, or default them with a LimitRange", field, what),
+				Hint: fmt.Sprintf("set %s.%s for each container, or a default with a LimitRange", field, what),
 			}}
 		}
 	}
@@ -178,17 +169,17 @@ func states(c corev1.Container, what corev1.ResourceName, limits bool) bool {
 	return limit || request && !limits
 }
 
-// demand is the change of an object's demand on a quota.
+// demand is the change in what an object needs of a quota.
 type demand struct {
 	template
-	// old is the template as it was; nil for a new object, and if no Pods are replaced.
+	// old is the previous template; nil for a new object, and if no Pods are replaced.
 	old           *template
 	before, after int64
 	// first: new Pods start before old ones end.
 	first bool
 }
 
-// demandOf returns the change of an object's demand; false if there is none, or it is unknown.
+// demandOf returns the change in an object's demand; false if there is none, or it is unknown.
 func demandOf(s *set, o Object) (demand, bool) {
 	if !o.Changes {
 		return demand{}, false
@@ -205,18 +196,18 @@ func demandOf(s *set, o Object) (demand, bool) {
 			d.first = isDeployment && startsFirst(deployment)
 		}
 		if o.Before == nil && paused {
-			d.after = 0 // A paused Deployment makes no ReplicaSet.
+			d.after = 0 // A paused Deployment creates no ReplicaSet.
 		}
 		return d, d.before != d.after || d.old != nil
 	}
 	return demand{}, false
 }
 
-// makes reports whether new Pods are made.
+// makes reports whether new Pods are created.
 func (d demand) makes() bool { return d.after > d.before || d.old != nil && d.after > 0 }
 
-// podsOf returns how many Pods an object needs at once; 0 if it does not say. Those of a Job may
-// run one after another.
+// podsOf returns how many Pods an object needs at once; 0 if unknown. A Job's Pods may run one
+// after another.
 func podsOf(u *unstructured.Unstructured) int64 {
 	if u == nil {
 		return 0
@@ -299,7 +290,7 @@ func (t template) amount(name corev1.ResourceName) (resource.Quantity, bool) {
 	return sum, true
 }
 
-// countedAs returns the container's resource that a quota counts, and whether it counts limits.
+// countedAs returns the container resource that a quota counts, and whether it counts limits.
 func countedAs(name corev1.ResourceName) (what corev1.ResourceName, limits, known bool) {
 	if rest, ok := strings.CutPrefix(string(name), "requests."); ok && rest != "storage" {
 		return corev1.ResourceName(rest), false, true
@@ -310,7 +301,7 @@ func countedAs(name corev1.ResourceName) (what corev1.ResourceName, limits, know
 	return name, false, name == corev1.ResourceCPU || name == corev1.ResourceMemory
 }
 
-// needing returns the beginning of a message: how many Pods need how much.
+// needing returns the start of a message: how many Pods need how much.
 func (d demand) needing(name corev1.ResourceName, much resource.Quantity) string {
 	n := max(1, d.after-d.before)
 	if each, _ := d.amount(name); much.Cmp(times(each, n)) != 0 {
@@ -322,7 +313,7 @@ func (d demand) needing(name corev1.ResourceName, much resource.Quantity) string
 	return fmt.Sprintf("its %s need", text.Count(int(n), "new Pod"))
 }
 
-// resourcesPath returns the field that decides the demand.
+// resourcesPath returns the field that determines the demand.
 func (d demand) resourcesPath(name corev1.ResourceName) string {
 	if len(d.spec.Containers) == 1 && name != corev1.ResourcePods && name != "count/pods" {
 		return fmt.Sprintf("%s.containers[name=%q].resources", d.path, d.spec.Containers[0].Name)

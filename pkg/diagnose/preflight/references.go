@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,17 +15,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// need is something without which a container does not start.
+// need is an object that a container needs to start.
 type need struct {
 	ref object.Ref
-	// key is the key that is needed; empty if the whole object is needed.
+	// key is the key that is needed; empty for the whole object.
 	key string
 	// path is the field that refers to it.
 	path string
 }
 
-// references reports missing Secrets, ConfigMaps and claims that Pods need and that nothing in the
-// set creates.
+// references reports Secrets, ConfigMaps and claims that Pods need, that do not exist and that
+// nothing in the set creates.
 func (v *view) references() []event.Remarked {
 	type lack struct {
 		ref object.Ref
@@ -64,31 +65,32 @@ func (v *view) lacking(t template, n need) (event.Remarked, bool) {
 	kind := n.ref.GVK.Kind
 	r := event.Remarked{Ref: t.of.Ref, Path: n.path}
 	there, sure := v.exists(n.ref)
+	inEveryNamespace := []string{"kube-root-ca.crt", "openshift-service-ca.crt", "istio-ca-root-cert", "default"} // by controllers
 	switch {
-	case !sure, isMadeForAll(n.ref), v.set.mayBring(n.ref, t.of):
+	case !sure, slices.Contains(inEveryNamespace, n.ref.Name), v.set.mayBring(n.ref, t.of):
 		return r, false
 	case !there && kind == "PersistentVolumeClaim":
 		if v.makesClaim(n.ref) {
 			return r, false
 		}
 		r.Code = "ClaimMissing"
-		r.Text = fmt.Sprintf("PersistentVolumeClaim %s does not exist, and nothing in this set creates it: its Pods do not start until it is there", text.Excerpt(n.ref.Name))
-		r.Hint = "put the claim into the set, or correct the name"
+		r.Text = fmt.Sprintf("PersistentVolumeClaim %s does not exist, and nothing in this set creates it: its Pods cannot start before it exists", text.Excerpt(n.ref.Name))
+		r.Hint = "add the claim to the set, or correct the name"
 		return r, true
 	case !there:
 		r.Code = kind + "Missing"
-		r.Text = fmt.Sprintf("%s %s does not exist, and nothing in this set creates it: the containers that need it do not start until it is there", kind, text.Excerpt(n.ref.Name))
-		r.Hint = fmt.Sprintf("put the %s into the set, correct the name, or set optional: true", kind)
+		r.Text = fmt.Sprintf("%s %s does not exist, and nothing in this set creates it: the containers that need it cannot start before it exists", kind, text.Excerpt(n.ref.Name))
+		r.Hint = fmt.Sprintf("add the %s to the set, correct the name, or set optional: true", kind)
 		return r, true
 	case n.key == "":
 		return r, false
 	}
 	keys, sure := v.keys(n.ref)
-	if _, has := keys[n.key]; !sure || has || len(keys) == 0 { // An empty one is filled later.
+	if _, has := keys[n.key]; !sure || has || len(keys) == 0 { // An empty object is filled later.
 		return r, false
 	}
 	r.Code = kind + "KeyMissing"
-	r.Text = fmt.Sprintf("%s %s has no key %s: the containers that need it do not start", kind, text.Excerpt(n.ref.Name), text.Excerpt(n.key))
+	r.Text = fmt.Sprintf("%s %s has no key %s: the containers that need it cannot start", kind, text.Excerpt(n.ref.Name), text.Excerpt(n.key))
 	r.Hint = fmt.Sprintf("add the key to the %s, or correct its name", kind)
 	if near := text.Nearest(n.key, names(keys)); near != "" {
 		r.Hint = "did you mean " + near + "?"
@@ -96,7 +98,7 @@ func (v *view) lacking(t template, n need) (event.Remarked, bool) {
 	return r, true
 }
 
-// keys returns the keys that a Secret or a ConfigMap will have.
+// keys returns the keys that a Secret or ConfigMap will have; false if unknown.
 func (v *view) keys(ref object.Ref) (map[string]bool, bool) {
 	o := v.set.find(ref)
 	switch {
@@ -130,7 +132,7 @@ func keysOf(u *unstructured.Unstructured) map[string]bool {
 	return keys
 }
 
-// needs returns what the containers of the template need in order to start.
+// needs returns what the template's containers need to start.
 func (t template) needs() []need {
 	var all []need
 	add := func(kind, name, key, path string, optional *bool) {
@@ -191,7 +193,7 @@ func (t template) each(visit func(c corev1.Container, at string)) {
 	}
 }
 
-// ofItems calls visit for each key that a volume takes, or with "" if it takes all keys.
+// ofItems calls visit for each key that a volume uses, or with "" if it uses all keys.
 func ofItems(items []corev1.KeyToPath, visit func(key string)) {
 	if len(items) == 0 {
 		visit("")
@@ -205,10 +207,11 @@ func ofItems(items []corev1.KeyToPath, visit func(key string)) {
 func (v *view) accounts() []event.Remarked {
 	var out []event.Remarked
 	told := map[object.Key]bool{}
+	inEveryNamespace := []string{"default", "builder", "deployer", "pipeline"} // by controllers
 	for _, t := range v.set.fresh() {
 		name := t.spec.ServiceAccountName
 		ref := diagnose.RefOf("v1", "ServiceAccount", t.of.Ref.Namespace, name)
-		if name == "" || isAccountOfAll(name) || told[ref.Key()] {
+		if name == "" || slices.Contains(inEveryNamespace, name) || told[ref.Key()] {
 			continue
 		}
 		if there, sure := v.exists(ref); !sure || there || v.set.mayBring(ref, t.of) {
@@ -217,14 +220,14 @@ func (v *view) accounts() []event.Remarked {
 		told[ref.Key()] = true
 		out = append(out, event.Remarked{
 			Ref: t.of.Ref, Code: "ServiceAccountMissing", Path: t.path + ".serviceAccountName",
-			Text: fmt.Sprintf("ServiceAccount %s does not exist, and nothing in this set creates it: no Pod is created until it is there", text.Excerpt(name)),
-			Hint: "put the ServiceAccount into the set, or correct the name",
+			Text: fmt.Sprintf("ServiceAccount %s does not exist, and nothing in this set creates it: no Pod can be created before it exists", text.Excerpt(name)),
+			Hint: "add the ServiceAccount to the set, or correct the name",
 		})
 	}
 	return out
 }
 
-// pullSecrets reports Pods whose pull Secrets are all missing, if an image is from a private
+// pullSecrets reports Pods whose pull Secrets are all missing although an image is in a private
 // registry. Public registries need no Secret.
 func (v *view) pullSecrets() []event.Remarked {
 	var out []event.Remarked
@@ -245,22 +248,17 @@ func (v *view) pullSecrets() []event.Remarked {
 			told[first.Key()] = true
 			out = append(out, event.Remarked{
 				Ref: t.of.Ref, Code: "PullSecretMissing", Path: t.path + ".imagePullSecrets",
-				Text: fmt.Sprintf("Secret %s does not exist, and nothing in this set creates it: images of %s are pulled without its credentials", text.Excerpt(first.Name), text.Excerpt(registry)),
-				Hint: "put the Secret into the set, or create it: kubectl create secret docker-registry",
+				Text: fmt.Sprintf("Secret %s does not exist, and nothing in this set creates it: images from %s are pulled without credentials", text.Excerpt(first.Name), text.Excerpt(registry)),
+				Hint: "add the Secret to the set, or create it: kubectl create secret docker-registry",
 			})
 		}
 	}
 	return out
 }
 
-// accountPulls reports whether the ServiceAccount of the Pods has, or may have, pull
-// Secrets of its own.
+// accountPulls reports whether the Pods' ServiceAccount has, or may have, its own pull Secrets.
 func (v *view) accountPulls(t template) bool {
-	name := t.spec.ServiceAccountName
-	if name == "" {
-		name = "default"
-	}
-	ref := diagnose.RefOf("v1", "ServiceAccount", t.of.Ref.Namespace, name)
+	ref := diagnose.RefOf("v1", "ServiceAccount", t.of.Ref.Namespace, cmp.Or(t.spec.ServiceAccountName, "default"))
 	if o := v.set.find(ref); o != nil {
 		return len(diagnose.Items(o.After, "imagePullSecrets")) > 0
 	}
@@ -268,13 +266,13 @@ func (v *view) accountPulls(t template) bool {
 	return !sure || len(diagnose.Items(u, "imagePullSecrets")) > 0
 }
 
-// privateRegistry returns the first registry of the Pod's images that may be private; empty if
-// there is none.
+// privateRegistry returns the first registry of the Pod's images that may be private; "" if there
+// is none.
 func privateRegistry(spec *corev1.PodSpec) string {
 	for _, c := range spec.Containers {
 		host, _, named := strings.Cut(c.Image, "/")
 		if !named || !strings.ContainsAny(host, ".:") && host != "localhost" {
-			continue // Docker Hub.
+			continue // It is Docker Hub.
 		}
 		if c.ImagePullPolicy == corev1.PullNever || hasCredentials(host) {
 			continue

@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -22,8 +23,9 @@ import (
 // nodes with such Pods cannot be drained.
 func (v *view) budgets() []event.Remarked {
 	var out []event.Remarked
+	budgets := diagnose.KindOf("policy/v1", "PodDisruptionBudget")
 	for _, o := range v.set.objects {
-		if !isBudget(o.Ref) || !o.Changes {
+		if o.Ref.GVK != budgets || !o.Changes {
 			continue
 		}
 		if b, ok := typedAs[policyv1.PodDisruptionBudget](o.After); ok {
@@ -31,7 +33,7 @@ func (v *view) budgets() []event.Remarked {
 		}
 	}
 	for _, namespace := range v.scaled() {
-		live, _ := v.List(schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}, namespace)
+		live, _ := v.List(budgets, namespace)
 		for _, u := range live {
 			b, ok := typedAs[policyv1.PodDisruptionBudget](u)
 			ref := object.RefOf(u)
@@ -43,22 +45,15 @@ func (v *view) budgets() []event.Remarked {
 	return out
 }
 
-func isBudget(ref object.Ref) bool {
-	return ref.GVK.Group == "policy" && ref.GVK.Version == "v1" && ref.GVK.Kind == "PodDisruptionBudget"
-}
-
 // scaled returns the namespaces with an object that is new or gets fewer Pods.
 func (v *view) scaled() []string {
 	var all []string
-	for namespace, templates := range v.set.templates {
-		for _, t := range templates {
-			if comesToHaveFewer(t.of) {
-				all = append(all, namespace)
-				break
-			}
+	for _, namespace := range slices.Sorted(maps.Keys(v.set.templates)) {
+		if slices.ContainsFunc(v.set.templates[namespace], func(t template) bool { return comesToHaveFewer(t.of) }) {
+			all = append(all, namespace)
 		}
 	}
-	return sortedTexts(all)
+	return all
 }
 
 // comesToHaveFewer reports whether an object is new or gets fewer Pods.
@@ -66,7 +61,7 @@ func comesToHaveFewer(o *Object) bool {
 	return o.Changes && podsOf(o.After) > 0 && (o.Before == nil || podsOf(o.After) < podsOf(o.Before))
 }
 
-// budget reports on one budget. scaled: the budget stays as it is, and the Pods that it selects
+// budget reports on one budget. scaled: the budget is unchanged, but the Pods that it selects
 // change.
 func (v *view) budget(ref object.Ref, b *policyv1.PodDisruptionBudget, scaled bool) []event.Remarked {
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
@@ -109,13 +104,13 @@ func (v *view) budget(ref object.Ref, b *policyv1.PodDisruptionBudget, scaled bo
 func blocked(ref object.Ref, path, said string) event.Remarked {
 	return event.Remarked{
 		Ref: ref, Code: "EvictionBlocked", Path: path,
-		Text: said + ", so a node with a ready one cannot be drained",
+		Text: said + ", so a node with a ready Pod cannot be drained",
 		Hint: "set maxUnavailable: 1, or more replicas than minAvailable",
 	}
 }
 
-// selected returns how many Pods a selector matches, and their workload. Both are known only if all
-// belong to one workload of the set that nothing else scales.
+// selected returns how many Pods a selector matches, and their workload; false unless all belong to
+// one workload in the set that nothing else scales.
 func (v *view) selected(namespace string, selector labels.Selector) (int64, *Object, bool) {
 	var of *Object
 	for _, t := range v.set.templates[namespace] {
@@ -151,39 +146,22 @@ func (v *view) isAlone(of *Object, selector labels.Selector) bool {
 	return true
 }
 
-// othersHave reports whether the selector may match Pods in the cluster that are not the object's,
-// which a budget counts too.
+// othersHave reports whether the selector may match other Pods in the cluster, which a budget
+// counts too.
 func (v *view) othersHave(of *Object, selector labels.Selector) bool {
 	pods, sure := v.podsBy(of.Ref.Namespace, selector)
 	return !sure || slices.ContainsFunc(pods, func(u *unstructured.Unstructured) bool { return !isOf(u, []template{{of: of}}) })
 }
 
-// mayScale reports whether something scales the object, or may.
+// mayScale reports whether a HorizontalPodAutoscaler scales the object, or may.
 func (v *view) mayScale(of *Object) bool {
-	gvk := schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
-	live, sure := v.List(gvk, of.Ref.Namespace)
-	if !sure {
-		return true
-	}
-	for _, o := range v.set.of(gvk.Group, gvk.Kind, of.Ref.Namespace) {
-		live = append(live, o.After)
-	}
-	for _, u := range live {
-		if targets(u, of.Ref) {
-			return true
-		}
-	}
-	return false
+	name, sure := v.scaler(of)
+	return !sure || name != ""
 }
 
-func targets(scaler *unstructured.Unstructured, ref object.Ref) bool {
-	return diagnose.Text(scaler, "spec", "scaleTargetRef", "name") == ref.Name &&
-		diagnose.Text(scaler, "spec", "scaleTargetRef", "kind") == ref.GVK.Kind
-}
-
-// replicas reports workloads with an autoscaler that fall to the server's default, one replica:
-// mostly the manifest no longer states the replicas, as every page on autoscaling advises, and
-// whoever applied them before still owns them.
+// replicas reports autoscaled workloads that fall to one replica, the server's default. Usually,
+// the manifest no longer sets the replicas, as every guide on autoscaling recommends, but the
+// manager that applied them still owns the field.
 func (v *view) replicas() []event.Remarked {
 	var out []event.Remarked
 	for i := range v.set.objects {
@@ -191,36 +169,37 @@ func (v *view) replicas() []event.Remarked {
 		if !o.Changes || o.Before == nil || o.Ref.GVK.Group != "apps" || podsOf(o.Before) <= 1 || podsOf(o.After) != 1 {
 			continue
 		}
-		name := v.scaler(o)
+		name, _ := v.scaler(o)
 		if name == "" {
 			continue
 		}
 		out = append(out, event.Remarked{
 			Ref: o.Ref, Code: "ReplicasReset", Path: ".spec.replicas",
 			Text: fmt.Sprintf("%s become 1, although HorizontalPodAutoscaler %s scales it", text.Count(int(podsOf(o.Before)), "replica"), text.Excerpt(name)),
-			Hint: "give the field up first, and its value stays: " + give(o, ".spec.replicas"),
+			Hint: "to keep the value, give up the field first: " + give(o, ".spec.replicas"),
 		})
 	}
 	return out
 }
 
-// give returns the command that leaves a field to the controllers that scale.
+// give returns the command that gives a field to the controllers that scale.
 func give(o *Object, path string) string {
 	return command.Kubectl("k8sconnect", "give") + " " + o.Ref.Resource() + " " + path + " -n " + o.Ref.Namespace + " --to=kube-controller-manager"
 }
 
 // scaler returns the name of a HorizontalPodAutoscaler, in the set or in the cluster, that scales
-// the object.
-func (v *view) scaler(of *Object) string {
+// the object; "" if there is none. It is not sure if those in the cluster could not be read.
+func (v *view) scaler(of *Object) (name string, sure bool) {
 	gvk := schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
-	live, _ := v.List(gvk, of.Ref.Namespace)
+	live, sure := v.List(gvk, of.Ref.Namespace)
 	for _, o := range v.set.of(gvk.Group, gvk.Kind, of.Ref.Namespace) {
 		live = append(live, o.After)
 	}
 	for _, u := range live {
-		if targets(u, of.Ref) {
-			return u.GetName()
+		target := func(field string) string { return diagnose.Text(u, "spec", "scaleTargetRef", field) }
+		if target("name") == of.Ref.Name && target("kind") == of.Ref.GVK.Kind {
+			return u.GetName(), sure
 		}
 	}
-	return ""
+	return "", sure
 }

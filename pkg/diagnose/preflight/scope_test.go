@@ -2,8 +2,7 @@ package preflight_test
 
 import "testing"
 
-// A quota counts the Pods to which all of its scopes apply. If that is not known, there is
-// no remark.
+// A quota counts the Pods that match all its scopes. If that is unknown, there is no remark.
 func TestScopes(t *testing.T) {
 	quota := func(scopes string) string {
 		return "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 1}, " + scopes + "}, status: {hard: {pods: 1}}}"
@@ -58,7 +57,7 @@ func TestScopes(t *testing.T) {
 	forecasts(t, all)
 }
 
-// The part that one object frees is there for the others, and the remark says so.
+// What one object frees of a quota, others may use, and the remark says so.
 func TestQuotasBalance(t *testing.T) {
 	const quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 4}}, status: {hard: {pods: 4}, used: {pods: 4}}}"
 	const app = `containers: [{name: app, image: a}]`
@@ -67,7 +66,7 @@ func TestQuotasBalance(t *testing.T) {
 			set:     docs(workload("Deployment", "a", 4, app), workload("Deployment", "b", 1, app)),
 			cluster: docs(quota, workload("Deployment", "a", 1, app), workload("Deployment", "b", 3, app)),
 			want:    []string{"QuotaExceeded deployment.apps/a -n prod .spec"},
-			says:    "its 3 new Pods need 3 of pods; ResourceQuota q of namespace prod has 0 of 4 left, objects of this set give back 2",
+			says:    "its 3 new Pods need 3 of pods; ResourceQuota q in namespace prod has 0 of 4 left, objects in this set free 2",
 		},
 		"a paused one that goes on": {
 			set:     `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: prod}, spec: {replicas: 3, selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: {` + app + `}}}}`,

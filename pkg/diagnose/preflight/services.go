@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -19,13 +20,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// services reports Services that will have no Pod, or no Pod with the port. It examines an
-// unchanged Service if Pods of its namespace change.
+// services reports Services that will match no Pod, or no Pod with the port. It also examines
+// unchanged Services if Pods in their namespace change.
 func (v *view) services() []event.Remarked {
 	var out []event.Remarked
+	changes := func(t template) bool { return t.of.Changes }
 	for i := range v.set.objects {
 		o := &v.set.objects[i]
-		if o.Ref.GVK != diagnose.KindOf("v1", "Service") || !o.Changes && !v.set.changesPods(o.Ref.Namespace) {
+		if o.Ref.GVK != diagnose.KindOf("v1", "Service") || !o.Changes && !slices.ContainsFunc(v.set.templates[o.Ref.Namespace], changes) {
 			continue
 		}
 		s, ok := typedAs[corev1.Service](o.After)
@@ -39,13 +41,8 @@ func (v *view) services() []event.Remarked {
 	return out
 }
 
-// changesPods reports whether a template of the namespace changes.
-func (s *set) changesPods(namespace string) bool {
-	return slices.ContainsFunc(s.templates[namespace], func(t template) bool { return t.of.Changes })
-}
-
-// hasCustom reports whether the set has a custom resource whose operator may make Pods in
-// the namespace.
+// hasCustom reports whether the set has a custom resource whose operator may create Pods in the
+// namespace.
 func (s *set) hasCustom(namespace string) bool {
 	return slices.ContainsFunc(s.objects, func(o Object) bool {
 		return !object.IsBuiltIn(o.Ref.GVK.Group) && (o.Ref.Namespace == namespace || o.Ref.Namespace == "")
@@ -88,8 +85,8 @@ func (v *view) selectsNothing(o *Object, s *corev1.Service, selector labels.Sele
 	}
 	r := event.Remarked{
 		Ref: o.Ref, Code: "SelectorMatchesNothing", Path: ".spec.selector",
-		Text: fmt.Sprintf("matches no Pod (%s), neither of this set nor of the cluster, so nothing answers at the Service", text.Excerpt(selector.String())),
-		Hint: "give the Pods' template these labels, or correct the selector",
+		Text: fmt.Sprintf("matches no Pod (%s) in this set or in the cluster, so nothing answers at the Service", text.Excerpt(selector.String())),
+		Hint: "set these labels in the Pod template, or correct the selector",
 	}
 	if near := v.nearestLabels(o.Ref.Namespace, s.Spec.Selector); near != "" {
 		r.Hint = near
@@ -97,7 +94,7 @@ func (v *view) selectsNothing(o *Object, s *corev1.Service, selector labels.Sele
 	return r, true
 }
 
-// replaces reports whether an object is part of the set, or made by an object that is.
+// replaces reports whether an object is in the set, or owned by an object that is.
 func (s *set) replaces(u *unstructured.Unstructured) bool {
 	return s.find(object.RefOf(u)) != nil || slices.ContainsFunc(s.templates[u.GetNamespace()], func(t template) bool {
 		return slices.ContainsFunc(u.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
@@ -106,7 +103,7 @@ func (s *set) replaces(u *unstructured.Unstructured) bool {
 	})
 }
 
-// nearestLabels describes the template of the set that has most of the labels.
+// nearestLabels suggests the template in the set of which only one label differs, slightly.
 func (v *view) nearestLabels(namespace string, selector map[string]string) string {
 	for _, t := range v.set.templates[namespace] {
 		var differing []string
@@ -139,9 +136,9 @@ func (v *view) lacksPort(o *Object, s *corev1.Service, selector labels.Selector,
 			continue
 		}
 		r := event.Remarked{
-			Ref: o.Ref, Code: "TargetPortMissing", Path: fmt.Sprintf(".spec.ports[port=%d,protocol=%q].targetPort", port.Port, protocol(port)),
-			Text: fmt.Sprintf("no container of the Pods that the Service selects has a port named %s, so nothing answers at port %d", text.Excerpt(name), port.Port),
-			Hint: "name a port of the container so, or give its number",
+			Ref: o.Ref, Code: "TargetPortMissing", Path: fmt.Sprintf(".spec.ports[port=%d,protocol=%q].targetPort", port.Port, cmp.Or(port.Protocol, corev1.ProtocolTCP)),
+			Text: fmt.Sprintf("none of the selected Pods has a container port named %s, so nothing answers at port %d", text.Excerpt(name), port.Port),
+			Hint: "give a container port that name, or use its number",
 		}
 		if near := text.Nearest(name, ports(matching)); near != "" {
 			r.Hint = "did you mean " + near + "?"
@@ -149,13 +146,6 @@ func (v *view) lacksPort(o *Object, s *corev1.Service, selector labels.Selector,
 		return r, true
 	}
 	return event.Remarked{}, false
-}
-
-func protocol(port corev1.ServicePort) corev1.Protocol {
-	if port.Protocol == "" {
-		return corev1.ProtocolTCP
-	}
-	return port.Protocol
 }
 
 func hasPort(spec *corev1.PodSpec, name string) bool {
@@ -176,7 +166,7 @@ func ports(templates []template) []string {
 	return names
 }
 
-// isOf reports whether a Pod of the cluster belongs to one of the templates, which will replace it
+// isOf reports whether a Pod in the cluster belongs to one of the templates, which will replace it
 // or has the same ports.
 func isOf(pod *unstructured.Unstructured, templates []template) bool {
 	owner := pod.GetOwnerReferences()
@@ -198,7 +188,7 @@ func isOf(pod *unstructured.Unstructured, templates []template) bool {
 	return false
 }
 
-// podsBy returns the Pods of the cluster that a selector matches.
+// podsBy returns the Pods in the cluster that a selector matches.
 func (v *view) podsBy(namespace string, selector labels.Selector) ([]*unstructured.Unstructured, bool) {
 	a, sure := v.Collect(diagnose.Question{
 		Verb: diagnose.List, GVK: diagnose.KindOf("v1", "Pod"), Namespace: namespace, Labels: selector.String(), Kept: "what preflight tells Pods by",
@@ -206,15 +196,9 @@ func (v *view) podsBy(namespace string, selector labels.Selector) ([]*unstructur
 	return a.Objects, sure
 }
 
-func sortedTexts(texts []string) []string {
-	slices.Sort(texts)
-	return texts
-}
-
-// variables reports each $(NAME) that Kubernetes would replace if a variable had that name: the
-// program gets the text unchanged. It makes no remark if some variables of the container are
-// unknown (envFrom, those of Services, what webhooks add), or if the text may be a shell command or
-// meant for another program.
+// variables reports each $(NAME) that Kubernetes does not replace because the container has no such
+// variable. It makes no remark if some variables are unknown (from envFrom, Services, webhooks), or
+// if the string may be a shell command or meant for another program.
 func variables(s *set) []event.Remarked {
 	var out []event.Remarked
 	for _, t := range s.fresh() {
@@ -249,16 +233,16 @@ func variables(s *set) []event.Remarked {
 func undefinedIn(ref object.Ref, path, name string) event.Remarked {
 	r := event.Remarked{
 		Ref: ref, Code: "VariableUndefined", Path: path,
-		Text: fmt.Sprintf("$(%s) stands for a variable that the container does not define: the program gets the text $(%s) itself", name, name),
-		Hint: fmt.Sprintf("define %s in the env of the container; $$(%s) if that text is meant", name, name),
+		Text: fmt.Sprintf("the container does not define the variable in $(%s), so the program gets $(%s) unchanged", name, name),
+		Hint: fmt.Sprintf("define %s in the container's env, or write $$(%s) for the literal text", name, name),
 	}
 	if field := downward(name); field != "" {
-		r.Hint = fmt.Sprintf("add to the env of the container: {name: %s, valueFrom: {fieldRef: {fieldPath: %s}}}", name, field)
+		r.Hint = fmt.Sprintf("add to the container's env: {name: %s, valueFrom: {fieldRef: {fieldPath: %s}}}", name, field)
 	}
 	return r
 }
 
-// downward returns the field of the Pod from which a variable of that name is usually set.
+// downward returns the Pod's field from which a variable of that name is usually set.
 func downward(name string) string {
 	switch strings.TrimPrefix(strings.TrimPrefix(name, "MY_"), "K8S_") {
 	case "POD_NAME":
@@ -279,10 +263,10 @@ func downward(name string) string {
 	return ""
 }
 
-// undefined returns the names in a text that the container does not define.
+// undefined returns the variables in a string that the container does not define.
 func undefined(c corev1.Container, said string) []string {
 	if strings.Contains(said, "\n") {
-		return nil // A script, with a syntax of its own.
+		return nil // It is a script, with its own syntax.
 	}
 	var names []string
 	for _, match := range regexp.MustCompile(`\$\$|\$\(([A-Z][A-Z0-9_]*)\)`).FindAllStringSubmatch(said, -1) {
@@ -295,8 +279,7 @@ func undefined(c corev1.Container, said string) []string {
 	return names
 }
 
-// isOfService reports whether a variable of that name may be one that all Pods get for a
-// Service.
+// isOfService reports whether a variable of that name may be one that Pods get for a Service.
 func isOfService(name string) bool {
 	return strings.HasPrefix(name, "KUBERNETES_") || strings.HasSuffix(name, "_SERVICE_HOST") ||
 		strings.Contains(name, "_SERVICE_PORT") || strings.HasSuffix(name, "_PORT") || strings.Contains(name, "_PORT_")

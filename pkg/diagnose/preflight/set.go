@@ -13,26 +13,26 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Object is one object of a set.
+// Object is an object in a set.
 type Object struct {
 	Ref object.Ref
 	// Changes: it is created or changed.
 	Changes bool
 	// Before is the live object; nil if it does not exist, or does not change.
 	Before *unstructured.Unstructured
-	// After is the object as it would be; if that is unknown, the manifest, which lacks fields of
-	// others.
+	// After is the resulting object; if that is unknown, the manifest, which lacks fields of other
+	// managers.
 	After *unstructured.Unstructured
 }
 
-// Set are the objects of a run, in its order.
+// Set contains the objects of a run, in order.
 type Set struct {
 	Objects []Object
 	// Prunes: the run deletes members that left the set.
 	Prunes bool
 }
 
-// Concerns reports whether a change of an object of the kind can lead to a remark.
+// Concerns reports whether a change to an object of the kind can lead to a remark.
 func Concerns(ref object.Ref) bool {
 	switch gk := ref.GVK.GroupKind(); gk.Group {
 	case "":
@@ -47,24 +47,24 @@ func Concerns(ref object.Ref) bool {
 	return false
 }
 
-// Needs reports whether [Foresee] uses objects of the kind: a change of one can lead to a
-// remark, or others refer to it.
+// Needs reports whether [Foresee] uses objects of the kind: a change to one can lead to a remark,
+// or others refer to it.
 func Needs(ref object.Ref) bool {
 	return Concerns(ref) || ref.GVK.Group == "" &&
 		slices.Contains([]string{"Secret", "ConfigMap", "PersistentVolumeClaim", "ServiceAccount", "LimitRange"}, ref.GVK.Kind)
 }
 
-// HasData reports whether objects of the kind hold data, which should not be kept longer
-// than necessary.
+// HasData reports whether objects of the kind contain data that should not be kept longer than
+// necessary.
 func HasData(ref object.Ref) bool {
 	return ref.GVK.Group == "" && (ref.GVK.Kind == "Secret" || ref.GVK.Kind == "ConfigMap")
 }
 
-// set is what is known about the objects without a request.
+// set is what is known about the objects without requests.
 type set struct {
 	objects []Object
 	index   map[object.Key]*Object
-	// templates are the templates of Pods by namespace, in the order of the set.
+	// templates are the Pod templates by namespace, in order.
 	templates map[string][]template
 	// prunes: members that left the set are deleted.
 	prunes bool
@@ -83,7 +83,7 @@ func newSet(of Set) *set {
 	return s
 }
 
-// find returns an object of the set, nil if it is not part of it.
+// find returns an object in the set, or nil.
 func (s *set) find(ref object.Ref) *Object { return s.index[ref.Key()] }
 
 // of returns the objects of a kind in a namespace.
@@ -98,10 +98,10 @@ func (s *set) of(group, kind, namespace string) []*Object {
 	return found
 }
 
-// template is a template of Pods in an object, or a Pod itself.
+// template is an object's Pod template, or a Pod.
 type template struct {
 	of *Object
-	// path is that of its spec.
+	// path is the path of the Pod's spec.
 	path                string
 	labels, annotations map[string]string
 	spec                *corev1.PodSpec
@@ -141,8 +141,7 @@ func templateOf(u *unstructured.Unstructured) (template, bool) {
 	return t, true
 }
 
-// templatePath returns the path of the template in objects of the kind; nil if they have
-// none.
+// templatePath returns the path of the Pod template in objects of the kind; nil if they have none.
 func templatePath(ref object.Ref) []string {
 	switch gk := ref.GVK.GroupKind(); gk.Group + "/" + gk.Kind {
 	case "/Pod":
@@ -155,7 +154,7 @@ func templatePath(ref object.Ref) []string {
 	return nil
 }
 
-// starts reports whether new or changed Pods will be made from the template.
+// starts reports whether new or changed Pods will be created from the template.
 func (t template) starts() bool {
 	if !t.of.Changes {
 		return false
@@ -164,7 +163,7 @@ func (t template) starts() bool {
 	return !was || !equality.Semantic.DeepEqual(before.spec, t.spec)
 }
 
-// fresh returns the templates from which new or changed Pods will be made.
+// fresh returns the templates from which new or changed Pods will be created.
 func (s *set) fresh() []template {
 	var found []template
 	for _, o := range s.objects {
@@ -177,7 +176,7 @@ func (s *set) fresh() []template {
 	return found
 }
 
-// typedAs converts the object to the struct of its kind.
+// typedAs converts an object to a struct.
 func typedAs[T any](u *unstructured.Unstructured) (*T, bool) {
 	t, ok := diagnose.As[T](u)
 	return &t, ok
@@ -189,8 +188,7 @@ type view struct {
 	set *set
 }
 
-// exists reports whether an object is in the set or in the cluster; sure is false if that is
-// unknown.
+// exists reports whether an object is in the set or in the cluster, and whether that is sure.
 func (v *view) exists(ref object.Ref) (there, sure bool) {
 	if v.set.find(ref) != nil {
 		return true, true
@@ -198,19 +196,19 @@ func (v *view) exists(ref object.Ref) (there, sure bool) {
 	return v.Exists(ref)
 }
 
-// others says how many objects are affected besides the named one.
+// others describes how many other objects are affected.
 func others(n int, noun, also string) string {
 	switch n {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("; 1 more %s of this set %ss it", noun, also)
+		return fmt.Sprintf("; 1 more %s in this set %ss it", noun, also)
 	default:
-		return fmt.Sprintf("; %d more %ss of this set %s it", n, noun, also)
+		return fmt.Sprintf("; %d more %ss in this set %s it", n, noun, also)
 	}
 }
 
-// truth is the answer to a question that may be open.
+// truth is an answer that may be unknown.
 type truth int
 
 const (
@@ -226,7 +224,7 @@ func of(is bool) truth {
 	return no
 }
 
-// counts reports whether a quota counts the Pods of a demand: all its scopes have to match.
+// counts reports whether a quota counts the Pods of a demand: all its scopes must apply.
 func (v *view) counts(q *corev1.ResourceQuota, d demand) truth {
 	all := yes
 	for _, scope := range q.Spec.Scopes {
@@ -238,7 +236,7 @@ func (v *view) counts(q *corev1.ResourceQuota, d demand) truth {
 		}
 	}
 	if d.old != nil && all == yes && (len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil) {
-		return perhaps // Its Pods may have been of another scope before.
+		return perhaps // Its old Pods may have been in another scope.
 	}
 	return all
 }
@@ -253,9 +251,9 @@ func both(a, b truth) truth {
 	return yes
 }
 
-// inScope reports whether one scope applies.
+// inScope reports whether a scope applies.
 func (v *view) inScope(scope corev1.ScopedResourceSelectorRequirement, d demand) truth {
-	switch scope.ScopeName { //nolint:exhaustive // Other scopes, later ones too, are not known.
+	switch scope.ScopeName { //nolint:exhaustive // Other scopes are unknown.
 	case corev1.ResourceQuotaScopeTerminating:
 		return of(d.spec.ActiveDeadlineSeconds != nil)
 	case corev1.ResourceQuotaScopeNotTerminating:
@@ -267,7 +265,7 @@ func (v *view) inScope(scope corev1.ScopedResourceSelectorRequirement, d demand)
 	case corev1.ResourceQuotaScopePriorityClass:
 		class := d.spec.PriorityClassName
 		if class == "" {
-			return perhaps // The cluster may have a default for Pods without one.
+			return perhaps // The cluster may have a default class.
 		}
 		switch scope.Operator {
 		case corev1.ScopeSelectorOpIn:
@@ -283,8 +281,8 @@ func (v *view) inScope(scope corev1.ScopedResourceSelectorRequirement, d demand)
 	return perhaps
 }
 
-// bestEffort reports whether no container of the Pods has requests or limits, of its own
-// or from a LimitRange.
+// bestEffort reports whether no container of the Pods has requests or limits, its own or from a
+// LimitRange.
 func (v *view) bestEffort(d demand) truth {
 	if d.spec.Resources != nil {
 		return perhaps

@@ -7,7 +7,7 @@ import (
 
 func docs(all ...string) string { return strings.Join(all, "\n---\n") }
 
-// Each of these sets works. A remark about one of them would be false.
+// Each of these sets works, so any remark would be wrong.
 func TestSilentAboutWhatWorks(t *testing.T) {
 	const (
 		app     = `containers: [{name: app, image: a}]`
@@ -19,33 +19,33 @@ func TestSilentAboutWhatWorks(t *testing.T) {
 	)
 	forecasts(t, map[string]forecast{
 		// Claims.
-		"a StatefulSet makes the claim that a CronJob mounts": {set: docs(db, backup)},
-		"one of the cluster does":                             {set: backup, cluster: db},
-		"its own claim takes the place of a volume": {set: strings.Replace(db, "containers: [{name: db, image: a}]",
+		"a StatefulSet creates the claim that a CronJob mounts": {set: docs(db, backup)},
+		"a StatefulSet in the cluster does":                     {set: backup, cluster: db},
+		"a claim template replaces a volume": {set: strings.Replace(db, "containers: [{name: db, image: a}]",
 			"containers: [{name: db, image: a}], volumes: [{name: data, persistentVolumeClaim: {claimName: gone}}]", 1)},
 		"an ephemeral volume of a Pod": {set: docs(
 			`{apiVersion: v1, kind: Pod, metadata: {name: db, namespace: prod}, spec: {`+app+`, volumes: [{name: data, ephemeral: {volumeClaimTemplate: {spec: {}}}}]}}`,
 			`{apiVersion: v1, kind: Pod, metadata: {name: look, namespace: prod}, spec: {`+app+`, volumes: [{name: d, persistentVolumeClaim: {claimName: db-data}}]}}`)},
 
-		// Things that bring Secrets.
+		// Objects that cause Secrets to be created.
 		"a Secret is copied from another namespace": {set: docs(web(keyed),
 			`{apiVersion: v1, kind: Secret, metadata: {name: keys, namespace: vault, annotations: {reflector.v1.k8s.emberstack.com/reflection-auto-enabled: 'true'}}, data: {token: eA==}}`)},
-		"a program is bound to a role of the cluster": {set: docs(web(keyed),
+		"a program is bound to a ClusterRole": {set: docs(web(keyed),
 			`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {kind: ClusterRole, name: cluster-admin}, subjects: [{kind: ServiceAccount, name: installer, namespace: prod}]}`)},
-		"a role is put together from others": {set: docs(web(keyed),
+		"an aggregated role": {set: docs(web(keyed),
 			`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}, aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}, rules: []}`)},
 		"a custom resource without a spec": {set: docs(web(keyed), `{apiVersion: example.com/v1, kind: Vault, metadata: {name: v, namespace: prod}, secretName: keys}`)},
-		"a token is filled in": {set: docs(web(keyed),
+		"a controller adds the token": {set: docs(web(keyed),
 			`{apiVersion: v1, kind: Secret, metadata: {name: keys, namespace: prod, annotations: {kubernetes.io/service-account.name: default}}, type: kubernetes.io/service-account-token, data: {extra: eA==}}`)},
 
 		// Variables that webhooks add to Pods.
-		"the identity of a cloud": {set: web(`containers: [{name: app, image: a, args: [--role=$(AWS_ROLE_ARN), --client=$(AZURE_CLIENT_ID)]}]`)},
-		"a Pod says that something is injected": {set: strings.Replace(web(`containers: [{name: app, image: a, args: [$(OTEL_SERVICE_NAME)]}]`),
+		"cloud identities": {set: web(`containers: [{name: app, image: a, args: [--role=$(AWS_ROLE_ARN), --client=$(AZURE_CLIENT_ID)]}]`)},
+		"an annotation requests an injection": {set: strings.Replace(web(`containers: [{name: app, image: a, args: [$(OTEL_SERVICE_NAME)]}]`),
 			"template: {metadata: {labels: {app: web}", "template: {metadata: {annotations: {instrumentation.opentelemetry.io/inject-java: 'true'}, labels: {app: web}", 1)},
 
-		// Registries to which the node has credentials of its own, and images that are not pulled.
-		"the registry of a cloud": {set: web(`imagePullSecrets: [{name: pull}], containers: [{name: app, image: 1.dkr.ecr.eu-west-1.amazonaws.com/a:1}, {name: b, image: eu-docker.pkg.dev/p/a:1}, {name: c, image: x.azurecr.io/a:1}]`)},
-		"an image that is there":  {set: web(`imagePullSecrets: [{name: pull}], containers: [{name: app, image: registry.example/a:1, imagePullPolicy: Never}]`)},
+		// Registries for which nodes have credentials, and images that are not pulled.
+		"cloud registries":              {set: web(`imagePullSecrets: [{name: pull}], containers: [{name: app, image: 1.dkr.ecr.eu-west-1.amazonaws.com/a:1}, {name: b, image: eu-docker.pkg.dev/p/a:1}, {name: c, image: x.azurecr.io/a:1}]`)},
+		"an image that is never pulled": {set: web(`imagePullSecrets: [{name: pull}], containers: [{name: app, image: registry.example/a:1, imagePullPolicy: Never}]`)},
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// An unchanged object may lack an image that was just pushed.
+// An unchanged object may run an older image than the one just pushed.
 func TestKeptImage(t *testing.T) {
 	for name, c := range map[string]struct {
 		containers string
@@ -44,10 +44,10 @@ func TestKeptImage(t *testing.T) {
 	}
 }
 
-// There is one remark, however many objects there are.
+// There is only one remark for any number of objects.
 func TestImagesMayBeOld(t *testing.T) {
 	if r, told := preflight.ImagesMayBeOld(nil); told {
-		t.Errorf("told of nothing: %+v", r)
+		t.Errorf("remark without an object: %+v", r)
 	}
 	web, zoo := preflight.Kept{Image: "web:dev"}, preflight.Kept{Image: "zoo:main"}
 	web.Ref.Name, zoo.Ref.Name = "web", "zoo"

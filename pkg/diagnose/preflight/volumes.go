@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// volumes reports rollouts that start a second Pod while the first one has a volume for
-// only one Pod or one node.
+// volumes reports rollouts that start a second Pod while the first one uses a volume for only one
+// Pod or node.
 func (v *view) volumes() []event.Remarked {
 	var out []event.Remarked
 	for _, t := range v.set.fresh() {
@@ -47,8 +47,8 @@ func (v *view) volumes() []event.Remarked {
 func (v *view) contends(r *event.Remarked, t template, d *appsv1.Deployment, claim string, mode corev1.PersistentVolumeAccessMode) bool {
 	if mode == corev1.ReadWriteOncePod && replicas(d.Spec.Replicas) > 1 {
 		r.Code, r.Path = "VolumeInUse", ".spec.replicas"
-		r.Text = fmt.Sprintf("PersistentVolumeClaim %s is ReadWriteOncePod: of %d Pods, one gets it, and the others get no node", text.Excerpt(claim), replicas(d.Spec.Replicas))
-		r.Hint = "set replicas to 1, or give each Pod a claim of its own with a StatefulSet"
+		r.Text = fmt.Sprintf("PersistentVolumeClaim %s is ReadWriteOncePod: only one of %d Pods can use it, and the others will not be scheduled", text.Excerpt(claim), replicas(d.Spec.Replicas))
+		r.Hint = "set replicas to 1, or give each Pod its own claim with a StatefulSet"
 		return true
 	}
 	before, was := deploymentOf(t.of.Before)
@@ -56,17 +56,17 @@ func (v *view) contends(r *event.Remarked, t template, d *appsv1.Deployment, cla
 		return false
 	}
 	r.Path = ".spec.strategy"
-	r.Hint = "set strategy: {type: Recreate}, which ends the old Pod first"
+	r.Hint = "set strategy: {type: Recreate}, which deletes the old Pod first"
 	if mode == corev1.ReadWriteOncePod {
 		r.Code = "VolumeDeadlock"
-		r.Text = fmt.Sprintf("this rollout will wait for itself: the new Pod waits for PersistentVolumeClaim %s (ReadWriteOncePod) that the old one has, and RollingUpdate keeps the old one until the new one is ready", text.Excerpt(claim))
+		r.Text = fmt.Sprintf("this rollout will deadlock: the new Pod waits for PersistentVolumeClaim %s (ReadWriteOncePod), which the old one uses, and RollingUpdate keeps the old one until the new one is ready", text.Excerpt(claim))
 		return true
 	}
 	if before.Status.ReadyReplicas > 1 {
 		return false // Pods on one node can share it.
 	}
 	r.Code = "VolumeShared"
-	r.Text = fmt.Sprintf("this rollout starts the new Pod while the old one has PersistentVolumeClaim %s (ReadWriteOnce): on another node it may wait for the volume for ever, and on the same node both use it", text.Excerpt(claim))
+	r.Text = fmt.Sprintf("this rollout starts the new Pod while the old one uses PersistentVolumeClaim %s (ReadWriteOnce): on another node, it may wait for the volume forever; on the same node, both use it", text.Excerpt(claim))
 	return true
 }
 
@@ -83,7 +83,8 @@ func holds(d *appsv1.Deployment, claim string) bool {
 	return false
 }
 
-// exclusiveMode returns the access mode of a claim if it is for one node or one Pod; "" otherwise.
+// exclusiveMode returns the access mode of a claim that only one node or one Pod can use; "" for
+// other claims.
 func (v *view) exclusiveMode(namespace, claim string) corev1.PersistentVolumeAccessMode {
 	ref := diagnose.RefOf("v1", "PersistentVolumeClaim", namespace, claim)
 	var u *unstructured.Unstructured
@@ -118,7 +119,7 @@ func startsFirst(d *appsv1.Deployment) bool {
 	}
 	more, err := intstr.GetScaledValueFromIntOrPercent(surge, replicas(d.Spec.Replicas), true)
 	less, err2 := intstr.GetScaledValueFromIntOrPercent(unavailable, replicas(d.Spec.Replicas), false)
-	return err == nil && err2 == nil && less == 0 && more > 0 // If both are 0, one Pod may be unavailable.
+	return err == nil && err2 == nil && less == 0 && more > 0 // If both are 0, Kubernetes lets one Pod be unavailable.
 }
 
 func replicas(stated *int32) int {
@@ -128,11 +129,11 @@ func replicas(stated *int32) int {
 	return int(*stated)
 }
 
-// The rest of this file knows what others add between a template and a running Pod, which no
-// manifest states: controllers make claims and set labels, webhooks add containers and variables.
+// The rest of this file is about additions between a template and a running Pod that no manifest
+// shows: controllers create claims and set labels, webhooks add containers and variables.
 
-// makesClaim reports whether the controller of a StatefulSet or of an ephemeral volume, in the set
-// or in the cluster, may make a claim.
+// makesClaim reports whether a StatefulSet or an ephemeral volume, in the set or in the cluster,
+// may create a claim.
 func (v *view) makesClaim(ref object.Ref) bool {
 	for _, t := range v.set.templates[ref.Namespace] {
 		if claimsOf(t.of.After, t.spec, ref.Name) {
@@ -146,8 +147,7 @@ func (v *view) makesClaim(ref object.Ref) bool {
 	})
 }
 
-// claimsOf reports whether a claim that is made for a workload's Pods, or for a Pod, can have the
-// name.
+// claimsOf reports whether a claim created for a workload's Pods, or for a Pod, can have the name.
 func claimsOf(u *unstructured.Unstructured, spec *corev1.PodSpec, name string) bool {
 	for _, claim := range ownClaims(u) {
 		rest, ok := strings.CutPrefix(name, claim+"-"+u.GetName()+"-")
@@ -160,8 +160,8 @@ func claimsOf(u *unstructured.Unstructured, spec *corev1.PodSpec, name string) b
 	})
 }
 
-// ownClaims returns the names of the claims that a StatefulSet makes for each Pod. They
-// replace volumes of the same name in its template.
+// ownClaims returns the names of the claims that a StatefulSet creates for each Pod. They replace
+// volumes of the same name in its template.
 func ownClaims(u *unstructured.Unstructured) []string {
 	if u.GroupVersionKind().GroupKind().String() != "StatefulSet.apps" {
 		return nil
@@ -173,7 +173,7 @@ func ownClaims(u *unstructured.Unstructured) []string {
 	return names
 }
 
-// setByControllers returns the labels that a controller gives to each Pod.
+// setByControllers returns labels that controllers set on each Pod.
 func setByControllers() []string {
 	return []string{
 		"statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index", "controller-revision-hash",
@@ -183,7 +183,7 @@ func setByControllers() []string {
 }
 
 // maySelect reports whether a selector matches Pods of the template, or may match them once they
-// run: a controller sets labels of its own, and a program that may write Pods labels its leader.
+// run: controllers set labels, and a program that may write Pods labels its leader.
 func (s *set) maySelect(selector map[string]string, t template) bool {
 	if labels.SelectorFromSet(selector).Matches(labels.Set(t.labels)) {
 		return true
@@ -203,8 +203,8 @@ func (s *set) maySelect(selector map[string]string, t template) bool {
 	return shared
 }
 
-// writesPods reports whether a program of the template probably may change labels of Pods:
-// it has an account of its own, or the set has a role for that.
+// writesPods reports whether a program in the template may change labels of Pods: it has its own
+// account, or the set has a role for that.
 func (s *set) writesPods(t template) bool {
 	account := t.spec.ServiceAccountName
 	return account != "" && account != "default" || slices.ContainsFunc(s.objects, func(o Object) bool {
@@ -212,7 +212,7 @@ func (s *set) writesPods(t template) bool {
 	})
 }
 
-// isInjected reports whether the template says that a webhook adds to its Pods.
+// isInjected reports whether the template asks a webhook to add to its Pods.
 func (t template) isInjected() bool {
 	for _, words := range []map[string]string{t.labels, t.annotations} {
 		for key := range words {
@@ -224,8 +224,8 @@ func (t template) isInjected() bool {
 	return false
 }
 
-// isInjectedVariable reports whether webhooks are known to add a variable of such a name
-// even if the template does not ask for it, as those for a cloud's identities do.
+// isInjectedVariable reports whether webhooks may add a variable of that name without being asked
+// to, as for a cloud's identities.
 func isInjectedVariable(name string) bool {
 	return slices.ContainsFunc([]string{"AWS_", "AZURE_", "GOOGLE_", "OTEL_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
@@ -235,20 +235,21 @@ func isInjectedPort(name string) bool {
 	return slices.ContainsFunc([]string{"envoy", "istio", "linkerd", "dapr", "kuma", "consul", "proxy"}, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// hasCredentials reports whether nodes commonly have their own credentials for a registry, as for a
-// cloud's.
+// hasCredentials reports whether nodes commonly have their own credentials for a registry, such as
+// that of a cloud.
 func hasCredentials(registry string) bool {
 	return slices.ContainsFunc([]string{".amazonaws.com", ".amazonaws.com.cn", ".gcr.io", ".pkg.dev", ".azurecr.io", ".azurecr.cn", ".azurecr.us", ".aliyuncs.com", ".ocir.io", ".icr.io"},
 		func(suffix string) bool { return strings.HasSuffix(registry, suffix) })
 }
 
-// noDefaults reports whether certainly no LimitRange fills in missing resources.
+// noDefaults reports whether certainly no LimitRange sets missing resources.
 func (v *view) noDefaults(namespace string) bool {
 	ranges, sure := v.List(diagnose.KindOf("v1", "LimitRange"), namespace)
 	return sure && len(ranges) == 0 && len(v.set.of("", "LimitRange", namespace)) == 0
 }
 
-// mayResize reports whether something changes, or may change, the Pods' requests at their creation.
+// mayResize reports whether something changes, or may change, the Pods' requests when they are
+// created.
 func (v *view) mayResize(t template) bool {
 	gvk := schema.GroupVersionKind{Group: "autoscaling.k8s.io", Version: "v1", Kind: "VerticalPodAutoscaler"}
 	live, sure := v.List(gvk, t.of.Ref.Namespace)

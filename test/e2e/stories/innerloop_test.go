@@ -104,8 +104,8 @@ spec:
 	// The sidecar writes a record under the name of its Pod, but the name is not passed
 	// to it. That is reported before the apply, with the missing lines.
 	said := l.call(t, 1, service, "diff", "-f", "-").stderr.String()
-	says(t, said, `deployment.apps/web -n inner-loop: .spec.template.spec.containers[name="sidecar"].args: $(POD_NAME) stands for a variable that the container does not define`,
-		"hint: add to the env of the container: {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}")
+	says(t, said, `deployment.apps/web -n inner-loop: .spec.template.spec.containers[name="sidecar"].args: the container does not define the variable in $(POD_NAME)`,
+		"hint: add to the container's env: {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}")
 	mended := strings.Replace(service, "args:", "env: [{name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}], args:", 1)
 	if said := l.call(t, 0, mended, "apply", "-f", "-", "--wait").stderr.String(); strings.Contains(said, "warning") {
 		t.Errorf("warned about a problem that is fixed:\n%s", said)
@@ -122,7 +122,7 @@ spec:
 	// reported before.
 	next := strings.NewReplacer("db:1.0.0", "db:2.0.0", "minReadySeconds: 0", "minReadySeconds: 590").Replace(database)
 	says(t, l.call(t, 1, next, "diff", "-f", "-").stderr.String(),
-		"deployment.apps/db -n inner-loop: .spec.strategy: this rollout starts the new Pod while the old one has PersistentVolumeClaim data (ReadWriteOnce)",
+		"deployment.apps/db -n inner-loop: .spec.strategy: this rollout starts the new Pod while the old one uses PersistentVolumeClaim data (ReadWriteOnce)",
 		"hint: set strategy: {type: Recreate}")
 
 	// If it is applied anyway, the new Pod fails at the lock that the old one holds, and
