@@ -1,11 +1,17 @@
 package document
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
@@ -166,4 +172,217 @@ func hooksOf(hooks []event.Hook) []hookEntry {
 		entries = append(entries, hookEntry{nameOf(h.Ref), sourceOf(h.Source), orEmpty(h.On)})
 	}
 	return entries
+}
+
+const apiVersion = "cli.k8sconnect.io/v1alpha1"
+
+// header begins a document without a summary.
+type header struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Run        string `json:"run,omitempty"`
+}
+
+func newHeader(b output.Base, kind string) header { return header{apiVersion, kind, b.Run} }
+
+// objectName names an object. It is embedded in entries about objects; elsewhere [object.Ref]
+// writes the same fields.
+type objectName struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+}
+
+func nameOf(ref object.Ref) objectName {
+	return objectName{ref.GVK.GroupVersion().String(), ref.GVK.Kind, ref.Namespace, ref.Name}
+}
+
+// ref is the inverse of nameOf.
+func (n objectName) ref() object.Ref {
+	return object.Ref{GVK: schema.FromAPIVersionAndKind(n.APIVersion, n.Kind), Namespace: n.Namespace, Name: n.Name}
+}
+
+// objectOrNil returns nil for events that concern the whole run.
+func objectOrNil(ref object.Ref) any {
+	if ref == (object.Ref{}) {
+		return nil
+	}
+	return ref
+}
+
+type contestedPath struct {
+	Path   string                `json:"path"`
+	Yours  any                   `json:"yours"`
+	Live   *any                  `json:"live,omitempty"` // nil: absent; pointer to nil: null
+	Same   bool                  `json:"sameValue,omitempty"`
+	Owners []managedfields.Owner `json:"owners"`
+	// Refused is set if the server would reject taking the path.
+	Refused bool `json:"refused,omitempty"`
+	// Unstated is set if the path belongs to another API version, so that it cannot be yielded.
+	Unstated bool `json:"unstated,omitempty"`
+}
+
+type changedPath struct {
+	Path   string                   `json:"path"`
+	From   *any                     `json:"from,omitempty"`
+	To     *any                     `json:"to,omitempty"`
+	Change managedfields.ChangeKind `json:"change,omitempty"`
+	Atomic bool                     `json:"atomic,omitempty"`
+	Same   bool                     `json:"sameValue,omitempty"`
+	Owners []managedfields.Owner    `json:"owners,omitempty"`
+}
+
+// fault is an error: the API server's reason if there is one, the message, and the remedy if known.
+type fault struct {
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+func textsOf(paths []fieldpath.Path) []string {
+	var texts []string
+	for _, path := range paths {
+		texts = append(texts, path.String())
+	}
+	return texts
+}
+
+func contestedOf(conflicts []managedfields.Conflict) []contestedPath {
+	var list []contestedPath
+	for _, c := range conflicts {
+		entry := contestedPath{Path: c.Path.String(), Yours: c.Yours, Same: c.SameValue, Owners: orEmpty(c.Owners)}
+		if c.HasLive {
+			entry.Live = &c.Live
+		}
+		list = append(list, entry)
+	}
+	return list
+}
+
+// changesOf omits From or To if the path is absent on that side: null is a value.
+func changesOf(changes []managedfields.Change) []changedPath {
+	var list []changedPath
+	for _, c := range changes {
+		entry := changedPath{Path: c.Path.String(), Change: c.Kind, Atomic: c.Atomic, Same: c.SameValue, Owners: c.Owners}
+		if c.Kind != managedfields.Added {
+			entry.From = &c.From
+		}
+		if c.Kind != managedfields.Removed {
+			entry.To = &c.To
+		}
+		list = append(list, entry)
+	}
+	return list
+}
+
+// orEmpty returns a copy that JSON writes as [] instead of null.
+func orEmpty[T any](list []T) []T { return append([]T{}, list...) }
+
+func faultOf(err error) *fault {
+	if err == nil {
+		return nil
+	}
+	return &fault{Reason: format.Reason(err), Message: err.Error(), Hint: strings.Join(format.Hints(err), "\n")}
+}
+
+func faultsOf(errs []error) []*fault {
+	var list []*fault
+	for _, err := range errs {
+		list = append(list, faultOf(err))
+	}
+	return list
+}
+
+func sourceOf(s object.Source) string {
+	if s.File == "" {
+		return ""
+	}
+	return s.String()
+}
+
+func causeTexts(causes []event.Cause) []string {
+	var text []string
+	for _, c := range causes {
+		text = append(text, c.Code+": "+c.Message)
+		text = append(text, c.Evidence...)
+		for _, line := range c.Log {
+			text = append(text, "log: "+line)
+		}
+		if c.Next != "" {
+			text = append(text, "next: "+c.Next)
+		}
+	}
+	return text
+}
+
+type rootEntry struct {
+	event.Cause
+	Count int          `json:"count"`
+	Holds []object.Ref `json:"holds"`
+}
+
+func rootedOf(r event.Rooted) rootEntry { return rootEntry{r.Cause, len(r.Holds), orEmpty(r.Holds)} }
+
+type byObject[T any] map[object.Key][]T
+
+// take returns and removes the reports about one object.
+func (m byObject[T]) take(key object.Key) []T {
+	list := m[key]
+	delete(m, key)
+	return list
+}
+
+func addWarning(to byObject[string], e event.Warned) {
+	text := e.String()
+	if e.Ref != (object.Ref{}) {
+		text = e.Ref.String() + ": " + text
+	}
+	if key := e.Ref.Key(); !slices.Contains(to[key], text) {
+		to[key] = append(to[key], text)
+	}
+}
+
+func remarkTexts(entries []event.Remarked) []string {
+	var said []string
+	for _, r := range entries {
+		line := r.Code + ": "
+		if r.Path != "" {
+			line += r.Path + ": "
+		}
+		if line += r.Text; r.Hint != "" {
+			line += " (" + r.Hint + ")"
+		}
+		said = append(said, line)
+	}
+	return said
+}
+
+// allWarnings returns the warnings that no result has taken: those about the whole run, and about
+// objects without a result.
+func allWarnings(from byObject[string]) []string {
+	var texts []string
+	for _, list := range from {
+		texts = append(texts, list...)
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+type decidedEntry struct {
+	Path    string `json:"path"`
+	Outcome string `json:"outcome"`
+	By      string `json:"by"`
+	Choice  string `json:"choice,omitempty"`
+}
+
+// builtIn is the source of decisions that no choice of the user explains.
+const builtIn = "built-in"
+
+func decidedOf(e event.Decided) []decidedEntry {
+	list := make([]decidedEntry, len(e.Decisions))
+	for i, d := range e.Decisions {
+		list[i] = decidedEntry{Path: d.Path.String(), Outcome: d.Outcome, By: cmp.Or(d.By, builtIn), Choice: d.Choice}
+	}
+	return list
 }

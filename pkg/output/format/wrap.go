@@ -1,6 +1,14 @@
 package format
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
+)
 
 // LeastValue is the fewest columns in which a value is still useful.
 const LeastValue = 10
@@ -147,4 +155,231 @@ func lastBlank(line string, indent, width int) int {
 		best = i
 	}
 	return best
+}
+
+const between = "   "
+
+// Aligned lays rows out in columns. If they are wider than the terminal, it narrows the widest
+// columns, down to [LeastValue], and wraps their cells. Without a terminal, each row is one line.
+func Aligned(rows [][]string, width func() int) string {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], Cells(cell))
+		}
+	}
+	narrow(widths, Columns(width))
+	var b strings.Builder
+	for _, row := range rows {
+		cells := make([][]string, len(row))
+		height := 1
+		for i, cell := range row {
+			cells[i] = folded(cell, widths[i])
+			height = max(height, len(cells[i]))
+		}
+		for at := range height {
+			var line strings.Builder
+			for i, lines := range cells {
+				part := ""
+				if at < len(lines) {
+					part = lines[at]
+				}
+				line.WriteString(Pad(part, widths[i]) + between)
+			}
+			b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		}
+	}
+	return b.String()
+}
+
+func narrow(widths []int, columns int) {
+	if columns <= 0 {
+		return
+	}
+	excess := len(between)*(len(widths)-1) - columns
+	for _, w := range widths {
+		excess += w
+	}
+	for ; excess > 0; excess-- {
+		widest := 0
+		for i, w := range widths {
+			if w > widths[widest] {
+				widest = i
+			}
+		}
+		if widths[widest] <= LeastValue {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+// folded wraps a cell, and indents each line like the first. It breaks between words, else after
+// punctuation in a name, else anywhere.
+func folded(cell string, width int) []string {
+	if Cells(cell) <= width {
+		return []string{cell}
+	}
+	rest := strings.TrimLeft(cell, " ")
+	indent := cell[:len(cell)-len(rest)]
+	room := max(width-len(indent), 1)
+	var out []string
+	for Cells(rest) > room {
+		at := breakAt(rest, room)
+		out = append(out, indent+strings.TrimRight(rest[:at], " "))
+		rest = strings.TrimLeft(rest[at:], " ")
+	}
+	if rest != "" {
+		out = append(out, indent+rest)
+	}
+	return out
+}
+
+// breakAt returns where to break a line that is too long, after at least one character.
+func breakAt(s string, room int) int {
+	blank, mark, end, used := 0, 0, 0, 0
+	for letters := displaywidth.StringGraphemes(s); letters.Next(); {
+		letter := letters.Value()
+		if letter == " " && end > 0 {
+			blank = end // It may be just behind the line.
+		}
+		if used += letters.Width(); used > room {
+			if end == 0 {
+				end = len(letter)
+			}
+			break
+		}
+		end += len(letter)
+		if strings.ContainsAny(letter, "-./,:@") {
+			mark = end
+		}
+	}
+	switch {
+	case blank > 0:
+		return blank
+	case mark > 0:
+		return mark
+	default:
+		return end
+	}
+}
+
+// Lines splits a text into printable lines, without trailing blanks and without empty lines at the
+// end.
+func Lines(s string) []string {
+	var cleaned []string
+	for line := range strings.Lines(strings.TrimSpace(s)) {
+		line = strings.TrimRight(line, " \t\r\n")
+		cleaned = append(cleaned, text.Printable(strings.ReplaceAll(line, "\t", "    ")))
+	}
+	return cleaned
+}
+
+// Plain makes a multi-line text printable on a terminal.
+func Plain(s string) string { return strings.Join(Lines(s), "\n") }
+
+// Cells returns the width of a text in columns. It ignores the locale, so that output is the same
+// everywhere.
+func Cells(s string) int { return displaywidth.String(s) }
+
+// Pad pads a text to a width in columns.
+func Pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-Cells(s)))
+}
+
+// Cut truncates a text to a width in columns.
+func Cut(s string, width int) string {
+	return displaywidth.TruncateString(s, max(width, 1), text.Ellipsis)
+}
+
+// CutMiddle shortens a text to a width in columns and keeps both ends: two images or addresses
+// often differ only at the end.
+func CutMiddle(s string, width int) string {
+	if Cells(s) <= width {
+		return s
+	}
+	tail := max(0, (width-1)/2)
+	head := Cut(s, max(1, width-tail))
+	return head + cutStart(s, tail)
+}
+
+// cutStart removes the start of a text to make it fit a width in columns.
+func cutStart(s string, width int) string {
+	rest := Cells(s)
+	for letters := displaywidth.StringGraphemes(s); rest > width && letters.Next(); {
+		rest -= letters.Width()
+		s = s[len(letters.Value()):]
+	}
+	return s
+}
+
+const (
+	// longestWord is the longest word, in bytes, that is shown whole. A CA certificate has more
+	// than a thousand, which tell a reader nothing.
+	longestWord = 512
+	// keptOfWord is how much of a longer word is shown, keptBefore how much of it before the first
+	// difference.
+	keptOfWord = 48
+	keptBefore = 16
+)
+
+// Shorten truncates words that are too long to read, and adds their length.
+func Shorten(line string) string {
+	if len(line) <= longestWord {
+		return line
+	}
+	words := strings.Split(line, " ")
+	for i, word := range words {
+		if len(word) > longestWord {
+			words[i] = text.Truncate(word, keptOfWord+len(text.Ellipsis)) + " " + size(word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// ShortenPair is [Shorten] for two lines. If they would become equal, it shows where they differ.
+func ShortenPair(a, b string) (string, string) {
+	if sa, sb := Shorten(a), Shorten(b); a == b || sa != sb {
+		return sa, sb
+	}
+	as, bs := strings.Split(a, " "), strings.Split(b, " ")
+	for i := range min(len(as), len(bs)) {
+		if as[i] == bs[i] {
+			continue
+		}
+		n := 0
+		for n < len(as[i]) && n < len(bs[i]) && as[i][n] == bs[i][n] {
+			n++
+		}
+		as[i], bs[i] = around(as[i], n), around(bs[i], n)
+	}
+	return Shorten(strings.Join(as, " ")), Shorten(strings.Join(bs, " "))
+}
+
+// around shortens a long word to the surroundings of a byte.
+func around(word string, at int) string {
+	if len(word) <= longestWord {
+		return word
+	}
+	from := max(0, at-keptBefore)
+	for from > 0 && !utf8.RuneStart(word[from]) {
+		from--
+	}
+	before := text.Ellipsis
+	if from == 0 {
+		before = ""
+	}
+	return before + text.Truncate(word[from:], keptOfWord+len(text.Ellipsis)) + " " + size(word)
+}
+
+// size formats the length of a string: "1,234 bytes".
+func size(s string) string {
+	digits := strconv.Itoa(len(s))
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits + " bytes"
 }

@@ -1,11 +1,20 @@
 package table
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/aymanbagabas/go-udiff"
+	"sigs.k8s.io/yaml"
+
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
@@ -94,4 +103,313 @@ func stacked(rows []row, width int) []string {
 		}
 	}
 	return laid
+}
+
+// fewFlags is how many flags are listed one by one. If there are more, they are grouped by path,
+// and this many groups are shown.
+const fewFlags = 5
+
+// choice is the value of a --take or --yield flag, with the number of objects whose conflicts it
+// settles.
+type choice struct {
+	value   string
+	objects int
+	// refused is set if the server would reject taking it; unstated if the manifest lacks it, so
+	// that it cannot be yielded.
+	refused, unstated bool
+}
+
+// resolutions returns the paragraph below all conflicts: what was not written, and the flags that
+// settle them, ready to be pasted. named returns the name of an object in flags.
+func resolutions(conflicts []event.Applied, opening string, named func(object.Ref) string) []string {
+	choices, gathered := choicesOf(conflicts, named)
+	shown := choices[:min(fewFlags, len(choices))]
+
+	lines := []string{opening + " For each path, choose:"}
+	for _, way := range []struct{ word, flag string }{{"take it ", "--take="}, {"leave it", "--yield="}} {
+		word, takes := way.word, way.flag == "--take="
+		for _, c := range shown {
+			line := c.flag(way.flag)
+			switch {
+			case takes && c.refused:
+				line = "not possible: the server would reject " + c.value + ", see above"
+			case !takes && c.unstated:
+				line = "not possible: " + c.value + " is a path of another API version; apply at that version"
+			}
+			lines = append(lines, "  "+format.Pad(word, len(way.word))+"   "+line)
+			word = ""
+		}
+		if more := len(choices) - len(shown); more > 0 {
+			lines = append(lines, fmt.Sprintf("  %s   and so on for %s", format.Pad("", len(way.word)), text.Count(more, "more path")))
+		}
+	}
+	lines = append(lines, "  agree      put the live value into the manifest")
+	refused := slices.ContainsFunc(conflicts, func(a event.Applied) bool { return a.Err != nil })
+	if manager := soleOwner(conflicts); manager != "" && !refused {
+		lines = append(lines, "  adopt      --adopt-from="+text.ShellQuote(manager)+"  # you take over all its fields; those not in the manifest are removed")
+	}
+	if len(choices) > 1 && !refused {
+		lines = append(lines, "  take all   --take=all")
+	}
+	if gathered {
+		lines = append(lines, "Without KIND/NAME, a flag applies to that path in every object.")
+	}
+	return lines
+}
+
+// soleOwner returns the manager whose adoption settles all conflicts of the run; empty if there is
+// none.
+func soleOwner(conflicts []event.Applied) string {
+	sole := conflicts[0].AdoptFrom
+	if slices.ContainsFunc(conflicts, func(a event.Applied) bool { return a.AdoptFrom != sole }) {
+		return ""
+	}
+	return text.Printable(sole)
+}
+
+// flag returns the flag for the choice. The shell ignores the comment.
+func (c choice) flag(flag string) string {
+	said := flag + text.ShellQuote(c.value)
+	if c.objects > 1 {
+		said += "  # " + text.Count(c.objects, "object")
+	}
+	return said
+}
+
+// nothingWritten says how far the run got: up to the first phase with conflicts. contested are the
+// phases with conflicts, changed those in which something was written.
+func nothingWritten(b output.Base, contested, changed map[int]bool) string {
+	first := slices.Min(slices.Collect(maps.Keys(contested)))
+	written := "was written"
+	if b.DryRun {
+		written = "would be written"
+	}
+	switch last := len(b.State.Phases) - 1; {
+	case b.ContinueOnConflict:
+		return "Nothing in conflict, or dependent on it, " + written + "."
+	case changed[first]: // The object changed before the phase was checked.
+		return "Nothing in conflict " + written + "."
+	case last <= 0:
+		return "Nothing in this phase " + written + "."
+	case first > 0 && first <= last:
+		return fmt.Sprintf("Nothing %s from phase %d (%s) on.", written, first+1, text.Printable(b.State.Phases[first].Name))
+	default:
+		return "Nothing " + written + "."
+	}
+}
+
+// choicesOf returns the flag values that settle all conflicts. If there are many and objects share
+// a path, the path without an object stands for all of them.
+func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choices []choice, gathered bool) {
+	byPath := map[string][]string{} // path to values that name the object
+	var paths []string
+	seen, refused, unstated := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, a := range conflicts {
+		for _, c := range a.Conflicts {
+			path := text.Printable(c.Path.String())
+			if _, known := byPath[path]; !known {
+				paths = append(paths, path)
+			}
+			named := called(a.Ref) + ":" + path
+			if !seen[named] {
+				seen[named] = true
+				byPath[path] = append(byPath[path], named)
+				not := format.WouldBeRefused(a.Err, c.Path)
+				refused[path] = refused[path] || not
+				absent := slices.ContainsFunc(a.Unleavable, c.Path.Equal)
+				unstated[path] = unstated[path] || absent
+				choices = append(choices, choice{value: named, objects: 1, refused: not, unstated: absent})
+			}
+		}
+	}
+	if len(choices) <= fewFlags || len(choices) == len(paths) {
+		return choices, false
+	}
+	choices = nil
+	for _, path := range paths {
+		c := choice{value: path, objects: len(byPath[path]), refused: refused[path], unstated: unstated[path]}
+		if c.objects == 1 {
+			c.value = byPath[path][0]
+		}
+		choices = append(choices, c)
+	}
+	slices.SortStableFunc(choices, func(a, b choice) int { return cmp.Compare(b.objects, a.objects) })
+	return choices, true
+}
+
+// A large value is shown as a diff with at most largeLines lines and largeContext lines around each
+// change. The verb diff shows all of it.
+const (
+	largeLines   = 20
+	largeContext = 2
+	// largeWidth is the widest map or list, as JSON, that is shown on one line.
+	largeWidth = 60
+)
+
+// pathGap separates a path, which users copy, from its values.
+const pathGap = "     "
+
+// isLarge reports whether a value in conflict is a map or list that would be useless if shortened
+// to one line.
+func isLarge(c managedfields.Conflict) bool {
+	large := func(v any) bool {
+		switch v.(type) {
+		case map[string]any, []any:
+			return format.Cells(format.Compact(v)) > largeWidth
+		default:
+			return false
+		}
+	}
+	return c.HasLive && (large(c.Yours) || large(c.Live))
+}
+
+// largeRows shows the path and owners of each large value, with the diff below.
+func largeRows(b output.Base, conflicts []managedfields.Conflict, width int) []string {
+	var rows []string
+	for _, c := range conflicts {
+		rows = append(rows, text.Printable(c.Path.String())+pathGap+format.OwnerList(c.Owners, b.Now()))
+		for _, line := range largeDiff(c, b.Verbose) {
+			if room := width - len("    "); width > 0 && room > format.LeastValue {
+				line = format.Cut(line, room)
+			}
+			rows = append(rows, "  "+b.Paint.DiffLine(line))
+		}
+	}
+	return rows
+}
+
+// largeDiff returns the unified diff of a value as YAML. It is shortened unless whole is set.
+func largeDiff(c managedfields.Conflict, whole bool) []string {
+	live, err := yaml.Marshal(c.Live)
+	if err != nil {
+		return []string{text.Printable(err.Error())}
+	}
+	yours, err := yaml.Marshal(c.Yours)
+	if err != nil {
+		return []string{text.Printable(err.Error())}
+	}
+	unified, err := udiff.ToUnified("live", "yours", string(live), udiff.Lines(string(live), string(yours)), largeContext)
+	if err != nil {
+		return []string{text.Printable(fmt.Sprintf("no diff of %s: %v", c.Path, err))}
+	}
+	all := strings.Split(strings.TrimSuffix(unified, "\n"), "\n")
+	if !whole {
+		all = shortened(all)
+	}
+	for i, line := range all {
+		all[i] = text.Printable(line)
+	}
+	if more := len(all) - largeLines; more > 1 && !whole {
+		all = append(all[:largeLines], "and "+text.Count(more, "more line")+"; diff shows all")
+	}
+	return all
+}
+
+func splitLarge(conflicts []managedfields.Conflict) (small, large []managedfields.Conflict) {
+	for _, c := range conflicts {
+		if isLarge(c) {
+			large = append(large, c)
+		} else {
+			small = append(small, c)
+		}
+	}
+	return small, large
+}
+
+// values shows both sides of a conflict so that their difference is visible. For multi-line
+// strings, it shows the first line that differs.
+func values(yours, live any, hasLive bool) (string, string) {
+	if !hasLive {
+		return format.Shorten(format.Value(yours)), "(none)"
+	}
+	a, aok := yours.(string)
+	b, bok := live.(string)
+	if !aok || !bok || !strings.Contains(a, "\n") || !strings.Contains(b, "\n") {
+		return format.ShortenPair(format.Value(yours), format.Value(live))
+	}
+	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
+	n := 0
+	for n < len(as) && n < len(bs) && as[n] == bs[n] {
+		n++
+	}
+	return format.ShortenPair(lineOf(as, n), lineOf(bs, n))
+}
+
+func lineOf(lines []string, n int) string {
+	if n >= len(lines) {
+		return "(" + text.Count(len(lines), "line") + ")"
+	}
+	return fmt.Sprintf("line %d: %s", n+1, text.Printable(lines[n]))
+}
+
+// cutPair shortens two values to a width each. If they would become equal, it shows where they
+// differ.
+func cutPair(a, b string, aw, bw int) (string, string) {
+	ca, cb := cutValue(a, aw), cutValue(b, bw)
+	if a == b || ca != cb {
+		return ca, cb
+	}
+	ar, br := []rune(a), []rune(b)
+	n := 0
+	for n < len(ar) && n < len(br) && ar[n] == br[n] {
+		n++
+	}
+	from := max(0, n-min(aw, bw)/3)
+	return format.Cut(text.Ellipsis+string(ar[from:]), aw), format.Cut(text.Ellipsis+string(br[from:]), bw)
+}
+
+func cutValue(s string, width int) string {
+	if format.Cells(s) > width {
+		if image, ok := cutImage(s, width); ok {
+			return image
+		}
+	}
+	return format.CutMiddle(s, width)
+}
+
+// images matches the parts of an image: registry and repository, name and tag, digest.
+func images() *regexp.Regexp {
+	return regexp.MustCompile(`^((?:[\w.-]+(?::\d+)?/)*)([\w.-]+(?::[\w.-]+)?)(@sha256:[0-9a-f]{32,})?$`)
+}
+
+// cutImage shortens an image to a width. It drops the digest first, then registry and repository
+// from the left, and keeps name and tag. It returns false if the text is not an image or does not
+// fit.
+func cutImage(s string, width int) (string, bool) {
+	parts := images().FindStringSubmatch(s)
+	if parts == nil || parts[1] == "" && parts[3] == "" {
+		return "", false
+	}
+	from, name, rest := parts[1], parts[2], ""
+	if parts[3] != "" {
+		rest = "@" + text.Ellipsis
+	}
+	if format.Cells(from+name+rest) <= width {
+		return from + name + rest, true
+	}
+	for from != "" && format.Cells(text.Ellipsis+"/"+from+name+rest) > width {
+		_, from, _ = strings.Cut(from, "/")
+	}
+	if short := text.Ellipsis + "/" + from + name + rest; parts[1] != "" && format.Cells(short) <= width {
+		return short, true
+	}
+	return name, format.Cells(name) <= width
+}
+
+// foldLastApplied returns the live side of a diff with a removed last-applied annotation replaced
+// by its size. The annotation repeats the whole object as client-side apply last saw it, and every
+// adoption removes it.
+func foldLastApplied(before, after map[string]any) map[string]any {
+	path := managedfields.LastAppliedPath()
+	was, _ := path.Get(before)
+	last, ok := was.(string)
+	if _, stays := path.Get(after); !ok || stays || last == format.Masked {
+		return before
+	}
+	meta, _ := before["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	before, meta, annotations = maps.Clone(before), maps.Clone(meta), maps.Clone(annotations)
+	annotations[managedfields.LastAppliedAnnotation] = fmt.Sprintf("(%s)", text.Count(len(last), "byte"))
+	meta["annotations"], before["metadata"] = annotations, meta
+	return before
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aymanbagabas/go-udiff"
 	"sigs.k8s.io/yaml"
@@ -298,4 +299,126 @@ func projected(projection map[string]any) (string, error) {
 	}
 	out, err := yaml.Marshal(projection)
 	return string(out), err
+}
+
+// diffNotes returns what the diff of an object does not show, and counts its paths in conflict.
+func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) {
+	notes = remarks(b, c)
+	removed := 0
+	all := b.Verbose || len(c.Adopted) > 0 // A takeover names all changes.
+	changes := c.Changes
+	if !b.Verbose {
+		changes = withoutLastApplied(changes, c.Adopted)
+	}
+	anew := c.Action == event.Recreate
+	for _, change := range changes {
+		if change.Kind == managedfields.Removed && (anew || len(change.Owners) == 0 && !change.Atomic) {
+			// The diff shows it, or many are alike; only a few get a note too.
+			if removed++; removed > manyPaths && !all {
+				continue
+			}
+		}
+		if change.Kind == managedfields.Contested {
+			contested++
+		}
+		if note := diffNote(change, anew, b.Now()); note != "" {
+			notes = append(notes, note)
+		}
+	}
+	if more := removed - manyPaths; more > 0 && !all {
+		notes = append(notes, "removed    and "+text.Count(more, "more path"))
+	}
+	for _, path := range c.Yielded {
+		notes = append(notes, "yielded    "+text.Printable(path.String())+"  keeps its live value")
+	}
+	if b.Verbose {
+		for _, manager := range c.Adopted {
+			notes = append(notes, "adopted    the fields of "+text.Printable(manager))
+		}
+	}
+	return notes, contested
+}
+
+// diffNote names the owners of a path if they matter. anew is set if the object would be recreated,
+// which loses the fields that only others own.
+func diffNote(c managedfields.Change, anew bool, now time.Time) string {
+	word, whose := string(c.Kind), ""
+	switch c.Kind {
+	case managedfields.Contested:
+		whose = "owned by "
+	case managedfields.Released:
+		whose = "stays, kept by "
+	case managedfields.Removed:
+		if whose = "also owned by "; anew {
+			whose = "owned by "
+		}
+	case managedfields.TakenOver:
+		whose = "from "
+	case managedfields.Added, managedfields.Changed:
+		switch {
+		case len(c.Owners) > 0: // Others own a value that changes, without a conflict.
+			word, whose = string(managedfields.TakenOver), "from "
+		case !c.Atomic:
+			return ""
+		}
+	}
+	text := fmt.Sprintf("%-9s  %s", word, text.Printable(c.Path.String()))
+	if c.SameValue {
+		text += " (" + format.SameValue + ")"
+	}
+	if c.Atomic {
+		text += " (atomic: one value, replaced as a whole)"
+	}
+	if c.Kind == managedfields.Released && len(c.Owners) == 0 {
+		text += "  stays, kept by no one: it is yielded"
+	}
+	if len(c.Owners) > 0 {
+		text += "  " + whose + format.OwnerList(c.Owners, now)
+	}
+	return text
+}
+
+// remarks says why an object could not be compared, or what was not checked.
+func remarks(b output.Base, c event.Compared) []string {
+	columns := format.Columns(b.Width)
+	if c.Err != nil && c.Reason == c.Err.Error() {
+		return b.Hints.ErrorLines(c.Err, columns)
+	}
+	return append(format.Lines(c.Reason), b.Hints.ErrorLines(c.Err, columns)...)
+}
+
+// diffNames writes the names of objects that would change.
+type diffNames struct {
+	output.Base
+	names   output.PlanOrdered[string]
+	unknown output.PlanOrdered[event.Compared]
+}
+
+// NewDiffNames returns the names of objects that would change.
+func NewDiffNames(b output.Base) output.Results { return &diffNames{Base: b} }
+
+func (n *diffNames) Handle(e event.Event) {
+	compared, ok := e.(event.Compared)
+	if !ok {
+		return
+	}
+	switch compared.Action { //nolint:exhaustive // these would change
+	case event.Create, event.Update, event.Recreate, event.Share, event.Delete:
+		n.names.Add(n.State.Place(compared.Ref), text.Printable(compared.Ref.Resource())+"\n")
+	case event.Unknown:
+		n.unknown.Add(n.State.Place(compared.Ref), compared)
+	}
+}
+
+func (n *diffNames) Flush() {
+	n.Screen.Result(strings.Join(n.names.Drain(), ""))
+	for _, c := range n.unknown.Drain() {
+		text := append([]string{string(c.Action) + "  " + format.Name(c.Ref)}, remarks(n.Base, c)...)
+		n.Screen.Note(strings.Join(text, "\n    ") + "\n")
+	}
+}
+
+func (n *diffNames) Finish(context.Context) error {
+	n.Screen.Note(diffSummary(n.State) + "\n")
+	return nil
 }

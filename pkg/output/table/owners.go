@@ -3,8 +3,10 @@ package table
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
@@ -241,4 +243,148 @@ func (t *ownersTable) hue(manager string) int {
 		t.hues[manager] = len(t.hues)
 	}
 	return t.hues[manager]
+}
+
+type yamlLine struct {
+	text   string
+	owners []managedfields.Owner
+	// part is set if the line continues the value above or is only the key of a map or list without
+	// owners.
+	part bool
+	// unownable is set if the field cannot have an owner.
+	unownable bool
+}
+
+// within fits the line into a width; 0 means any width. It shortens the middle of the value, since
+// two images may differ only at the end, and then the key if it leaves no room for the value.
+func (l yamlLine) within(width int) string {
+	text := strings.ReplaceAll(l.text, "\t", "    ")
+	if width == 0 || format.Cells(text) <= width {
+		return text
+	}
+	before := text[:len(text)-len(strings.TrimLeft(text, " -"))]
+	key, value := "", text[len(before):]
+	if i := strings.Index(value, ": "); i >= 0 {
+		key, value = value[:i+len(": ")], value[i+len(": "):]
+	}
+	if room := width - format.Cells(before+key); room >= format.LeastValue {
+		return before + key + format.CutMiddle(value, room)
+	}
+	value = format.CutMiddle(value, format.LeastValue)
+	if room := width - format.Cells(before) - len(": ") - format.Cells(value); room >= format.LeastValue && key != "" {
+		return before + format.CutMiddle(strings.TrimSuffix(key, ": "), room) + ": " + value
+	}
+	return format.Cut(text, max(width, format.LeastValue))
+}
+
+// fieldTree lays out a tree of fields as YAML, one line for each field. It wraps none, because
+// their owners are beside them.
+type fieldTree struct{ format.YAMLLines }
+
+func (y fieldTree) lines(nodes []managedfields.Node) []yamlLine {
+	var out []yamlLine
+	for _, n := range nodes {
+		if name, ok := n.FieldName(); ok {
+			out = append(out, y.field(name, n)...)
+		} else {
+			out = append(out, y.item(n)...)
+		}
+	}
+	return out
+}
+
+func (y fieldTree) field(name string, n managedfields.Node) []yamlLine {
+	key := format.Scalar(name) + ":"
+	if len(n.Below) == 0 {
+		if last, ok := n.Value.(string); ok && y.Fold && last != format.Masked && name == managedfields.LastAppliedAnnotation {
+			n.Value = "(" + text.Count(len(last), "byte") + ")" // the whole object once more
+		}
+		return owned(n, y.Value(key, n.Value, true))
+	}
+	head := yamlLine{text: key, owners: n.Owners, part: len(n.Owners) == 0}
+	below := y.lines(n.Below)
+	if _, ok := n.Below[0].FieldName(); ok { // As in kubectl, lists are not indented below their key.
+		below = deeper(below)
+	}
+	return append([]yamlLine{head}, below...)
+}
+
+// item formats an item of a list. Its first field is on the line of the dash, unless the two have
+// different owners.
+func (y fieldTree) item(n managedfields.Node) []yamlLine {
+	if len(n.Below) == 0 {
+		return owned(n, y.Value("-", n.Value, false))
+	}
+	below := deeper(y.lines(n.Below))
+	first := &below[0]
+	if len(n.Owners) > 0 && !slices.Equal(n.Owners, first.owners) {
+		return append([]yamlLine{{text: "-", owners: n.Owners}}, below...)
+	}
+	first.text = "- " + strings.TrimPrefix(first.text, format.Indent)
+	return below
+}
+
+func deeper(lines []yamlLine) []yamlLine {
+	for i, line := range lines {
+		if line.text != "" {
+			lines[i].text = format.Indent + line.text
+		}
+	}
+	return lines
+}
+
+func owned(n managedfields.Node, text []string) []yamlLine {
+	out := make([]yamlLine, len(text))
+	for i, line := range text {
+		out[i] = yamlLine{text: line, part: i > 0}
+	}
+	out[0].owners, out[0].unownable = n.Owners, !n.Ownable()
+	return out
+}
+
+// NewCommented returns the objects of the verb owners as YAML documents, with owners and history as
+// comments.
+func NewCommented(b output.Base) output.Results {
+	return output.Together(func(objects []event.Owned) error {
+		texts := make([]string, len(objects))
+		for i, o := range objects {
+			texts[i] = commentedYAML(o, b.Now)
+		}
+		b.Screen.Result(strings.Join(texts, "---\n"))
+		return nil
+	})
+}
+
+func commentedYAML(o event.Owned, now func() time.Time) string {
+	var b strings.Builder
+	comment := func(lines ...string) {
+		for _, line := range lines {
+			b.WriteString("# " + line + "\n")
+		}
+	}
+	version := o.Ref.GVK.GroupVersion().String()
+	comment(format.Name(o.Ref))
+	comment(ownedRemarks(o)...)
+	for _, line := range (fieldTree{}).lines(o.Fields) {
+		b.WriteString(commented(line, version, now()) + "\n")
+	}
+	for _, n := range o.Absent {
+		comment(fmt.Sprintf("owned, but not there: %s  %s", text.Printable(n.Path.String()), format.OwnerList(atVersions(n.Owners, version), now())))
+	}
+	if o.History != nil {
+		plain := &ownersTable{Base: output.Base{Options: output.Options{Now: now}, Paint: output.NewPalette(false)}}
+		comment(format.Lines(plain.history(*o.History))...)
+	}
+	return b.String()
+}
+
+func commented(line yamlLine, version string, now time.Time) string {
+	switch {
+	case line.part, line.unownable:
+		return line.text
+	case len(line.owners) == 0:
+		return line.text + "  # " + noOwner
+	default:
+		return line.text + "  # " + format.OwnerList(atVersions(line.owners, version), now)
+	}
 }

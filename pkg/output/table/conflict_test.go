@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
@@ -82,5 +83,14 @@ func TestCutPair(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Adoption is offered if it settles all conflicts of a run.
+func TestAdoptionIsOfferedForAll(t *testing.T) {
+	for other, want := range map[string]string{"flux": "flux", "other": "", "": ""} {
+		if got := soleOwner([]event.Applied{{AdoptFrom: "flux"}, {AdoptFrom: other}}); got != want {
+			t.Errorf("flux and %q: offered %q", other, got)
+		}
 	}
 }
