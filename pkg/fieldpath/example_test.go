@@ -6,8 +6,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// service is an object as a client decodes it. The first port leaves its protocol to the
-// server.
+// service is an object as a client decodes it. The first port leaves its protocol to the server's
+// default.
 func service() map[string]any {
 	return map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"app.kubernetes.io/name": "dns"}},
@@ -18,7 +18,7 @@ func service() map[string]any {
 	}
 }
 
-// People type paths in many ways, and a path has one text.
+// People type paths in many ways. Each path has one text form.
 func ExampleParsePath() {
 	for _, typed := range []string{
 		`spec.replicas`,
@@ -40,7 +40,7 @@ func ExampleParsePath() {
 	// path ".spec.containers[0].image]", column 26: expected "." or "["
 }
 
-// A list item is found by its key, also where the server's default is part of the key.
+// A list item is found by its key, even if part of the key is the server's default.
 func ExamplePath_Get() {
 	for _, text := range []string{
 		`.spec.ports[port=53,protocol="UDP"].name`,
@@ -60,7 +60,7 @@ func ExamplePath_Get() {
 	// <nil> false
 }
 
-// A position has no owner, so a path by position is translated.
+// Managed fields do not use positions, so a path by position is converted.
 func ExamplePath_ByKey() {
 	path, err := fieldpath.ParsePath(".spec.ports[1].name")
 	if err != nil {
@@ -85,7 +85,7 @@ func ExampleDelete() {
 	// map[ports:[map[name:dns-tcp port:53]]]
 }
 
-// [*] stands for any item of a list, or any key of a map.
+// [*] matches any item of a list or any key of a map.
 func ExampleParsePattern() {
 	object := map[string]any{"webhooks": []any{
 		map[string]any{"name": "a.example.com", "clientConfig": map[string]any{"caBundle": "Cg=="}},

@@ -6,7 +6,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Whatever is read as a path is written as a path that is read as the same.
+// Every parsed path is formatted as a path that parses to the same.
 func FuzzParsePath(f *testing.F) {
 	for _, seed := range []string{
 		`.spec.containers[name="app"].image`, `metadata.labels['a.b/c']`, `.f[="x"]`, `[0]`,

@@ -47,7 +47,7 @@ spec:
 	}
 }
 
-// Edge case 4: a position gets the key that stands there.
+// Edge case 4: a position is replaced with the key of the item there.
 func TestByKey(t *testing.T) {
 	object := fieldstest.Read(t, `
 data: {"0": a}

@@ -43,7 +43,7 @@ func TestParsePattern(t *testing.T) {
 	}
 }
 
-// Whatever is read as a pattern is written as a pattern that is read as the same.
+// Every parsed pattern is formatted as a pattern that parses to the same.
 func FuzzParsePattern(f *testing.F) {
 	for _, seed := range []string{`.a[*].b`, `*`, `[*]`, `["*"]`, `.a[b=*]`, `.a[=*]`, `.*.*`, `.a[*=1]`, ` .a `} {
 		f.Add(seed)
@@ -63,7 +63,7 @@ func FuzzParsePattern(f *testing.F) {
 	})
 }
 
-// oracle returns, by their texts alone, the paths that a pattern names.
+// oracle returns the paths that a pattern matches, by comparing their texts.
 func oracle(p fieldpath.Pattern, paths []fieldpath.Path, below string) []string {
 	text := regexp.QuoteMeta(p.String())
 	text = strings.ReplaceAll(text, regexp.QuoteMeta("[*]"), `(?:\.[A-Za-z0-9_-]+|\[(?:[^"\]]|"(?:[^"\\]|\\.)*")*\])`)
@@ -77,8 +77,8 @@ func oracle(p fieldpath.Pattern, paths []fieldpath.Path, below string) []string 
 	return out
 }
 
-// A pattern names those paths of an object whose text is its own with something in the
-// place of each [*], and no others; and it covers what lies below them.
+// A pattern matches exactly the paths in an object whose text is its own with something in place of
+// each [*], and covers the paths below them.
 func TestPatternNamesWhatItsTextSays(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 1))
 	named, open := 0, 0
@@ -101,7 +101,7 @@ func TestPatternNamesWhatItsTextSays(t *testing.T) {
 		}
 		slices.Sort(in)
 		named += len(in)
-		// The identity of an object has no owner: the walk of what is stated leaves it out.
+		// The identity of an object has no owner, so StatedPaths omits it.
 		if want := sorted(oracle(p, paths, "")); len(want) == 0 || cmp.Diff(want, in) != "" {
 			t.Fatalf("%s in %v: %s", p, object, cmp.Diff(want, in))
 		}
@@ -155,8 +155,7 @@ func randomObject(r *rand.Rand) map[string]any {
 	return fields(0)
 }
 
-// The keys of items are those by which their owners hold them; an item that no key tells
-// from another one is left out rather than guessed.
+// Items get the keys in their owners' sets. An item with the same key as another is omitted.
 func TestPatternKeys(t *testing.T) {
 	object := fieldstest.Content(t, `
 spec:

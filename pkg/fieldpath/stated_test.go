@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// randomValue is a value of maps, lists and texts, up to a depth.
+// randomValue returns maps, lists and strings, up to a depth.
 func randomValue(rnd *rand.Rand, depth int) any {
 	names := []string{"a", "b", "name", "metadata"}
 	switch n := rnd.IntN(4); {
@@ -30,8 +30,8 @@ func randomValue(rnd *rand.Rand, depth int) any {
 	}
 }
 
-// Within a part of an object, the paths are those of the whole that are in it, with
-// everything above them.
+// The paths within a part of an object are those of the whole object in that part, with their
+// parents.
 func TestStatedPathsWithin(t *testing.T) {
 	some := 0
 	for seed := range uint64(300) {

@@ -17,8 +17,7 @@ func BenchmarkEntries(b *testing.B) {
 	}
 }
 
-// BenchmarkEntriesOf reads entries as the webhook gets them, for each write that changes
-// owners.
+// BenchmarkEntriesOf decodes entries as the webhook does for each write that changes owners.
 func BenchmarkEntriesOf(b *testing.B) {
 	for size, containers := range map[string]int{"typical": 1, "large": 50} {
 		live, _ := fieldstest.Deployment(containers, 20)

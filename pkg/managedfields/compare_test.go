@@ -86,7 +86,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// Edge case 5: an atomic value is one path, and labelled.
+// Edge case 5: an atomic value is one path, and marked as atomic.
 func TestCompareAtomic(t *testing.T) {
 	before, after := fieldstest.Content(t, `{selector: {a: 1}, num: 1}`), fieldstest.Content(t, `{selector: {a: 1, theirs: 2}, num: 2}`)
 	got := managedfields.Compare(before, after, fieldstest.Set(t, ".selector", ".num"))

@@ -80,7 +80,7 @@ func TestEntriesUnknownElement(t *testing.T) {
 	}
 }
 
-// Edge case 6: what a manager holds through updates or a subresource is not what it
+// Edge case 6: fields that a manager owns through updates or a subresource are not fields that it
 // applied.
 func TestManaged(t *testing.T) {
 	live := fieldstest.Read(t, `

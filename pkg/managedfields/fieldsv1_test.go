@@ -15,8 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// fieldsV1 are field sets as the API server writes them, and in all other forms that may
-// occur.
+// fieldsV1 are field sets as the API server writes them, and in all other possible forms.
 func fieldsV1() map[string]string {
 	return map[string]string{
 		"nothing":            `{}`,
@@ -49,8 +48,8 @@ func fieldsV1() map[string]string {
 	}
 }
 
-// checkSameSet fails unless a field set means the same to typed and to untyped clients,
-// which read it in different ways.
+// checkSameSet fails unless typed and untyped clients, which use different decoders, decode a field
+// set to the same value.
 func checkSameSet(t *testing.T, text string) {
 	t.Helper()
 	typed, err := managedfields.EntriesOf([]metav1.ManagedFieldsEntry{{Manager: "m", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(text)}})
@@ -72,7 +71,7 @@ func checkSameSet(t *testing.T, text string) {
 	}
 }
 
-// Random sets mean the same to both kinds of clients as to whoever wrote them.
+// Both decoders decode random sets to the original.
 func TestFieldSetsAreReadBack(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	names := []string{"a", "b", "", ".", "ä", "a.b/c", `"q"`, "\n\\", "k:{", "0"}
@@ -119,7 +118,7 @@ func TestFieldsV1(t *testing.T) {
 	}
 }
 
-// A set that is nested too deeply is an error, and does not crash the process.
+// A set that is nested too deeply is an error and does not crash the process.
 func TestFieldsV1Depth(t *testing.T) {
 	text := strings.Repeat(`{"f:a":`, 2_000_000) + strings.Repeat(`}`, 2_000_000)
 	_, err := managedfields.EntriesOf([]metav1.ManagedFieldsEntry{{Manager: "m", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(text)}})

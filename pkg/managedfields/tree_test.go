@@ -28,7 +28,7 @@ func treeOf(t *testing.T, text string) (fields, absent []Node) {
 	return Tree(object, entries)
 }
 
-// shown writes a tree as lines "path: owners", without what cannot have an owner.
+// shown returns a tree as lines "path: owners", without fields that cannot have an owner.
 func shown(nodes []Node) []string {
 	var out []string
 	Walk(nodes, func(n Node) {
@@ -186,8 +186,8 @@ func held(entries []Entry) []string {
 	return out
 }
 
-// FuzzTree: every path with an owner is in the tree once, with exactly its owners,
-// whatever the object has at it.
+// FuzzTree checks that every path with an owner is in the tree once, with exactly its owners,
+// whatever the object has there.
 func FuzzTree(f *testing.F) {
 	f.Add(`{"spec":{"a":[{"name":"x","v":1}],"b":{}}}`,
 		`{"f:spec":{"f:a":{"k:{\"name\":\"x\"}":{".":{},"f:v":{}}}}}`, `{"f:spec":{"f:a":{},"f:b":{".":{},"f:c":{}}}}`)

@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// Edge case 12: what an entry of a Secret records as stringData is at data, by which every
-// reader finds it; what has left the object has no owner.
+// Edge case 12: an entry's stringData is read as data, where the server stores it. Values that left
+// the object have no owner.
 func TestStringData(t *testing.T) {
 	const secret = `{apiVersion: v1, kind: Secret, metadata: {name: a, managedFields: [
 		{manager: helm, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {}}]}, data: {a: eA==, b: eA==}}`

@@ -16,8 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// recorded is the record of an object, with a line for each transition: path, managers before and
-// after, and the hour of the second of January in which it happened.
+// recorded returns the record of an object, with a line for each transition: path, managers before
+// and after, and the hour on 2 January.
 func recorded(namespace, apiVersion, kind, name string, transitions ...string) string {
 	text := "{apiVersion: ownership.k8sconnect.io/v1alpha1, kind: OwnershipRecord, metadata: {name: " + strings.ToLower(kind) + "-" + name + ", namespace: " + namespace + "},\n" +
 		"object: {apiVersion: " + apiVersion + ", kind: " + kind + ", name: " + name + ", namespace: " + strings.TrimPrefix(namespace, "webhook-system") + ", uid: u-" + name + "}, transitions: [\n"
@@ -121,7 +121,7 @@ func TestChanges(t *testing.T) {
 			if diff := gocmp.Diff(test.limits, got.Limits); diff != "" {
 				t.Errorf("limits (-want +got):\n%s", diff)
 			}
-			// The gap of the first hour of that day is before the period.
+			// The gap in the first hour of that day is before the period.
 			if gaps := len(got.Coverage.Gaps); gaps > 0 != (test.hour == 0) || got.Coverage.Since.IsZero() {
 				t.Errorf("coverage %+v", got.Coverage)
 			}
@@ -131,7 +131,7 @@ func TestChanges(t *testing.T) {
 
 func kind(group, kind string) schema.GroupKind { return schema.GroupKind{Group: group, Kind: kind} }
 
-// Transitions that did not fit into a record are mentioned if they may be of the period.
+// Transitions that did not fit into a record are mentioned if they may be in the period.
 func TestChangesThatWereDropped(t *testing.T) {
 	for hour, want := range map[int]int{2: 1, 4: 0} {
 		q := owners.Query{Namespace: "prod", From: time.Date(2026, 1, 2, hour, 0, 0, 0, time.UTC)}

@@ -18,14 +18,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
 )
 
-// subject is an object of a random cluster.
+// subject is an object in a random cluster.
 type subject struct {
 	ref    object.Ref
 	fields []metav1.ManagedFieldsEntry
 }
 
-// A survey that was put together of any parts, in any order, is what one gets who writes
-// down every path of every object as a text and counts the lines.
+// A survey merged from any parts, in any order, equals one that lists every path of every object as
+// text and counts the lines.
 func TestSurveyCounts(t *testing.T) {
 	seeds := uint64(400)
 	if testing.Short() {
@@ -54,7 +54,7 @@ func TestSurveyCounts(t *testing.T) {
 	}
 }
 
-// report is a survey as lines, as the judge writes them.
+// report returns a survey as lines, in the form of judge.
 func report(s event.Surveyed) map[string]string {
 	out := map[string]string{"objects": fmt.Sprint(s.Objects), "unmanaged": fmt.Sprint(s.Unmanaged)}
 	for _, m := range s.Managers {
@@ -79,7 +79,7 @@ func report(s event.Surveyed) map[string]string {
 	return out
 }
 
-// judge counts the slow way: nothing of it knows a set of fields.
+// judge counts the slow way, without field sets.
 func judge(cluster []subject, q owners.Question) map[string]string {
 	type count struct {
 		objects, all, shared int
@@ -221,7 +221,7 @@ func expected(q owners.Question, manager string) bool {
 	return false
 }
 
-// linesOf are the paths of an entry, as the keys of its fieldsV1 joined by slashes.
+// linesOf returns the paths of an entry as the keys of its fieldsV1, joined by slashes.
 func linesOf(f metav1.ManagedFieldsEntry) []string {
 	var tree map[string]any
 	if err := json.Unmarshal(f.FieldsV1.GetRawBytes(), &tree); err != nil {
@@ -246,8 +246,7 @@ func linesOf(f metav1.ManagedFieldsEntry) []string {
 	return lines
 }
 
-// readable is a line as the plugin writes paths. Only the shapes that randomTree makes are
-// known.
+// readable converts a line to the plugin's notation. It only supports what randomTree generates.
 func readable(line string) string {
 	var b strings.Builder
 	for key := range strings.SplitSeq(line, "/") {
@@ -337,7 +336,7 @@ func randomQuestion(random *rand.Rand) owners.Question {
 
 func pick(random *rand.Rand, of ...string) string { return of[random.IntN(len(of))] }
 
-// An unreadable object is reported, and does not count as one that was read.
+// An unreadable object is reported, and not counted as read.
 func TestUnreadableFields(t *testing.T) {
 	c := owners.New(owners.Question{})
 	ref := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Name: "odd"}
@@ -348,7 +347,7 @@ func TestUnreadableFields(t *testing.T) {
 	}
 }
 
-// The memory of a survey does not grow with the objects, unless they are asked about.
+// The memory of a survey does not grow with the objects, unless the question asks for them.
 func TestCounterForgetsObjects(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	cluster := randomCluster(random)

@@ -112,7 +112,7 @@ metadata: {name: tracker, namespace: webhook-system, labels: {k8sconnect.io/trac
 data: {coverage: '{"since":"2026-01-01T00:00:00Z","gaps":[{"from":"2026-01-02T00:00:00Z","to":"2026-01-02T01:00:00Z"}],"behind":{"changes":3,"since":"2026-01-04T00:00:00Z"}}', checkpoint: '{"resources":{"pods":{"version":"7","time":"2026-01-05T00:00:30Z"},"nodes":{"version":"7","time":"2026-01-05T00:00:00Z"}}}', scope: '{"kinds":{"ConfigMap":"2026-01-01T00:00:00Z","Node":"2026-01-01T00:00:00Z"},"never":["Event"],"excludedKinds":["Pod","Secret"],"excludedNamespaces":["kube-system","loud","webhook-system"],"refused":["Bird.example.com"]}'}`
 )
 
-// public is what the webhook of tracker publishes, and unfilled what the chart made for it.
+// public is what the webhook of tracker publishes; unfilled is what the chart created for it.
 var (
 	public = strings.NewReplacer(
 		`{name: tracker, namespace: webhook-system, labels: {k8sconnect.io/tracker: "true"}}`, "{name: k8sconnect-history, namespace: kube-public}",
@@ -121,13 +121,13 @@ var (
 	unfilled = "{apiVersion: v1, kind: ConfigMap, metadata: {name: k8sconnect-history, namespace: kube-public}}"
 )
 
-// viewer may read objects, and list the ConfigMaps of no other namespace.
+// viewer may read objects, and list ConfigMaps in one namespace only.
 func viewer(objects ...string) fakeReader {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errors.New("no"))
 	return fakeReader{objects: objects, errs: map[string]error{"list ConfigMap": forbidden}}
 }
 
-// noted is a time at which the webhook of tracker has just written its note.
+// noted is a time just after the webhook of tracker has written its note.
 func noted() time.Time { return time.Date(2026, 1, 5, 0, 1, 0, 0, time.UTC) }
 
 const status = `
@@ -142,7 +142,7 @@ metadata:
   - {manager: kubelet, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:metadata": {"f:labels": {"f:a": {}}}}}
 status: {phase: x}`
 
-// with is a cluster with the webhook and an object.
+// with returns a cluster with the webhook and an object.
 func with(object string) fakeReader { return fakeReader{objects: []string{object, tracker}} }
 
 func other(apiVersion, kind, namespace string) string {
@@ -380,7 +380,7 @@ func TestHistoryWhole(t *testing.T) {
 	}
 }
 
-// A gap that ended before the object was created is none of its history.
+// A gap that ended before the object was created is not in its history.
 func TestGapsBeforeBirth(t *testing.T) {
 	for created, want := range map[string]int{"2026-01-02T00:30:00Z": 1, "2026-01-02T01:00:00Z": 0, "2026-01-03T00:00:00Z": 0} {
 		young := strings.Replace(configMap, "metadata:\n", "metadata:\n  creationTimestamp: '"+created+"'\n", 1)

@@ -44,7 +44,7 @@ func pods(objects ...string) owners.Engine {
 	return owners.Engine{Reader: fakeReader{objects: objects}, Status: true}
 }
 
-// leaves are the paths that have a value of their own, with their owners.
+// leaves returns the paths with a value of their own, with their owners.
 func leaves(o event.Owned) map[string][]string {
 	out := map[string][]string{}
 	managedfields.Walk(slices.Concat(o.Fields, o.Absent), func(n managedfields.Node) {
@@ -60,8 +60,8 @@ func leaves(o event.Owned) map[string][]string {
 	return out
 }
 
-// With one manager named, everything that it owns is shown and nothing else, except the
-// keys of list items.
+// With one manager named, everything that it owns is shown, and nothing else except the keys of
+// list items.
 func TestOnlyOneManager(t *testing.T) {
 	all, err := told(t, pods(pod), ref("Pod", "prod", "web"))
 	if err != nil {
@@ -106,12 +106,12 @@ func TestOnlyOneManager(t *testing.T) {
 	}
 }
 
-// ofKey reports whether a path is that of a field of an item's key.
+// ofKey reports whether a path is a key field of a list item.
 func ofKey(path string) bool {
 	return regexp.MustCompile(`\](\.name|\.containerPort|\.protocol)$`).MatchString(path)
 }
 
-// The head says how many fields each owner has: as many as are listed with its name.
+// The head counts as many fields for each owner as are listed with its name.
 func TestShares(t *testing.T) {
 	all, err := told(t, pods(pod), ref("Pod", "prod", "web"))
 	if err != nil {
@@ -121,13 +121,13 @@ func TestShares(t *testing.T) {
 	for _, s := range all[0].Holdings {
 		got = append(got, fmt.Sprintf("%s %d", s.Owner.Manager, s.Fields))
 	}
-	// An item of a list is a field, too, and so is what is not there.
+	// List items and absent fields are counted too.
 	if diff := cmp.Diff([]string{"flux 7", "edit 6", "kubelet 2", "setter 2", "injector 1", " 3"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// The status is shown only on request; without that, the answer says that there is one.
+// The status is shown only on request. Otherwise, the output says that there is one.
 func TestStatusIsLeftOut(t *testing.T) {
 	for name, tt := range map[string]struct {
 		engine func(*owners.Engine)

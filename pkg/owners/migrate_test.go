@@ -22,8 +22,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// raced is a server on which another client writes before the first writes of a migration
-// arrive, and adds an owner each time. It refuses what is bound to an older version.
+// raced is a server on which another client writes before the first writes of a migration arrive,
+// and adds an owner each time. It rejects writes for an older version.
 type raced struct {
 	live  *unstructured.Unstructured
 	races int
@@ -87,7 +87,7 @@ func migrator(s *raced) *Migrator {
 	}
 }
 
-// Whoever comes in between keeps the entry; what has a path that the version lacks stays.
+// A concurrent writer keeps its entry. An owner with a path that the version lacks stays.
 func TestMigrateInARace(t *testing.T) {
 	kind := object.Kind{GVK: schema.GroupVersionKind{Group: "x.example", Version: "v1", Kind: "Gear"}}
 	for _, test := range []struct {

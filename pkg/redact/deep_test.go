@@ -27,12 +27,11 @@ func (h *hinted) Hint() string { return h.hint }
 
 func (h *hinted) Unwrap() error { return h.error }
 
-// Of is the same of several objects.
 func (h *hinted) Of(objects int) error {
 	return &hinted{fmt.Errorf("%d objects: %w", objects, h.error), h.hint}
 }
 
-// ofMany is what an error says of many objects at once, as a printer asks for it.
+// ofMany returns an error's form for several objects, as a printer requests it.
 func ofMany(err error) error {
 	common, ok := errors.AsType[interface {
 		error
@@ -72,14 +71,14 @@ func TestDeepMasksEveryTextOfAnEvent(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"status": "***", "spec": int64(3)}, masked.Object.Object); diff != "" {
 		t.Error(diff)
 	}
-	// Nothing to mask, nothing copied.
+	// Without anything to mask, nothing is copied.
 	clean := event.Waited{Object: &unstructured.Unstructured{Object: map[string]any{"a": "nothing secret"}}}
 	if got := vault.Deep(clean, nil).(event.Waited); got.Object != clean.Object {
 		t.Error("a clean object was copied")
 	}
 }
 
-// Names in an event are public, also where a Secret has the same value.
+// Names in an event are not secret, even if a Secret has the same value.
 func TestDeepLeavesNames(t *testing.T) {
 	vault := redact.NewVault()
 	vault.Learn(aSecret("db", "shop-production"))
@@ -104,7 +103,7 @@ func TestVaultErrorIsTheSameError(t *testing.T) {
 	if !errors.As(got, &hint) {
 		t.Error("the hint is lost")
 	}
-	// Whoever goes down the chain for texts meets no value.
+	// No error in the chain quotes a value.
 	var visit func(error)
 	visit = func(e error) {
 		if e == nil {
@@ -136,14 +135,14 @@ func TestVaultErrorIsTheSameError(t *testing.T) {
 	}
 }
 
-// several is an error that can speak of several objects at once.
+// several is an error that has a form for several objects.
 type several struct{ text string }
 
 func (s *several) Error() string        { return s.text }
 func (s *several) Of(objects int) error { return &several{fmt.Sprintf("%d: %s", objects, s.text)} }
 
-// An error about several objects is masked as well, and the commands in it are filled in: it is a
-// new error, of which the chain knew nothing.
+// An error about several objects is masked too, and the commands in it are filled in, although it
+// is new and not in the chain.
 func TestDeepOfSeveral(t *testing.T) {
 	vault := redact.NewVault()
 	const canary = password + "-battery"

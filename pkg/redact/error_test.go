@@ -15,7 +15,7 @@ import (
 
 const password = "correct-horse"
 
-// A value that is no map of texts is refused, and the refusal quotes it (edge case 41).
+// The server rejects data that is not a map of strings, and quotes it in the error (edge case 41).
 func TestErrorOfOddShapes(t *testing.T) {
 	for name, fields := range map[string]map[string]any{
 		"text for a map": {"data": password},
@@ -34,7 +34,7 @@ func TestErrorOfOddShapes(t *testing.T) {
 	}
 }
 
-// An error that speaks of several objects at once quotes no more than before.
+// An error about several objects quotes no more than the error about one.
 func TestErrorOfSeveralObjects(t *testing.T) {
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{"a": password},

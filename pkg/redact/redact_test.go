@@ -33,7 +33,7 @@ func ref(apiVersion, kind string) object.Ref {
 
 var secretRef = ref("v1", "Secret")
 
-// Edge case 41: values of Secrets, whatever side they are on.
+// Edge case 41: values of Secrets are masked on both sides.
 func TestPair(t *testing.T) {
 	tests := map[string]struct{ before, after, wantBefore, wantAfter string }{
 		"equal and different": {

@@ -68,7 +68,7 @@ func inLines(text string, width int) string {
 	return b.String() + text + "\n"
 }
 
-// leak returns a part of a value, in either form, that a text holds.
+// leak returns a part of a value, in any form, that a text contains.
 func leak(text, value string) string {
 	const telling = 8
 	for _, form := range []string{
@@ -84,7 +84,7 @@ func leak(text, value string) string {
 	return ""
 }
 
-// Edge case 86: however a value is quoted, no telling part of it is left.
+// Edge case 86: however a value is quoted, no recognizable part of it remains.
 func TestVaultMasksEveryQuoting(t *testing.T) {
 	for name, value := range map[string]string{
 		"a password":  "correct-horse-battery",
@@ -114,7 +114,7 @@ func TestVaultMasksEveryQuoting(t *testing.T) {
 	}
 }
 
-// A part of a value is masked as the value is: a policy quotes the one line that it refuses.
+// A part of a value is masked like the whole value: a policy quotes only the line that it rejects.
 func TestVaultMasksParts(t *testing.T) {
 	vault := redact.NewVault()
 	vault.Learn(aSecret("db",
@@ -127,7 +127,7 @@ func TestVaultMasksParts(t *testing.T) {
 	}
 }
 
-// Values that contain each other, and numbers in every notation: nothing is left of either.
+// Nothing remains of values that contain each other, or of numbers in any notation.
 func TestTextOfNestedValues(t *testing.T) {
 	for _, data := range []map[string]any{
 		{"year": "2024", "pin": 20240117},
@@ -157,8 +157,8 @@ func TestTextOfNestedValues(t *testing.T) {
 	}
 }
 
-// For any Secret whose values are parts of names in the run, or words of our sentences, each
-// reference stays whole, and so do the sentences.
+// For any Secret whose values are parts of names in the run, or words in our sentences, all
+// references and sentences stay whole.
 func TestNamesStayWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	word := func() string {
@@ -245,8 +245,7 @@ func TestVaultLearnsWhatASecretHolds(t *testing.T) {
 	}
 }
 
-// Other text stays byte for byte the same: short values are everywhere, and names are printed
-// anyway.
+// Other text is unchanged: short values are everywhere, and names are printed anyway.
 func TestVaultLeavesTheRest(t *testing.T) {
 	vault := redact.NewVault()
 	vault.Learn(aSecret("postgres-main", "", " ", "a", "true", "1", "admin", "secret7", "postgres-main", "shop", "key0", "metadata"))
@@ -261,7 +260,7 @@ func TestVaultLeavesTheRest(t *testing.T) {
 	if got, want := vault.Text("the secret7."), "the ***."; got != want {
 		t.Errorf("a short value as a word: %q, want %q", got, want)
 	}
-	// A document of ours has such keys, and lines of a configuration.
+	// Our documents have such keys, and lines of configuration.
 	vault.Learn(aSecret("config", "apiVersion: v1\nkind: Config\nnamespace: production\n", "production", "namespace"))
 	var b bytes.Buffer
 	const document = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  namespace: production\n"
@@ -273,7 +272,7 @@ func TestVaultLeavesTheRest(t *testing.T) {
 	}
 }
 
-// A value is found however it is split into writes, and all else comes out as it went in.
+// A value is found however it is split into writes, and everything else is unchanged.
 func TestWriterOfSplitValues(t *testing.T) {
 	const value, other = "correct-horse-battery", "correct-horse-other-one"
 	vault := redact.NewVault()
@@ -317,7 +316,7 @@ func TestWriterHoldsNothingItNeedNot(t *testing.T) {
 	}
 }
 
-// A run may see ten thousand Secrets: what the vault keeps of one is a few times its size.
+// A run may read ten thousand Secrets, so the vault takes only a few times the size of each.
 func TestVaultIsSmall(t *testing.T) {
 	source := rand.New(rand.NewPCG(1, 2))
 	random := func(n int) string {
@@ -358,7 +357,7 @@ func TestVaultIsSmall(t *testing.T) {
 	}
 }
 
-// BenchmarkVault is the price of 10,000 Secrets: to learn them, and to mask a report.
+// BenchmarkVault measures adding 10,000 Secrets and masking a report.
 func BenchmarkVault(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	secrets := make([]map[string]any, 10_000)

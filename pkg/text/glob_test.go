@@ -6,8 +6,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// A bracket means what it means to a shell: with any other meaning, it would let through
-// what it should refuse.
+// Brackets mean the same as in a shell. Otherwise a pattern would allow what it should reject.
 func TestGlob(t *testing.T) {
 	for _, c := range []struct {
 		glob, name string

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// scraps are what hostile and unlucky texts are made of.
+// scraps are parts of hostile and unlucky strings.
 func scraps() []string {
 	return []string{
 		"a", "Z", "7", " ", "  ", "\t", "\n", "\r\n", "\v", "é", "日本", "e\u0301", "👩\u200d🚀", "\ufffd", "…",
@@ -20,7 +20,7 @@ func scraps() []string {
 	}
 }
 
-// hostile are texts of scraps, the same in every run.
+// hostile returns strings of scraps, the same in every run.
 func hostile(n int) []string {
 	random := rand.New(rand.NewPCG(1, 2))
 	all, out := scraps(), scraps()
@@ -34,8 +34,8 @@ func hostile(n int) []string {
 	return out
 }
 
-// harmless reports why a terminal would do something other than show the text. It judges
-// by Unicode's categories, where the code asks strconv.
+// harmless reports why a terminal would do more than display the text. It uses Unicode's
+// categories, while the code uses strconv.
 func harmless(s string) string {
 	if !utf8.ValidString(s) {
 		return "is no UTF-8"
@@ -69,8 +69,8 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// A text that prints stays as it is, any other can be read back from what is shown, so
-// that two texts that differ look different.
+// A printable text stays unchanged. Any other can be decoded from the output, so different texts
+// look different.
 func TestPrintableLosesNothing(t *testing.T) {
 	for _, s := range hostile(20000) {
 		got := Printable(s)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// words are what may have to be quoted: no argument has a NUL in it.
+// words are words to quote. Arguments cannot contain NUL.
 func words() []string {
 	return slices.DeleteFunc(append(hostile(3000),
 		"", "plain", "--take=deployment.apps/web:.spec.replicas", `.containers[name="app"].image`,
@@ -15,8 +15,7 @@ func words() []string {
 	), func(word string) bool { return strings.ContainsRune(word, 0) })
 }
 
-// A quoted word shows nothing to a terminal that it obeys, and is read back to the byte
-// by a real shell.
+// A quoted word contains nothing that a terminal interprets, and a real shell decodes it exactly.
 func TestShellQuote(t *testing.T) {
 	for in, want := range map[string]string{
 		"deployment.apps/web:.spec.replicas": "deployment.apps/web:.spec.replicas",
@@ -40,8 +39,8 @@ func TestShellQuote(t *testing.T) {
 	}
 }
 
-// A shell that does not know $'…' reads a word that prints as it is, and of any other
-// makes one that prints and so is not a word that was meant; it runs none.
+// A shell without $'…' decodes printable words exactly. From others it makes different printable
+// words, and executes nothing.
 func TestShellQuoteInAnyShell(t *testing.T) {
 	all := words()
 	for i, got := range read(t, "sh", all) {

@@ -162,8 +162,8 @@ func TestGive(t *testing.T) {
 	}
 }
 
-// A field without an owner is released already: a job can repeat it. A part of a value that is
-// owned as one has that owner, and another manager's field stays its own.
+// Releasing a field without an owner succeeds, so that a job can repeat it. A part of a value that
+// is owned as a whole has that owner, and another manager's field stays its own.
 func TestReleasedTwice(t *testing.T) {
 	had := entries(t, `helm Apply v1 {f:data: {f:a: {}, f:m: {}}}`, `edit Update v1 {f:data: {f:b: {}}}`)
 	wish := transfer.Wish{Mode: transfer.Release, From: []string{"edit"}, Paths: paths(t, ".data.b")}

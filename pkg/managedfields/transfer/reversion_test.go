@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 )
 
-// Whatever entries move to another version: no manager holds more or less than before, no
-// two entries are one owner, and whoever does not move keeps what it has.
+// Whatever entries move to another version, no manager gains or loses fields, no two entries have
+// one owner, and other entries are unchanged.
 func TestReversionLosesNothing(t *testing.T) {
 	pick := func(random *rand.Rand, of ...string) string { return of[random.IntN(len(of))] }
 	for seed := range uint64(2000) {
@@ -66,7 +66,7 @@ func TestReversionLosesNothing(t *testing.T) {
 	}
 }
 
-// holdings are what each manager holds in each of its ways, at whatever version.
+// holdings returns what each manager owns by each operation, at any version.
 func holdings(entries []managedfields.Entry) string {
 	held := map[string]map[string]bool{}
 	for _, e := range entries {

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// The texts of all objects are held at once, so they are bounded, of one object and of all: a
-// path may be named as often as one likes.
+// The output for all objects is in memory at once, so it is limited for one object and for all: a
+// template may name a path many times.
 func TestPathOfLargeObjects(t *testing.T) {
 	large := strings.Repeat("x", 22<<20)
 	u := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"v": large, "small": large[:1<<20]}}}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A very long message is cut in its middle on a terminal: its beginning says what is
-// wrong, and its end usually says where. A log has all of it but a value like a CA.
+// A very long message loses its middle on a terminal: its start says what is wrong, and its end
+// usually where. A log shows everything except values such as a CA.
 func TestLongMessage(t *testing.T) {
 	err := errors.New("denied: " + strings.Repeat("xxx ", 500) + " at .spec")
 	text := ErrorLines(err, 80)

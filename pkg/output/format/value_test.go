@@ -7,7 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Edge case 16: null, absent and empty are three things.
+// Edge case 16: null, absent and empty differ.
 func TestValue(t *testing.T) {
 	tests := map[string]struct {
 		in   any

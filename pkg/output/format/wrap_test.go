@@ -32,7 +32,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// An error on a terminal breaks between its words; a command in it stays whole.
+// An error is wrapped between words on a terminal; a command in it stays whole.
 func TestFit(t *testing.T) {
 	columns := func() int { return 40 }
 	for _, test := range []struct{ head, text, want string }{
@@ -55,7 +55,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// A table that is wider than the terminal is folded within its widest columns.
+// A table that is wider than the terminal wraps its widest columns.
 func TestAligned(t *testing.T) {
 	rows := [][]string{
 		{"MANAGER", "KIND", "OBJECTS"},
@@ -102,8 +102,8 @@ func TestAligned(t *testing.T) {
 	}
 }
 
-// Nothing is lost by folding, and no line is wider than a terminal that has room for the least of
-// each column.
+// Wrapping loses nothing, and no line is wider than the terminal, unless the terminal is too narrow
+// for the narrowest columns.
 func TestAlignedLosesNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 1))
 	units := []string{"a", "日本", "-", ".", " ", "é", "word", "👩‍🚀", "/"}
@@ -164,7 +164,7 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-// Two values that differ look different, wherever they differ, and however they are cut.
+// Different values look different, however they are shortened.
 func TestShortenPair(t *testing.T) {
 	ca := strings.Repeat("é", 700)
 	for _, at := range []int{0, 2, 20, 700, 1000, 1398} {

@@ -22,7 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// browser is a headless Chromium that is spoken to through a pipe.
+// browser is a headless Chromium, controlled through a pipe.
 type browser struct {
 	t       *testing.T
 	to      *os.File
@@ -31,7 +31,7 @@ type browser struct {
 	session string
 }
 
-// openBrowser starts one, and skips the test where none is installed.
+// openBrowser starts a browser, and skips the test if none is installed.
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
 	program := ""
@@ -53,8 +53,8 @@ func openBrowser(t *testing.T) *browser {
 		t.Fatal(err)
 	}
 	profile := filepath.Join(t.TempDir(), "profile")
-	// The test's own context ends before its cleanups: it would kill the browser, whose other
-	// processes then go on writing.
+	// The test's context ends before its cleanups: it would kill the main process while others
+	// continue to write.
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--remote-debugging-pipe", "--user-data-dir="+profile)
 	cmd.ExtraFiles = []*os.File{in, out} // its descriptors 3 and 4
@@ -83,7 +83,6 @@ func openBrowser(t *testing.T) *browser {
 	return b
 }
 
-// message is what either side says.
 type message struct {
 	ID        int             `json:"id,omitempty"`
 	Method    string          `json:"method,omitempty"`
@@ -165,10 +164,10 @@ func (b *browser) eval(expression string) string {
 	return fmt.Sprint(out.Result.Value)
 }
 
-// column is what is seen of a column of the second table.
+// column describes a column of the second table.
 const columnOf = `[...document.querySelectorAll('table')[1].tBodies[0].rows].filter(r => !r.hidden).map(r => r.cells[%d].textContent).join(' ')`
 
-// In a browser the page sorts, filters, asks for nothing, and fits a phone and paper.
+// The page sorts and filters in a browser, makes no requests, and fits a phone and paper.
 func TestBrowser(t *testing.T) {
 	b := openBrowser(t)
 	s := surveyOf("flux")

@@ -19,7 +19,7 @@ import (
 
 var when = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// surveyOf has every table of a page. say stands wherever a cluster says something.
+// surveyOf returns a survey with every table. say is used for all text that comes from the cluster.
 func surveyOf(say string) event.Surveyed {
 	ref := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: "shop", Name: say}
 	owner := managedfields.Owner{Manager: say, Operation: "Update", Subresource: say}
@@ -36,8 +36,8 @@ func surveyOf(say string) event.Surveyed {
 	}
 }
 
-// Whatever a cluster calls its things, the page has the same elements with the same
-// attributes, and shows the name.
+// Whatever names a cluster uses, the page has the same elements and attributes, and shows the
+// names.
 func TestHostileNames(t *testing.T) {
 	tame := shapeOf(t, surveyOf("flux"))
 	pieces := []string{
@@ -75,7 +75,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// shapeOf is the elements of a page with their attributes.
+// shapeOf returns the elements of a page with their attributes.
 func shapeOf(t *testing.T, s event.Surveyed) []string {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(render(s, when)))
@@ -98,7 +98,7 @@ func shapeOf(t *testing.T, s event.Surveyed) []string {
 	return shape
 }
 
-// Nothing on the page leads anywhere: no address but the empty icon.
+// The page has no address except that of the empty icon.
 func TestPageNamesNoAddress(t *testing.T) {
 	for _, line := range shapeOf(t, surveyOf("flux")) {
 		for _, attribute := range []string{" src=", " href=", " action=", " style=", " on"} {
@@ -109,7 +109,7 @@ func TestPageNamesNoAddress(t *testing.T) {
 	}
 }
 
-// Whoever reads only the head of a page knows whether it is complete, and what its colour means.
+// The head of the page says whether it is complete, and what its colour means.
 func TestHeadOfPage(t *testing.T) {
 	s := surveyOf("flux")
 	for _, want := range []string{
@@ -127,7 +127,7 @@ func TestHeadOfPage(t *testing.T) {
 	}
 }
 
-// A page of nothing is whole, and says that there was nothing.
+// An empty survey gives a complete page that says so.
 func TestPageOfNothing(t *testing.T) {
 	for _, s := range []event.Surveyed{{}, {Where: " in the cluster", Expecting: true, From: []string{"flux"}}} {
 		got := render(s, when)

@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// Whatever the width, no line is longer than the terminal but those that hold a
-// path alone, which is to be copied in one piece.
+// At any width, no line is longer than the terminal, except for a path on its own line, which must
+// be copied in one piece.
 func TestReportFitsTheTerminal(t *testing.T) {
 	long := strings.Repeat("registry.example.com/", 10)
 	conflicts := contractConflict(t).Conflicts
@@ -201,8 +201,8 @@ Nothing in this phase was written. For each path, choose:
 	}
 }
 
-// A path that no yield names is not offered to be left, and an adoption only if it settles the
-// conflicts of all objects.
+// A path that cannot be yielded is not offered for --yield, and adoption is only offered if it
+// settles the conflicts of all objects.
 func TestOffersThatSettle(t *testing.T) {
 	contested := func(name, from string, unleavable ...fieldpath.Path) event.Applied {
 		return event.Applied{
@@ -224,7 +224,7 @@ func TestOffersThatSettle(t *testing.T) {
 	}
 }
 
-// If hundreds of paths are contested, some are shown, and the number of the others.
+// If hundreds of paths are in conflict, some are shown and the rest are counted.
 func TestManyContestedPaths(t *testing.T) {
 	applied := event.Applied{Ref: config("a"), Action: event.InConflict}
 	for i := range 100 {

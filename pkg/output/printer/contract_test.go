@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// The conflict report is part of the contract, to the byte; the flags of the
-// second path follow those of the first.
+// The conflict report is part of the contract, byte for byte. The flags for the second path follow
+// those for the first.
 func TestConflictReport(t *testing.T) {
 	const want = `conflict  deployment.apps/web -n prod
   .spec.replicas                                       yours 3        live 5        kube-controller-manager (scale)
@@ -40,7 +40,7 @@ Nothing in this phase was written. For each path, choose:
 	}
 }
 
-// Edge case 35: one object that fails does not hide the others.
+// Edge case 35: one failing object does not hide the others.
 func TestApplyResult(t *testing.T) {
 	events := []event.Event{
 		contractConflict(t),
@@ -92,8 +92,8 @@ func TestDiffResult(t *testing.T) {
 	  "summary":{"created":0,"configured":1,"recreated":0,"shared":0,"pruned":0,"unchanged":1,"unknown":1}}`)
 }
 
-// The rule that decided is reported for each path, with the object and in a line of the stream;
-// without a rule it was the built-in table.
+// The rule behind a decision is reported for each path, with the object and in the stream. Without
+// a rule, it is the built-in table.
 func TestDecided(t *testing.T) {
 	decided := event.Decided{Ref: config("a"), Decisions: []event.Decision{
 		{Path: path(t, ".data.a"), Outcome: "yielded", By: "k8sconnect.yaml:3:3", Choice: "manager=kubectl:.data.a"},
@@ -130,7 +130,7 @@ func TestDecided(t *testing.T) {
 	}
 }
 
-// A document without objects is still a whole document.
+// A document without objects is still complete.
 func TestEmptyDocuments(t *testing.T) {
 	for name, make := range map[string]verb{"apply": printer.ForApply, "diff": printer.ForDiff} {
 		t.Run(name, func(t *testing.T) {
@@ -146,8 +146,8 @@ func TestEmptyDocuments(t *testing.T) {
 	}
 }
 
-// A run that ends before it has a plan prints nothing: the error is on stderr,
-// and an empty document would look like an answer.
+// A run that ends before it has a plan prints nothing: the error is on stderr, and an empty
+// document would look like a result.
 func TestNothingWithoutPlan(t *testing.T) {
 	for name, make := range map[string]verb{"apply": printer.ForApply, "diff": printer.ForDiff} {
 		for _, format := range []string{output.Table, output.JSON, output.JUnit} {
@@ -158,8 +158,8 @@ func TestNothingWithoutPlan(t *testing.T) {
 	}
 }
 
-// Edge case 34: a warning carries its object. The same text for two objects is
-// two warnings, said twice for one object (dry run, then write) it is one.
+// Edge case 34: a warning names its object. The same text for two objects is two warnings; twice
+// for one object (dry run, then write) it is one.
 func TestWarnings(t *testing.T) {
 	events := []event.Event{
 		event.Warned{Ref: config("b"), Text: "old"},
@@ -193,8 +193,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// An unchanged run says nothing but its result, in a log as on a terminal: phases without
-// a line have no heading.
+// An unchanged run prints only its result, in a log and on a terminal: phases without a line have
+// no heading.
 func TestUnchangedObjects(t *testing.T) {
 	story := func(n int) []event.Event {
 		events := []event.Event{event.Planned{Phases: []event.Phase{{Name: "all", Total: n}, {Name: "none"}}}, event.PhaseStarted{}}
@@ -225,9 +225,8 @@ func TestUnchangedObjects(t *testing.T) {
 	}
 }
 
-// Fields that only change their owner are one line for the run, however many objects
-// there are; a value that changes with its owner is shown with its object, and never
-// shortened away.
+// Fields that only change owners are one line for the run, however many objects there are. A value
+// that changes together with its owner is always shown with its object.
 func TestTakeovers(t *testing.T) {
 	const csa = managedfields.ClientSideApply
 	annotation := managedfields.Change{
@@ -287,7 +286,7 @@ func equalJSON(t *testing.T, got, want string) {
 	}
 }
 
-// namesIn lists the objects of a document in their order.
+// namesIn lists the objects in a document, in order.
 func namesIn(t *testing.T, text string) []string {
 	t.Helper()
 	var document struct{ Objects []struct{ Name string } }
@@ -301,8 +300,8 @@ func namesIn(t *testing.T, text string) []string {
 	return names
 }
 
-// A contested list that is one value is shown as a small diff: two shortened lines of JSON say
-// nothing of what differs.
+// A list in conflict that is owned as a whole is shown as a small diff: two truncated lines of JSON
+// would not show the difference.
 func TestLargeConflict(t *testing.T) {
 	rule := func(verb string) any {
 		return map[string]any{"apiGroups": []any{"apps"}, "resources": []any{"deployments"}, "verbs": []any{"get", verb}}
@@ -339,7 +338,7 @@ func TestLargeConflict(t *testing.T) {
 	}
 }
 
-// A diff that shows differences went well, whatever they are: the id of the run is for what did not.
+// A diff with differences has succeeded. The run's id is only printed for failures.
 func TestDiffThatWentWellNamesNoRun(t *testing.T) {
 	for action, named := range map[event.Action]bool{
 		event.Create: false, event.Update: false, event.Recreate: false, event.Share: false, event.Delete: false, event.None: false, event.Unknown: true,

@@ -20,7 +20,7 @@ func operator() object.Ref { return ref("apps/v1", "Deployment", "ops", "operato
 
 func widget(name string) object.Ref { return ref("example.com/v1", "Widget", "prod", name) }
 
-// gone is a cause with everything that a cause can have, and a foreign escape sequence.
+// gone is a cause with all fields, including an escape sequence.
 func gone(name string) event.Cause {
 	return event.Cause{
 		Code:    "FinalizerControllerScaledDown",
@@ -35,7 +35,7 @@ func gone(name string) event.Cause {
 	}
 }
 
-// deleteStory has one of everything that a delete can say.
+// deleteStory has every kind of event of a delete.
 func deleteStory() []event.Event {
 	shop := ref("v1", "Namespace", "", "shop")
 	file := object.Source{File: "set.yaml", Line: 7}
@@ -81,8 +81,8 @@ func TestDeleteGolden(t *testing.T) {
 	}
 }
 
-// If stderr and the results are read in one place, a cause is printed once: during the
-// wait, or else at the end. Results that go elsewhere are complete by themselves.
+// If stderr and results are read in one place, a cause is printed once: during the wait, or else at
+// the end. Otherwise, the results are complete.
 func TestCauseToldOnce(t *testing.T) {
 	width := func() int { return 110 }
 	for name, test := range map[string]struct {
@@ -124,8 +124,8 @@ func TestCauseToldOnce(t *testing.T) {
 	}
 }
 
-// stuckStory is a cluster with one dead operator that holds many, and one thing
-// more.
+// stuckStory is a cluster in which one dead operator blocks many objects, and one more object is
+// stuck.
 func stuckStory() []event.Event {
 	lonely := ref("v1", "PersistentVolumeClaim", "prod", "data")
 	events := []event.Event{event.Planned{}}
@@ -157,7 +157,7 @@ func TestStuckGolden(t *testing.T) {
 	}
 }
 
-// The end of a pod's grace period is no time since which it goes.
+// The end of a Pod's grace period is not the start of its deletion.
 func TestNotYetForAnyTime(t *testing.T) {
 	got := run(t, printer.ForStuck, output.Options{}, []event.Event{
 		event.Planned{}, event.Stuck{Ref: widget("w"), Since: ago(-time.Minute), Causes: []event.Cause{gone("w")}},
@@ -167,8 +167,7 @@ func TestNotYetForAnyTime(t *testing.T) {
 	}
 }
 
-// However many objects wait for the same thing, the cause is printed once, and again in
-// the results.
+// However many objects share a cause, it is printed once, and again in the results.
 func TestOneCauseOfMany(t *testing.T) {
 	events := []event.Event{event.Planned{}}
 	for i := range 200 {

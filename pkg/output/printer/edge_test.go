@@ -30,8 +30,8 @@ func TestRemovedOrKept(t *testing.T) {
 	}
 }
 
-// Edge case 38: an object that the server could not check is shown whole, with a note
-// that it is not checked; the same holds for a dry run.
+// Edge case 38: an object that the server could not check is shown whole, with a note that it was
+// not checked; likewise in a dry run.
 func TestNotChecked(t *testing.T) {
 	const why = "namespace prod is created by this set: not checked by the server"
 	diff := run(t, printer.ForDiff, output.Options{}, []event.Event{
@@ -57,7 +57,7 @@ func TestNotChecked(t *testing.T) {
 	}
 }
 
-// Edge case 5: an atomic path is labelled, for it changes with all that is in it.
+// Edge case 5: an atomic path is marked, because it changes with everything in it.
 func TestAtomic(t *testing.T) {
 	tests := map[string]struct {
 		change managedfields.Change
@@ -84,7 +84,7 @@ func TestAtomic(t *testing.T) {
 	}
 }
 
-// A diff that would run into a conflict says so, apart from the diff itself.
+// A diff that predicts a conflict says so separately from the diff itself.
 func TestContestedDiffWarns(t *testing.T) {
 	got := run(t, printer.ForDiff, output.Options{}, diffStory(t))
 	const want = "1 contested path: apply stops there unless you --take or --yield\n"
@@ -93,8 +93,8 @@ func TestContestedDiffWarns(t *testing.T) {
 	}
 }
 
-// Edge case 30: an adoption removes the last-applied annotation, which would repeat the
-// whole object, so it is folded. One that changes or stays is shown.
+// Edge case 30: an adoption removes the last-applied annotation, which repeats the whole object, so
+// it is shown as its size. An annotation that changes or stays is shown.
 func TestLastAppliedIsFolded(t *testing.T) {
 	annotated := func(text string) map[string]any {
 		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{managedfields.LastAppliedAnnotation: text}}}
@@ -128,7 +128,7 @@ func TestLastAppliedIsFolded(t *testing.T) {
 	}
 }
 
-// A client dry run does not read as if all were done.
+// A client dry run does not look like a completed run.
 func TestClientDryRun(t *testing.T) {
 	got := run(t, printer.ForApply, output.Options{DryRun: true, Unasked: true}, []event.Event{
 		event.Applied{Ref: config("a"), Action: event.Created, DryRun: true},

@@ -60,7 +60,7 @@ type exited int
 func (e exited) Error() string { return "exit status" }
 func (e exited) ExitCode() int { return int(e) }
 
-// program stands for the user's program: it records what it was given to compare.
+// program is a fake external program that records its input.
 type program struct {
 	files  map[string]string
 	args   []string
@@ -157,7 +157,7 @@ func TestExternalDiffWithoutRun(t *testing.T) {
 	}
 }
 
-// Nothing changes, so there is nothing to run a program for.
+// If nothing changes, the program is not run.
 func TestExternalDiffWithoutChanges(t *testing.T) {
 	p := &program{answer: errors.New("it ran")}
 	if err := compareWith(t, p, []event.Event{event.Compared{Ref: web(), Action: event.None}}); err != nil {

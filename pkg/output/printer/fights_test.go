@@ -82,7 +82,7 @@ writes that change nothing could not be counted: no
 	}
 }
 
-// A terminal shows what was found so far above the line with the time.
+// A terminal shows what was found so far above the status line.
 func TestFightsLive(t *testing.T) {
 	term := &terminal{}
 	synctest.Test(t, func(t *testing.T) {

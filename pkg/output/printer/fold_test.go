@@ -15,13 +15,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// folded are lines that are the same but for a name: what makes the one of an object.
+// folded describes lines that differ only in a name. line is the line of one object.
 func folded() map[string]struct {
 	of verb
-	// one is the event of the i-th object; all is made of all of them at once, where that is one event.
+	// one is the event of the i-th object; all is the event for all objects, if there is only one.
 	one func(i int) event.Event
 	all func(n int) event.Event
-	// counted: without -v 1, the line has the number of all.
+	// counted is set if, without -v 1, the line has the number of all objects.
 	counted bool
 } {
 	at := func(i int) object.Source { return object.Source{File: "many.yaml", Line: i + 1} }
@@ -84,11 +84,11 @@ func folded() map[string]struct {
 	}
 }
 
-// numbered is a name of which none is part of another.
+// numbered returns names, none of which is part of another.
 func numbered(i int) string { return fmt.Sprintf("c-%03d", i) }
 
-// Lines that are the same but for a name are one line, however many there are; all are named with
-// -v 1 and in JSON, and a hint is printed once.
+// Lines that differ only in a name become one line. -v 1 and JSON name all objects. A hint is
+// printed once.
 func TestLinesThatDifferInANameAreOne(t *testing.T) {
 	for name, row := range folded() {
 		events := func(n int) []event.Event {
@@ -137,7 +137,7 @@ func TestLinesThatDifferInANameAreOne(t *testing.T) {
 
 func both(w written) string { return w.out + w.err }
 
-// A hint that several objects share is printed once, though they failed for different reasons.
+// A hint that several objects share is printed once, even if they failed for different reasons.
 func TestHintsOnce(t *testing.T) {
 	failed := func(i int) error { return hinted{errors.New("refused: " + numbered(i)), "ask for the right"} }
 	for name, events := range map[string][]event.Event{
@@ -158,7 +158,7 @@ func TestHintsOnce(t *testing.T) {
 	}
 }
 
-// Kinds that have to be served first are one line of a log, after a moment; one alone is named.
+// Kinds that the run waits for are one line in a log, after a moment. A single kind is named.
 func TestKindsThatAreWaitedForAreOneLine(t *testing.T) {
 	waiting := func(kind string) event.Event {
 		return event.Waiting{Ref: config("a"), Kind: kind, For: kind + " to be served"}

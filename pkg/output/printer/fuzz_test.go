@@ -23,8 +23,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// FuzzEvents prints unlikely events, in every format of both verbs: nothing panics,
-// documents can be parsed, and no control character reaches a terminal.
+// FuzzEvents prints unlikely events in every format of both verbs: nothing panics, documents can be
+// parsed, and no control character reaches a terminal.
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08 \x1b[2J a\nb \u202e \xff\x9b"), 80)
 	f.Add([]byte(strings.Repeat("\x03\x07name\x1b\x05\x01\x02\x09\u0085 x", 20)), 0)
@@ -51,7 +51,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzLive does the same to the line at the bottom of a terminal.
+// FuzzLive does the same for the status line.
 func FuzzLive(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08 \x1b[2J a\nb \u202e \xff\x9b"), 80)
 	f.Add([]byte("\x06\x05\x05abc"), 12)
@@ -94,7 +94,7 @@ func readable(t *testing.T, format, text string) {
 	}
 }
 
-// harmless: a terminal does nothing with the text but show it.
+// harmless reports whether a terminal only displays the text.
 func harmless(t *testing.T, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) {
@@ -108,7 +108,7 @@ func harmless(t *testing.T, text string) {
 	}
 }
 
-// imagine reads bytes as a series of events.
+// imagine decodes bytes as a series of events.
 func imagine(data []byte) []event.Event {
 	s := &seed{data: data}
 	var events []event.Event

@@ -54,7 +54,6 @@ func TestDiffGolden(t *testing.T) {
 	}
 }
 
-// Without colour, no information is lost.
 func TestColourSaysNothingOfItsOwn(t *testing.T) {
 	sequence := regexp.MustCompile("\x1b\\[[0-9;]*m")
 	for name, make := range map[string]verb{"apply": printer.ForApply, "diff": printer.ForDiff} {

@@ -14,9 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// thousand is a run over 1,000 objects in three phases, whose objects come to
-// their ends in an order that the seed decides. With refs, the events name the
-// objects of each phase beforehand.
+// thousand is a run over 1,000 objects in three phases, which finish in an order that the seed
+// determines. With refs, the plan names the objects of each phase.
 func thousand(t *testing.T, seed uint64, refs bool) []event.Event {
 	planned := event.Planned{Phases: []event.Phase{{Name: "one", Total: 100}, {Name: "two", Total: 500}, {Name: "three", Total: 400}}}
 	var results [][]event.Event
@@ -88,8 +87,8 @@ func TestOrderOfCompletionDoesNotShow(t *testing.T) {
 	}
 }
 
-// Objects come in the order of the plan, also those of phases that were never
-// begun, and after them what the plan does not name.
+// Objects come in plan order, including those of phases that never began; objects outside the plan
+// come last.
 func TestOrderOfThePlan(t *testing.T) {
 	first, second, third := config("z"), config("m"), config("a")
 	planned := event.Planned{Phases: []event.Phase{
@@ -116,7 +115,7 @@ func TestOrderOfThePlan(t *testing.T) {
 	}
 }
 
-// A person watching a log sees the results of a phase when it is over.
+// A log shows the results of a phase at its end.
 func TestResultsComePhaseByPhase(t *testing.T) {
 	seen := &writes{}
 	p, err := printer.ForApply(output.Options{Out: seen, Err: &writes{}, Now: noon})
@@ -152,7 +151,7 @@ func TestResultsComePhaseByPhase(t *testing.T) {
 	}
 }
 
-// A failed write is an error, and the only one.
+// A failed write is the only error.
 func TestStdoutIsGone(t *testing.T) {
 	for _, format := range []string{output.Table, output.JSON, output.Name, output.Stream, output.JUnit} {
 		gone := errors.New("broken pipe")

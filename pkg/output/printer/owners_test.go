@@ -75,8 +75,8 @@ spec:
 status: {}
 `
 
-// Recorded changes of many objects are a line each, the newest first, and below them stands what may
-// be missing.
+// Recorded changes of many objects have a line each, the newest first. Below, the output says what
+// may be missing.
 func TestPastChangesGolden(t *testing.T) {
 	o := ownedStory(t)[0].(event.Owned)
 	web := o.Ref
@@ -96,7 +96,7 @@ func TestPastChangesGolden(t *testing.T) {
 	}
 }
 
-// ownedStory is an object with all sorts of owners, and its history.
+// ownedStory is an object with all kinds of owners, and its history.
 func ownedStory(t *testing.T) []event.Event {
 	t.Helper()
 	fields := fieldsOf(t, ownedDeployment)
@@ -183,7 +183,7 @@ data: {a-long-name-with-much-in-it.example.com_Application: x, a-long-name-with-
 	}
 }
 
-// The size of a masked value is not shown: it would be that of the mask.
+// The size of a masked value is not shown: it would be the mask's.
 func TestMaskedLastApplied(t *testing.T) {
 	story := []event.Event{event.Planned{}, owned(t, fieldsOf(t, `
 apiVersion: v1
@@ -206,7 +206,7 @@ func TestOwnersColourSaysNothingOfItsOwn(t *testing.T) {
 	}
 }
 
-// No line is wider than the terminal, and no control character comes through.
+// No line is wider than the terminal, and control characters are escaped.
 func TestOwnersFitTheTerminal(t *testing.T) {
 	for _, width := range []int{60, 80, 120} {
 		out := run(t, printer.ForOwners, output.Options{Width: columns(width)}, ownedStory(t)).out
@@ -270,7 +270,7 @@ func TestOwnersFormats(t *testing.T) {
 	}
 }
 
-// FuzzOwnersYAML: the output of -o yaml is the object, whatever texts are in it.
+// FuzzOwnersYAML checks that the output of -o yaml is the object, whatever strings it contains.
 func FuzzOwnersYAML(f *testing.F) {
 	f.Add("key", "value")
 	f.Add("true", " \n indented\n\n")

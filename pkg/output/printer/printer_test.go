@@ -26,10 +26,9 @@ func TestMain(m *testing.M) {
 // verb is ForApply or ForDiff.
 type verb func(output.Options) (*printer.Printer, error)
 
-// written is the output of one run.
 type written struct{ out, err string }
 
-// run prints events with the options, on a stopped clock.
+// run prints events with the options. Its clock stands still.
 func run(t *testing.T, make verb, o output.Options, events []event.Event) written {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -89,7 +88,7 @@ func ref(apiVersion, kind, namespace, name string) object.Ref {
 	return object.Ref{GVK: schema.FromAPIVersionAndKind(apiVersion, kind), Namespace: namespace, Name: name}
 }
 
-// hinted is an error that knows what to do next.
+// hinted is an error with a hint.
 type hinted struct {
 	error
 	hint string

@@ -24,7 +24,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// refused is a client's error for an API server that is not there.
+// refused is a client's error if the API server is down.
 func refused() error {
 	return fmt.Errorf("list ConfigMaps: %w", &url.Error{
 		Op: "Get", URL: "https://[::1]:6443/api",
@@ -32,8 +32,7 @@ func refused() error {
 	})
 }
 
-// terminal understands what the printer uses of a terminal: it can be shown as
-// the lines that a person sees.
+// terminal emulates what the printer uses of a terminal, and returns the visible lines.
 type terminal struct {
 	mu     sync.Mutex
 	lines  []string
@@ -96,8 +95,8 @@ func (t *terminal) bottom() string {
 	return strings.TrimRight(string(t.line), " ")
 }
 
-// watch prints to one terminal, as a user would have it, inside a bubble whose clock
-// advances only when everything waits.
+// watch prints both streams to one terminal, inside a bubble whose clock advances only when
+// everything waits.
 func watch(t *testing.T, make verb, width func() int, script func(term *terminal, p *printer.Printer)) *terminal {
 	term := &terminal{}
 	synctest.Test(t, func(t *testing.T) {
@@ -116,7 +115,7 @@ func watch(t *testing.T, make verb, width func() int, script func(term *terminal
 	return term
 }
 
-// pass lets time go by, and the live line follow.
+// pass advances the clock, and the status line with it.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -186,8 +185,8 @@ func TestLiveLine(t *testing.T) {
 	}
 }
 
-// Output above the live line is complete, and nothing of the line is left in it; a
-// countdown continues while nothing happens; the rate is shown.
+// Output above the status line is complete and contains nothing of it. A countdown continues while
+// nothing happens; the rate is shown.
 func TestLiveLineAndResults(t *testing.T) {
 	term := watch(t, printer.ForApply, columns(100), func(term *terminal, p *printer.Printer) {
 		p.Print(phases())
@@ -225,7 +224,7 @@ func TestLiveLineAndResults(t *testing.T) {
 	}
 }
 
-// A run that is over at once shows nothing that would only flicker.
+// A short run shows no status line, which would only flicker.
 func TestShortRunsShowNoLine(t *testing.T) {
 	term := watch(t, printer.ForDiff, nil, func(_ *terminal, p *printer.Printer) {
 		p.Print(phases())
@@ -254,7 +253,7 @@ func TestResize(t *testing.T) {
 	})
 }
 
-// A log has the server's own words for a failure once, however long it is tried again.
+// A log quotes the server's error once, however often the request is retried.
 func TestReasonIsSaidOnce(t *testing.T) {
 	got := in(t, 1, printer.ForApply, func(w *watched) {
 		w.p.Print(phases())
@@ -268,8 +267,8 @@ func TestReasonIsSaidOnce(t *testing.T) {
 	}
 }
 
-// Without a terminal, plain lines: one as a phase begins, one whenever ten seconds
-// went by without, and one for whatever holds many workers up at once.
+// Without a terminal, progress is plain lines: at the start of each phase, after ten silent
+// seconds, and one for a problem that many workers share.
 func TestPlainLines(t *testing.T) {
 	overloaded := func(name string) event.Event {
 		return event.Retrying{Ref: config(name), Err: apierrors.NewTooManyRequests("slow down, "+name, 1), Left: 30 * time.Second}
@@ -366,7 +365,7 @@ func TestCanRedraw(t *testing.T) {
 	}
 }
 
-// environment is one with a single variable.
+// environment has a single variable.
 func environment(setting string) func(string) string {
 	return func(name string) string {
 		if key, value, _ := strings.Cut(setting, "="); key == name {

@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// The runs that are kept stand below the members, the newest first, and in JSON.
+// The runs in the history are listed below the members, the newest first, and in JSON.
 func TestSetRuns(t *testing.T) {
 	set := event.Set{Ref: config("shop"), Members: []event.Member{{Ref: config("a"), Judged: true, Ready: true}}, Runs: []event.SetRun{
 		{ID: "two", Who: "jane", Result: "failed", Started: noon(), Line: "two of 2026-03-02T12:00:00Z, by jane"},
@@ -34,8 +34,7 @@ func TestSetRuns(t *testing.T) {
 	}
 }
 
-// Between a set and its members there is an empty line; nothing is set off from a set that all
-// members have left.
+// A set and its members are separated by an empty line, unless the set has no members left.
 func TestSetMembers(t *testing.T) {
 	for name, c := range map[string]struct {
 		members []event.Member

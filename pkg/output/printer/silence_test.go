@@ -22,7 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// log is stderr without a terminal: what was written, and when.
+// log is a stderr without a terminal. It records what was written, and when.
 type log struct {
 	mu    sync.Mutex
 	lines []string
@@ -45,18 +45,18 @@ func (l *log) since(n int) ([]string, []time.Time) {
 	return slices.Clone(l.lines[n:]), slices.Clone(l.at[n:])
 }
 
-// watched is a run with a log, and what is true of it so far.
+// watched is a run with a log and the state that the test expects.
 type watched struct {
 	t      *testing.T
 	log    *log
 	p      *printer.Printer
 	random *rand.Rand
-	// open names the objects in progress or waited for, as they appear on a screen.
+	// open names the objects in progress or awaited, as output names them.
 	open map[string]bool
 	good int
 }
 
-// say prints an event, and what became of the object.
+// say prints an event and records what became of its object.
 func (w *watched) say(e event.Event) {
 	switch e := e.(type) {
 	case event.Started:
@@ -91,12 +91,12 @@ func suffix(group string) string {
 	return "." + group
 }
 
-// counted finds what a line says to be finished.
+// counted returns how many objects a line counts as finished.
 var counted = regexp.MustCompile(`(\d+) of (\d+) (applied|gone|met)`)
 
-// nothing lets time pass in which nothing arrives, and checks the log: a line after ten
-// seconds, then after twenty, forty, and every minute, that says what is open, for how long, and never calls an open object
-// finished.
+// nothing advances the clock without events, and checks the log: a line after ten seconds, then
+// after twenty, forty, and every minute, which names the objects in progress and for how long, and
+// never a finished one.
 func (w *watched) nothing(atLeast time.Duration, limit string) {
 	w.t.Helper()
 	before, _ := w.log.since(0)
@@ -181,7 +181,7 @@ func planOf(refs []object.Ref, within time.Duration) event.Planned {
 	return event.Planned{Phases: []event.Phase{{Name: "objects", Total: len(refs), Refs: refs}}, Within: within}
 }
 
-// A log says again and again, at growing intervals, what the run waits for, even if nothing arrives (edge case
+// A log repeats, at growing intervals, what the run waits for, even if nothing arrives (edge case
 // 91).
 func TestNoSilenceInALog(t *testing.T) {
 	const limit = " of 5m"
@@ -257,8 +257,8 @@ func TestNoSilenceInALog(t *testing.T) {
 	}
 }
 
-// A cluster that is not there for minutes is waited for aloud: the server's way of
-// not answering, and how much longer (story 4).
+// If the cluster is down for minutes, the log says how the server fails, and for how much longer
+// the run retries (story 4).
 func TestWaitingForTheServerIsToldInALog(t *testing.T) {
 	lines := in(t, 1, printer.ForApply, func(w *watched) {
 		w.say(event.Preparing{Text: "asking the API server"})
@@ -283,8 +283,8 @@ func TestWaitingForTheServerIsToldInALog(t *testing.T) {
 	}
 }
 
-// Once a cause is known, the waiting line is the cause, at growing intervals, whatever the
-// conditions say meanwhile; it is printed again only when it changes.
+// Once a cause is known, the waiting line shows it, at growing intervals, whatever the conditions
+// say. The cause itself is printed again only when it changes.
 func TestTheWaitingLineIsTheCause(t *testing.T) {
 	cache, web := ref("apps/v1", "StatefulSet", "shop", "cache"), ref("apps/v1", "Deployment", "shop", "web")
 	because := func(code string) event.Stalled {
@@ -325,15 +325,15 @@ func TestTheWaitingLineIsTheCause(t *testing.T) {
 	}
 }
 
-// away is an error by which no answer of the server is meant.
+// away is an error that is not an answer from the server.
 type away struct{ error }
 
 func (away) Unreachable() bool { return true }
 
 func (e away) Unwrap() error { return e.error }
 
-// The end of an object is not a sign of life: a server that stays away is not said to
-// answer again because its objects are given up or the rest is skipped.
+// The end of an object does not prove that the server is up: the log does not report that the
+// server answers again because objects were given up or skipped.
 func TestServerThatStaysAwayDoesNotAnswerAgain(t *testing.T) {
 	const again = "the API server answers again"
 	unreachable := away{refused()}
@@ -373,8 +373,8 @@ func TestServerThatStaysAwayDoesNotAnswerAgain(t *testing.T) {
 	}
 }
 
-// A result that is already printed is not followed by progress about it: between two
-// results that follow each other, however late, nothing is printed.
+// No progress about an object follows its printed result: nothing is printed between two adjacent
+// results, however late they come.
 func TestNoProgressAboveTheResult(t *testing.T) {
 	lines := in(t, 1, printer.ForWait, func(w *watched) {
 		refs := several(4)

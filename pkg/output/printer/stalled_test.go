@@ -46,8 +46,8 @@ func TestCauseWithLog(t *testing.T) {
 	}
 }
 
-// A fault of an evaluation is reported once below its object, beside the values that it read, and
-// not again as the object's error and as the condition's message.
+// A failed evaluation is reported once below its object, next to the values that it read, and not
+// again as the object's error and as the condition's message.
 func TestErrorOfAConditionOnce(t *testing.T) {
 	const said = "these types do not match: self.spec.members is a string, an int"
 	err := errors.New("rules.yaml:2: " + said)
@@ -67,7 +67,7 @@ func TestErrorOfAConditionOnce(t *testing.T) {
 }
 
 // An unreadable kind is reported in full with the first object that it keeps from being explained,
-// and not again with each of the others, neither while they hang nor with the results.
+// and not again with others, neither during the wait nor in the results.
 func TestDoubtsOnce(t *testing.T) {
 	doubt := event.Cause{
 		Code: "NotAllowed", Message: "you are not allowed to read these, so their state is unknown: pods in shop", Doubt: true,

@@ -34,7 +34,7 @@ func flux() managedfields.Owner {
 	return managedfields.Owner{Manager: "flux", Operation: "Apply", Time: ago(72 * time.Hour)}
 }
 
-// contractConflict is the conflict that the contract shows.
+// contractConflict is the conflict in the contract.
 func contractConflict(t *testing.T) event.Applied {
 	return event.Applied{Ref: web(), Action: event.InConflict, Conflicts: []managedfields.Conflict{
 		{
@@ -48,15 +48,15 @@ func contractConflict(t *testing.T) event.Applied {
 	}}
 }
 
-// forbidden is an error of the API server's.
+// forbidden is an error from the API server.
 func forbidden(name string) error {
 	resource := schema.GroupResource{Resource: "services"}
 	return fmt.Errorf("apply service/%s -n prod: %w", name,
 		apierrors.NewForbidden(resource, name, errors.New("admission webhook denied it:\n\tno owner label\n\x1b[31mred\x1b[0m")))
 }
 
-// applyStory has one of everything that an apply can say. Its last phase has
-// conflicts, so nothing of it was written.
+// applyStory has every kind of event of an apply. Its last phase has conflicts, so nothing in it
+// was written.
 func applyStory(t *testing.T) []event.Event {
 	settings, tls, db := config("settings"), config("tls"), ref("v1", "Service", "prod", "db")
 	prod := ref("v1", "Namespace", "", "prod")
@@ -120,7 +120,7 @@ func applyStory(t *testing.T) []event.Event {
 	}
 }
 
-// diffStory has one of everything that a diff can say.
+// diffStory has every kind of event of a diff.
 func diffStory(t *testing.T) []event.Event {
 	prod, job, secret := ref("v1", "Namespace", "", "prod"), ref("batch/v1", "Job", "prod", "migrate"), ref("v1", "Secret", "prod", "token")
 	return []event.Event{

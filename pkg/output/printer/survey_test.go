@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// aSurvey has long names wherever there is one.
+// aSurvey uses long names everywhere.
 func aSurvey(summary bool) event.Surveyed {
 	webhooks := schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}
 	controller := managedfields.Owner{Manager: "cert-manager-cainjector", Operation: managedfields.Update, APIVersion: "admissionregistration.k8s.io/v1beta1"}
@@ -38,7 +38,7 @@ func aSurvey(summary bool) event.Surveyed {
 	return s
 }
 
-// A survey fits a terminal, and in a log each row is one line that has all of it.
+// A survey fits a terminal. In a log, each row is one complete line.
 func TestSurveyFits(t *testing.T) {
 	for _, summary := range []bool{false, true} {
 		events := []event.Event{aSurvey(summary)}
@@ -65,7 +65,7 @@ func TestSurveyFits(t *testing.T) {
 	}
 }
 
-// So do sets: who holds a lock and who ran last has no bound.
+// Sets fit too: the names of a lock's holder and of the last user may be long.
 func TestSetsFit(t *testing.T) {
 	events := []event.Event{event.Set{
 		Ref:     ref("v1", "Secret", "shop-of-a-customer", "shop-with-a-long-name"),

@@ -13,8 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// A whole run on a terminal: each text of its last line, one after the other, and the
-// final screen.
+// A whole run on a terminal: each status line, in order, and the final screen.
 func TestTerminalGolden(t *testing.T) {
 	for _, width := range []int{120, 80, 40} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
@@ -43,7 +42,7 @@ func TestTerminalGolden(t *testing.T) {
 	}
 }
 
-// slow adds to a story that the server is away for a while.
+// slow adds a temporary outage of the server to a story.
 func slow(events []event.Event) []event.Event {
 	away := []event.Event{event.Retrying{Err: refused(), Left: 30 * time.Second}, event.Retrying{Err: refused(), Left: 29 * time.Second}}
 	at := slices.IndexFunc(events, func(e event.Event) bool { return e == event.PhaseStarted{Index: 2} })

@@ -23,7 +23,7 @@ func lacks(read any) []event.Condition {
 	}}
 }
 
-// waitStory has one of everything that a wait can say.
+// waitStory has every kind of event of a wait.
 func waitStory(*testing.T) []event.Event {
 	settings, db, old := config("settings"), ref("apps/v1", "StatefulSet", "prod", "db"), ref("v1", "Pod", "prod", "old")
 	address := &unstructured.Unstructured{Object: map[string]any{
@@ -88,7 +88,7 @@ func TestWaitPath(t *testing.T) {
 	}
 }
 
-// On a terminal, what a template finds is as harmless as all the rest.
+// On a terminal, the output of a template is escaped like everything else.
 func TestWaitPathOnTerminal(t *testing.T) {
 	o := output.Options{Format: output.JSONPath + "={.data.text}", Width: columns(80)}
 	if got := run(t, printer.ForWait, o, waitStory(t)).out; got != `a\x1b[31mb`+"\n" {
@@ -115,7 +115,7 @@ func TestApplyWaits(t *testing.T) {
 	}
 }
 
-// The live line has room for what an expression read, not for the expression, too.
+// The status line shows the value that an expression read, not the expression as well.
 func TestWaitLiveExpression(t *testing.T) {
 	watch(t, printer.ForWait, columns(80), func(term *terminal, p *printer.Printer) {
 		p.Print(event.Planned{Phases: []event.Phase{{Name: "waiting", Total: 1, Refs: []object.Ref{web()}}}})
@@ -131,7 +131,7 @@ func TestWaitLiveExpression(t *testing.T) {
 	})
 }
 
-// The live line of a wait says what is still missing, as it changes.
+// The status line of a wait says what is still missing, as it changes.
 func TestWaitLive(t *testing.T) {
 	term := watch(t, printer.ForWait, columns(120), func(term *terminal, p *printer.Printer) {
 		for _, e := range waitStory(t)[:5] {

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// words returns a value of about that many columns: an image, a sentence, a URL. No two
-// are alike, and none is part of another.
+// words returns a value of about the given width: an image, a sentence, a URL. No two are alike,
+// and none is part of another.
 func words(random *rand.Rand, columns int) string {
 	unit := []string{"registry.example.com/", "a few words ", "日本語", "x"}[random.IntN(4)]
 	text := fmt.Sprintf("v%08x-", random.Uint32())
@@ -24,7 +24,7 @@ func words(random *rand.Rand, columns int) string {
 	return strings.TrimSpace(string([]rune(text)[:max(columns, 10)])) + "#"
 }
 
-// columnsOf counts what a terminal does: East Asian letters take two columns.
+// columnsOf counts columns as a terminal does: East Asian characters take two.
 func columnsOf(text string) int {
 	n := 0
 	for _, r := range text {
@@ -36,9 +36,9 @@ func columnsOf(text string) int {
 	return n
 }
 
-// The difference between two values is never lost: in a log nothing is cut, and on a
-// terminal nothing that fits on a line of its own. No line is wider than the terminal,
-// except for a path or a word, which are to be copied in one piece.
+// The difference between two values is never lost: a log shortens nothing, and a terminal nothing
+// that fits on its own line. No line is wider than the terminal, except for a path or word that
+// must be copied in one piece.
 func TestValuesAreNotCutWhereTheyFit(t *testing.T) {
 	const label = len("          → ") // what may stand before a value on its own line
 	random := rand.New(rand.NewPCG(16, 1))
@@ -93,7 +93,8 @@ func TestValuesAreNotCutWhereTheyFit(t *testing.T) {
 	}
 }
 
-// The notes of a diff fit the terminal, as those of an apply do, and each of their lines is a comment.
+// The notes of a diff fit the terminal, as those of an apply do, and each of their lines is a
+// comment.
 func TestNotesOfADiffFit(t *testing.T) {
 	contested := []managedfields.Change{{Path: path(t, image), Kind: managedfields.Contested, Owners: []managedfields.Owner{editor(), flux()}}}
 	events := []event.Event{event.Compared{
@@ -109,13 +110,13 @@ func TestNotesOfADiffFit(t *testing.T) {
 	}
 }
 
-// onlyPath: nothing but a path, and at most what became of it.
+// onlyPath matches a line with only a path and, at most, what became of it.
 func onlyPath(text string) bool {
 	fields := strings.Fields(text)
 	return len(fields) == 2 && strings.HasPrefix(fields[1], ".")
 }
 
-// Two values that have to be cut still differ.
+// Two values that have to be shortened still differ.
 func TestValuesThatAreCutDiffer(t *testing.T) {
 	same := strings.Repeat("registry.example.com/", 20)
 	for width := 40; width <= 200; width++ {

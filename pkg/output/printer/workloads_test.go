@@ -40,7 +40,7 @@ func rollout(print func(event.Event), pass func()) {
 	print(event.Waited{Ref: db, Action: event.TimedOut, Causes: causes})
 }
 
-// On a terminal, each workload that is waited for has a line with its replicas, in place.
+// On a terminal, each awaited workload has a line with its replicas, updated in place.
 func TestWorkloadLines(t *testing.T) {
 	var screens []string
 	onTerminal := func(o output.Options) (*printer.Printer, error) {
@@ -71,16 +71,15 @@ func TestWorkloadLines(t *testing.T) {
 	if diff := cmp.Diff(want, screens[:min(len(screens), len(want))]); diff != "" {
 		t.Error(diff)
 	}
-	// Nothing of it stays, and causes that were reported during the wait are not repeated
-	// with the result.
+	// The lines disappear at the end, and the result does not repeat causes that were reported
+	// during the wait.
 	said := strings.Join(term.lines, "\n")
 	if strings.Contains(said, "4 of 6") || strings.Count(said, "fits no node") != 1 || !strings.Contains(said, "    Unschedulable: see above\n      next     kubectl get nodes\n") {
 		t.Errorf("on the terminal:\n%s", said)
 	}
 }
 
-// A log says no more than it did, and its result is complete by itself, because a log is
-// read from its end.
+// A log gets no such lines, and its result is complete, because a log is read from its end.
 func TestWorkloadsInALog(t *testing.T) {
 	var out, notes strings.Builder
 	synctest.Test(t, func(t *testing.T) {

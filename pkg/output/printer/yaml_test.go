@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// hostile is a text that a terminal must not get as it is, among texts that it may.
+// hostile mixes characters that a terminal must not get with harmless ones.
 func hostile(random *rand.Rand) string {
 	parts := []string{"\x1b[2J", "\u009b31m", "\u202e", "\u0085", "\u2028", "\x07", "\x00", "\u200b", "\U000e0041", "\x7f", "\r", "a", " ", "\n", "\t", `"`, "'", ": ", "# ", "日本", "|", "-"}
 	var b strings.Builder
@@ -35,8 +35,7 @@ func objects() int {
 	return 300
 }
 
-// Printed YAML is harmless to a terminal, and lossless: reading it back gives every
-// character.
+// Printed YAML is safe for a terminal and lossless: reading it back gives every character.
 func TestYAMLIsHarmlessAndWhole(t *testing.T) {
 	random := rand.New(rand.NewPCG(33, 1))
 	for range objects() {
@@ -73,7 +72,7 @@ func TestYAMLIsHarmlessAndWhole(t *testing.T) {
 	}
 }
 
-// A value that a template finds is escaped on a terminal, and whole for a script.
+// The output of a template is escaped on a terminal, and unchanged for a script.
 func TestJSONPathOnATerminal(t *testing.T) {
 	random := rand.New(rand.NewPCG(33, 2))
 	for range objects() {

@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// A refusal that a status quotes is long, and comes with every line about what is still
-// lacking: such a line has what happened and its end, and the values that were read.
+// A status may quote a long rejection, which is repeated in every progress line. The line keeps its
+// start, its end, and the values that were read.
 func TestShortly(t *testing.T) {
 	said := `0 of 3 replicas are up to date; Pods cannot be created (FailedCreate): pods "web-7d8cfdb768-lqv7s" is forbidden: violates PodSecurity "restricted:latest": `
 	refusal := said + strings.Repeat("a reason, ", 80) + "the end"

@@ -21,15 +21,15 @@ func (notReadyError) Error() string {
 
 func (notReadyError) Starting() bool { return true }
 
-// sick is the answer of a server that is not well.
+// sick is an error from a server with problems.
 func sick(code int32, causes ...metav1.StatusCause) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: code, Message: "etcd is away", Details: &metav1.StatusDetails{Causes: causes},
 	}}
 }
 
-// A server that answers is not said not to answer, and time is promised only
-// where it will be taken.
+// A server that answers with errors is not reported as down, and a time is given only if the
+// retries have a limit.
 func TestPlainRetry(t *testing.T) {
 	web := object.Ref{Name: "web", Namespace: "prod"}
 	web.GVK.Kind = "ConfigMap"

@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// A terminal breaks long lines anywhere, in the middle of a name or of a flag. So a warning is
-// broken between words there; in a log, where lines are searched, it is one line.
+// A terminal wraps long lines anywhere, even inside a name or flag. So warnings are wrapped between
+// words there; in a log, where people search, each is one line.
 func TestWarningsWrapBetweenWords(t *testing.T) {
 	const width = 40
 	said := "secret/shop -n shop: 2 objects left this set; apply again with --apply-set=shop -n shop"

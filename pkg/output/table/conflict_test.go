@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// An image that has to be shortened keeps its name and its tag; the digest goes first.
+// A shortened image keeps its name and tag; the digest goes first.
 func TestCutImage(t *testing.T) {
 	digest := "@sha256:" + strings.Repeat("a1", 32)
 	tests := map[string]struct {
@@ -59,7 +59,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// Two values that differ look different, however little room there is.
+// Different values look different at any width.
 func TestCutPair(t *testing.T) {
 	long := strings.Repeat("x", 40)
 	tests := map[string][2]string{

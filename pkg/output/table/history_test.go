@@ -7,7 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// A webhook that is gone would look like one that saw nothing happen.
+// A webhook that is down would look like one that saw no changes.
 func TestCoverageThatIsNotKept(t *testing.T) {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	for stale, want := range map[bool]int{false: 1, true: 2} {

@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// One trouble is reported once: below a cause that says why Pods are refused, the condition
-// does not say it again. With -v 1 it does, and beside a doubt alone.
+// A problem is reported once: if a cause says why Pods are rejected, the condition does not repeat
+// it. It does with -v 1, and next to a doubt without a cause.
 func TestRefusalOnce(t *testing.T) {
 	w := event.Waited{
 		Action: event.TimedOut,
