@@ -40,7 +40,7 @@ type Run struct {
 	ID string
 	// Started is its start by the clock of its machine.
 	Started time.Time
-	// Who is its user; empty if unknown.
+	// The run's user; empty if unknown.
 	Who    string
 	Result Result
 	// Input is a digest of the run's input.
