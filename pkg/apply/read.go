@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -27,42 +26,29 @@ type found struct {
 // read reads and classifies the live objects. It reports an unchanged object and drops it at once,
 // so that a large unchanged set needs no memory.
 func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
-	var (
-		mu   sync.Mutex
-		out  found
-		wait sync.WaitGroup
-	)
-	groups := map[schema.GroupVersionKind][]*plan.Item{}
+	var mu sync.Mutex
+	var out found
+	possible := make([]*plan.Item, 0, len(items))
 	for _, item := range items {
 		if e.cannotExist(item) {
 			out.absent = append(out.absent, item)
 			continue
 		}
-		groups[item.GVK] = append(groups[item.GVK], item)
+		possible = append(possible, item)
 	}
-	for _, group := range groups {
-		wait.Go(func() {
-			refs := make([]object.Ref, len(group))
-			for i, item := range group {
-				refs[i] = item.Ref
-			}
-			e.reads.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
-				if live == nil && err == nil {
-					mu.Lock()
-					defer mu.Unlock()
-					out.absent = append(out.absent, group[i])
-					return
-				}
-				t := e.classify(ctx, *group[i], live, err)
-				if t != nil {
-					mu.Lock()
-					defer mu.Unlock()
-					out.targets = append(out.targets, t)
-				}
-			})
-		})
-	}
-	wait.Wait()
+	e.reads.Items(ctx, possible, func(item *plan.Item, live *unstructured.Unstructured, err error) {
+		if live == nil && err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			out.absent = append(out.absent, item)
+			return
+		}
+		if t := e.classify(ctx, *item, live, err); t != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			out.targets = append(out.targets, t)
+		}
+	})
 	return out
 }
 

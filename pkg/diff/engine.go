@@ -111,31 +111,21 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 }
 
 func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
-	groups := map[schema.GroupVersionKind][]*plan.Item{}
+	items := make([]*plan.Item, 0, len(ph.Items))
 	for i := range ph.Items {
 		item := &ph.Items[i]
 		if item.Kind.Resource == "" {
 			e.unserved(ctx, *item)
 			continue
 		}
-		groups[item.GVK] = append(groups[item.GVK], item)
+		items = append(items, item)
 	}
 	const side = 256
 	var asks errgroup.Group
 	asks.SetLimit(side)
-	var reads sync.WaitGroup
-	for _, group := range groups {
-		reads.Go(func() {
-			refs := make([]object.Ref, len(group))
-			for i, item := range group {
-				refs[i] = item.Ref
-			}
-			e.reads.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) {
-				e.evaluate(ctx, &asks, *group[i], live, err)
-			})
-		})
-	}
-	reads.Wait()
+	e.reads.Items(ctx, items, func(item *plan.Item, live *unstructured.Unstructured, err error) {
+		e.evaluate(ctx, &asks, *item, live, err)
+	})
 	_ = asks.Wait() // Events report errors.
 }
 

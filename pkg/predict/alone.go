@@ -53,26 +53,22 @@ func freedWith(live, body *unstructured.Unstructured) []fieldpath.Path {
 	if _, is := health.Get(body.Object); is && health.Same(body.Object, live.Object) {
 		out = append(out, health)
 	}
+	var had []any
+	existing, _, _ := unstructured.NestedSlice(live.Object, "spec", "ports")
+	for _, port := range existing {
+		if m, ok := port.(map[string]any); ok && m["nodePort"] != nil {
+			had = append(had, m["nodePort"])
+		}
+	}
 	ports, _, _ := unstructured.NestedSlice(body.Object, "spec", "ports")
 	for i := range ports {
 		at := append(fieldpath.Field("spec", "ports"), fieldpath.Element{Index: &i}, fieldpath.FieldElement("nodePort"))
 		stated, is := at.Get(body.Object)
-		if is && slices.ContainsFunc(nodePortsOf(live), func(had any) bool { return fieldpath.Equal(had, stated) }) {
+		if is && slices.ContainsFunc(had, func(port any) bool { return fieldpath.Equal(port, stated) }) {
 			out = append(out, at)
 		}
 	}
 	return out
-}
-
-func nodePortsOf(service *unstructured.Unstructured) []any {
-	var all []any
-	ports, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
-	for _, port := range ports {
-		if m, ok := port.(map[string]any); ok && m["nodePort"] != nil {
-			all = append(all, m["nodePort"])
-		}
-	}
-	return all
 }
 
 // addressInUse returns an error if another Service has an address that this Service requests, which

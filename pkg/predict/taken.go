@@ -36,7 +36,7 @@ func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([
 	}
 	others := managedfields.Others(before, manager)
 	paths := fieldpath.NewSet()
-	for _, e := range managedfields.Others(before, manager) {
+	for _, e := range others {
 		t.from(e, after, paths)
 	}
 	conflicts := t.conflicts(paths, others)

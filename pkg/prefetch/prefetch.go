@@ -106,6 +106,26 @@ func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, 
 	}
 }
 
+// Items is Live for items of several kinds, which are read concurrently. It calls visit one at a time
+// for each kind.
+func (r *Reader) Items(ctx context.Context, items []*plan.Item, visit func(item *plan.Item, live *unstructured.Unstructured, err error)) {
+	groups := map[schema.GroupVersionKind][]*plan.Item{}
+	for _, item := range items {
+		groups[item.GVK] = append(groups[item.GVK], item)
+	}
+	var kinds sync.WaitGroup
+	for _, group := range groups {
+		kinds.Go(func() {
+			refs := make([]object.Ref, len(group))
+			for i, item := range group {
+				refs[i] = item.Ref
+			}
+			r.Live(ctx, group[0].Kind, refs, func(i int, live *unstructured.Unstructured, err error) { visit(group[i], live, err) })
+		})
+	}
+	kinds.Wait()
+}
+
 // await waits for the read of a kind, and removes and returns the requested objects that are still
 // valid.
 func (r *Reader) await(ctx context.Context, kind object.Kind, refs []object.Ref) map[object.Ref]reading {

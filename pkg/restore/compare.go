@@ -250,21 +250,11 @@ func stateEmpty(to any, p fieldpath.Path, live any) any {
 	switch {
 	case at < 0:
 		return to
+	case i < 0 && pe.Key != nil:
+		list, i = append(list, fieldpath.KeyOf(pe)), len(list)
 	case i < 0:
-		list, i = append(list, itemOf(pe, from[at])), len(list)
+		list, i = append(list, from[at]), len(list)
 	}
 	list[i] = stateEmpty(list[i], p[1:], from[at])
 	return list
-}
-
-// itemOf returns a list item with only its key.
-func itemOf(pe fieldpath.Element, live any) any {
-	if pe.Key == nil {
-		return live
-	}
-	item := map[string]any{}
-	for _, f := range *pe.Key {
-		item[f.Name] = f.Value.Unstructured()
-	}
-	return item
 }
