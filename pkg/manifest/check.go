@@ -157,11 +157,12 @@ func withoutServerFields(fields map[string]any) string {
 		out = append(out, "the last-applied annotation")
 	}
 	if status, ok := fields["status"]; ok {
+		version, _ := fields["apiVersion"].(string) // valid: see check
 		switch {
 		case len(out) > 0 && !isEmpty(status):
 			out = append(out, "status")
 			delete(fields, "status")
-		case len(out) > 0, status == nil, isEmpty(status) && isBuiltIn(fields):
+		case len(out) > 0, status == nil, isEmpty(status) && object.IsBuiltIn(schema.FromAPIVersionAndKind(version, "").Group):
 			delete(fields, "status")
 		}
 	}
@@ -169,13 +170,6 @@ func withoutServerFields(fields map[string]any) string {
 		return ""
 	}
 	return "copied from a cluster: left out " + strings.Join(out, ", ")
-}
-
-// isBuiltIn reports whether an object is of one of Kubernetes' own kinds.
-func isBuiltIn(fields map[string]any) bool {
-	version, _ := fields["apiVersion"].(string)
-	gv, err := schema.ParseGroupVersion(version)
-	return err == nil && object.IsBuiltIn(gv.Group)
 }
 
 // isEmpty reports whether a value is null or empty.

@@ -23,16 +23,16 @@ func TestBeside(t *testing.T) {
 		want          string
 		claimed       string
 	}{
-		"another value than helm's":            {entries: helmsPlain, data: `{a: eQ==}`, want: `{data: {a: eQ==}, stringData: {a: "y"}}`},
-		"the same value, spelt otherwise":      {entries: helmsPlain, data: `{a: "eA=\n="}`, want: `{data: {a: "eA=\n="}}`},
-		"a value that is not UTF-8":            {entries: helmsPlain, data: `{a: /w==}`, want: `{data: {a: /w==}}`},
-		"not stated, and ours alone":           {entries: oursData, data: `{b: eA==}`, want: `{data: {b: eA==}}`},
-		"not stated, and helm's, too":          {entries: oursData + ", " + helmsPlain, data: `{b: eA==}`, want: `{data: {a: eA==, b: eA==}}`},
-		"not stated, and the server sees that": {entries: oursData + ", " + helmsData, data: `{b: eA==}`, want: `{data: {b: eA==}}`},
-		"not stated, and recorded as ours":     {entries: oursPlain, data: `{b: eA==}`, want: `{data: {b: eA==}}`, claimed: ".data.a"},
-		"recorded by both":                     {entries: oursPlain + ", " + helmsPlain, data: `{b: eA==}`, want: `{data: {b: eA==}}`},
-		"stated, and recorded as ours":         {entries: oursPlain, data: `{a: eQ==}`, want: `{data: {a: eQ==}}`},
-		"not stated, and helm's alone":         {entries: helmsPlain, data: `{b: eA==}`, want: `{data: {b: eA==}}`},
+		"another value than helm's":           {entries: helmsPlain, data: `{a: eQ==}`, want: `{data: {a: eQ==}, stringData: {a: "y"}}`},
+		"the same value, spelled differently": {entries: helmsPlain, data: `{a: "eA=\n="}`, want: `{data: {a: "eA=\n="}}`},
+		"a value that is not UTF-8":           {entries: helmsPlain, data: `{a: /w==}`, want: `{data: {a: /w==}}`},
+		"absent, and only ours":               {entries: oursData, data: `{b: eA==}`, want: `{data: {b: eA==}}`},
+		"absent, and helm's, too":             {entries: oursData + ", " + helmsPlain, data: `{b: eA==}`, want: `{data: {a: eA==, b: eA==}}`},
+		"absent, and the server knows":        {entries: oursData + ", " + helmsData, data: `{b: eA==}`, want: `{data: {b: eA==}}`},
+		"absent, and recorded as ours":        {entries: oursPlain, data: `{b: eA==}`, want: `{data: {b: eA==}}`, claimed: ".data.a"},
+		"recorded by both":                    {entries: oursPlain + ", " + helmsPlain, data: `{b: eA==}`, want: `{data: {b: eA==}}`},
+		"present, and recorded as ours":       {entries: oursPlain, data: `{a: eQ==}`, want: `{data: {a: eQ==}}`},
+		"absent, and only helm's":             {entries: helmsPlain, data: `{b: eA==}`, want: `{data: {b: eA==}}`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

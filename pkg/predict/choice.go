@@ -210,11 +210,6 @@ func (c Choice) Object() string {
 	}
 }
 
-// settles reports whether a take applies to the current conflict.
-func (c Choice) settles(now managedfields.Conflict) bool {
-	return c.Path.Covers(now.Path) && c.meansAll(now.Owners) && (c.Of == nil || c.Of.IsStill(now))
-}
-
 // meansAll reports whether the choice's manager matches all owners.
 func (c Choice) meansAll(owners []managedfields.Owner) bool {
 	if c.Manager == "" {

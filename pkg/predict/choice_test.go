@@ -16,10 +16,10 @@ func TestParseChoices(t *testing.T) {
 		want  []string // "KIND NAMESPACE NAME PATH" of each
 		wrong bool
 	}{
-		"path alone":             {text: ".spec.replicas", want: []string{"   .spec.replicas"}},
+		"only a path":            {text: ".spec.replicas", want: []string{"   .spec.replicas"}},
 		"without leading dot":    {text: "spec.replicas", want: []string{"   .spec.replicas"}},
 		"everything":             {text: "all", want: []string{"   "}},
-		"everything of one":      {text: "deployment.apps/web:all", want: []string{"deployment.apps  web "}},
+		"all of an object":       {text: "deployment.apps/web:all", want: []string{"deployment.apps  web "}},
 		"one object":             {text: "deployment.apps/web:.spec.replicas", want: []string{"deployment.apps  web .spec.replicas"}},
 		"one object, no dot":     {text: "deployment/web:spec.replicas", want: []string{"deployment  web .spec.replicas"}},
 		"kind as people write":   {text: "Deployment/web:.spec", want: []string{"deployment  web .spec"}},
@@ -51,7 +51,7 @@ func TestParseChoices(t *testing.T) {
 		"broken path":            {text: ".spec[", wrong: true},
 		"one of two broken":      {text: ".a,.spec[", wrong: true},
 		"nothing":                {text: "", wrong: true},
-		"nothing but a comma":    {text: ",", wrong: true},
+		"only a comma":           {text: ",", wrong: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -89,7 +89,9 @@ type differing struct {
 func (d *differing) walk(path fieldpath.Path, stated, live any) {
 	switch v := stated.(type) {
 	case map[string]any:
-		if l, ok := live.(map[string]any); ok && !isSelector(path) {
+		name := path[len(path)-1].FieldName
+		isSelector := name != nil && *name == "selector" // which the server compares as one value
+		if l, ok := live.(map[string]any); ok && !isSelector {
 			for name, below := range v {
 				d.walk(path.Child(fieldpath.FieldElement(name)), below, l[name])
 			}
@@ -109,12 +111,6 @@ func (d *differing) walk(path fieldpath.Path, stated, live any) {
 		}
 		d.paths = append(d.paths, path.String())
 	}
-}
-
-// isSelector reports whether a path is a selector, which the server compares as one value.
-func isSelector(path fieldpath.Path) bool {
-	name := path[len(path)-1].FieldName
-	return name != nil && *name == "selector"
 }
 
 // valuesAt returns the path that the server names, with its value in the manifest and in the live

@@ -94,7 +94,10 @@ func (p Predictor) probe() object.Write {
 // taker returns the choice by which the user takes a contested path. Choices of this run precede
 // standing ones.
 func (p Predictor) taker(item plan.Item, c managedfields.Conflict) (said, bool) {
-	takes := func(choice Choice) bool { return choice.Names(item.Ref, item.Kind) && choice.settles(c) }
+	takes := func(choice Choice) bool {
+		return choice.Names(item.Ref, item.Kind) && choice.Path.Covers(c.Path) && choice.meansAll(c.Owners) &&
+			(choice.Of == nil || choice.Of.IsStill(c))
+	}
 	if i := slices.IndexFunc(p.Take, takes); i >= 0 {
 		return said{p.Take[i], "--take"}, true
 	}

@@ -145,10 +145,10 @@ spec:
 	r.signal(t, syscall.SIGINT)
 	r.wait(t)
 	r.ends(t, 1).
-		says(t, "kept        namespace/"+ns+": it holds configmap/theirs -n "+ns+", which would be deleted with it").
-		says(t, "kept        customresourcedefinition.apiextensions.k8s.io/widgets."+group+": it holds widget."+group+"/theirs -n default, which would be deleted with it").
+		says(t, "kept        namespace/"+ns+": it contains configmap/theirs -n "+ns+", which would be deleted with it").
+		says(t, "kept        customresourcedefinition.apiextensions.k8s.io/widgets."+group+": it contains widget."+group+"/theirs -n default, which would be deleted with it").
 		says(t, "kept        configmap/ours -n "+ns+"-empty: human has written to it since: .data.mine").
-		says(t, "kept        namespace/"+ns+"-empty: it holds configmap/ours -n "+ns+"-empty, which would be deleted with it").
+		says(t, "kept        namespace/"+ns+"-empty: it contains configmap/ours -n "+ns+"-empty, which would be deleted with it").
 		says(t, "deleted     configmap/ours -n "+ns)
 	for _, left := range []string{"configmap/theirs -n " + ns, "widgets." + group + "/theirs -n default"} {
 		object, in, _ := strings.Cut(left, " -n ")

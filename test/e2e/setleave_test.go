@@ -89,7 +89,7 @@ func TestNamespaceWithAMemberThatStays(t *testing.T) {
 		kubectl(t, c, "annotate", "configmap", "inside", "-n", other, "k8sconnect.io/prune=disabled")
 	})
 	k8sconnect(t, kubeconfig, args(set)...).ends(t, 0).
-		says(t, "kept        configmap/inside").says(t, "it holds configmap/inside -n "+other+", which stays")
+		says(t, "kept        configmap/inside").says(t, "it contains configmap/inside -n "+other+", which stays")
 	if phase := kubectl(t, c, "get", "namespace", other, "-o", "jsonpath={.status.phase}"); phase != "Active" {
 		t.Errorf("the namespace is %s", phase)
 	}

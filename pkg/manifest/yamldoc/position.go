@@ -59,9 +59,9 @@ func child(n *yaml.Node, step any) (name, value *yaml.Node) {
 		if n.Kind != yaml.MappingNode {
 			return nil, nil
 		}
-		for _, spelt := range []func(string) string{asWritten, asBoolean} {
+		for _, exact := range []bool{true, false} {
 			for i := 0; i+1 < len(n.Content); i += 2 {
-				if spelt(n.Content[i].Value) == s {
+				if key := n.Content[i].Value; key == s || !exact && asBoolean(key) == s {
 					return n.Content[i], n.Content[i+1]
 				}
 			}
@@ -73,8 +73,6 @@ func child(n *yaml.Node, step any) (name, value *yaml.Node) {
 	}
 	return nil, nil
 }
-
-func asWritten(key string) string { return key }
 
 // asBoolean returns the JSON spelling of a key that YAML 1.1 reads as a boolean.
 func asBoolean(key string) string {

@@ -93,7 +93,7 @@ func TestAdopt(t *testing.T) {
 			entries: []string{v("operator", "Update", "v1", "", `{f:status: {f:phase: {}}}`)},
 			from:    named("operator"),
 		},
-		"before-first-apply: what was applied, no more (edge case 9)": {
+		"before-first-apply: only what was applied (edge case 9)": {
 			entries: []string{v("before-first-apply", "Update", "v1", "",
 				`{f:data: {.: {}, f:a: {}, f:b: {}}, f:metadata: {f:annotations: {.: {}, f:kubectl.kubernetes.io/last-applied-configuration: {}}, f:finalizers: {.: {}, 'v:"x"': {}}}}`)},
 			from: csa, lastApplied: last,
@@ -107,7 +107,7 @@ func TestAdopt(t *testing.T) {
 			entries: []string{v("before-first-apply", "Update", "v1", "", `{f:data: {f:a: {}}}`)},
 			from:    csa,
 		},
-		"what client-side apply writes after our own apply is foreign": {
+		"client-side apply after our own apply is not adopted": {
 			entries: []string{
 				v(fieldstest.Us, "Apply", "v1", "", `{f:data: {f:a: {}}}`),
 				v("kubectl-client-side-apply", "Update", "v1", "", `{f:data: {f:b: {}}}`),
@@ -126,7 +126,7 @@ func TestAdopt(t *testing.T) {
 			},
 			adopted: []string{"helm (Update)"},
 		},
-		"left at another version, it is not taken up later": {
+		"left at another version, and not adopted later": {
 			entries: []string{
 				v(fieldstest.Us, "Apply", "apps/v1", "", `{f:data: {f:b: {}}}`),
 				v("kubectl-client-side-apply", "Update", "apps/v1beta1", "", `{f:data: {f:a: {}}}`),
@@ -277,20 +277,20 @@ func TestDropped(t *testing.T) {
 			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:replicas: {}}}`)},
 			live:   `{replicas: 1}`, answer: `{replicas: 1}`, want: []string{"released .data.replicas"},
 		},
-		"stated as a whole now": {
+		"now owned as a whole": {
 			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {f:x: {}}}}`)}, after: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {}}}`)},
 			live: `{m: {x: "1"}}`, answer: `{m: {}}`, want: []string{"removed .data.m.x"},
 		},
-		"stated as a whole now, and kept by others": {
+		"now owned as a whole, and kept by others": {
 			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {f:x: {}}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
 			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
 			live:   `{m: {x: "1"}}`, answer: `{m: {x: "1"}}`, want: []string{"released .data.m.x"}, owners: []string{"them (Update)"},
 		},
-		"a part of what is one value now": {
+		"part of a value that is now atomic": {
 			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {f:x: {}}}}`)}, after: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {}}}`)},
 			live: `{m: {x: "1"}}`, answer: `{m: {x: "2"}}`,
 		},
-		"to be adopted, and stated as empty": {
+		"to be adopted, and now empty": {
 			before: []string{fieldstest.Entry("kubectl-client-side-apply", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
 			after:  []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:m: {}}}`), fieldstest.Entry("kubectl-client-side-apply", "Update", `{f:data: {f:m: {f:x: {}}}}`)},
 			live:   `{m: {x: "1"}}`, answer: `{m: {x: "1"}}`, from: []string{managedfields.ClientSideApply},
@@ -314,7 +314,7 @@ func TestDropped(t *testing.T) {
 			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:l: {'v:"x"': {}}}}`)},
 			live:   `{l: [x, z]}`, answer: `{l: [z]}`, want: []string{`removed .data.l[="x"]`},
 		},
-		"what was not live": {
+		"not live": {
 			before: []string{fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:gone: {}}}`)}, live: `{a: "1"}`, answer: `{a: "1"}`,
 		},
 		"to be adopted (edge case 30)": {

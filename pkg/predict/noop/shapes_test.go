@@ -16,7 +16,7 @@ func TestJudgeShapes(t *testing.T) {
 		manifest string
 		want     noop.Verdict
 	}{
-		"own update holds it (edge case 6)": {
+		"our own update owns it (edge case 6)": {
 			[]string{ours(`{f:data: {f:a: {}}}`), fieldstest.Entry(fieldstest.Us, "Update", `{f:data: {f:b: {}}}`)},
 			`{a: "1", b: "2"}`, `{a: "1", b: "3"}`, refused,
 		},
@@ -26,7 +26,7 @@ func TestJudgeShapes(t *testing.T) {
 		"atomic or once empty: a name of an atomic map": {
 			[]string{ours(`{f:data: {f:selector: {}}}`)}, `{selector: {kind: Same}}`, `{selector: {kind: Same}}`, settled,
 		},
-		"atomic or once empty: others hold what is inside": {
+		"atomic or once empty: others own its fields": {
 			[]string{ours(`{f:data: {f:selector: {}}}`), fieldstest.Entry("them", "Update", `{f:data: {f:selector: {f:kind: {}}}}`)},
 			`{selector: {kind: Same}}`, `{selector: {kind: Same}}`, clearly,
 		},
@@ -72,10 +72,10 @@ func TestJudgeShapes(t *testing.T) {
 		"integer and fraction by value": {
 			[]string{ours(`{f:data: {f:x: {}}}`)}, `{x: 2}`, `{x: 2.0}`, settled,
 		},
-		"quantity in other words (edge case 11)": {
+		"quantity in another spelling (edge case 11)": {
 			[]string{ours(`{f:data: {f:memory: {}}}`)}, `{memory: 1Gi}`, `{memory: 1024Mi}`, clearly,
 		},
-		"quantity in other words, owned by others too (edge case 11)": {
+		"quantity in another spelling, owned by others too (edge case 11)": {
 			[]string{ours(`{f:data: {f:memory: {}}}`), fieldstest.Entry("them", "Apply", `{f:data: {f:memory: {}}}`)},
 			`{memory: 1Gi}`, `{memory: 1024Mi}`, refused,
 		},
@@ -88,11 +88,11 @@ func TestJudgeShapes(t *testing.T) {
 		"atomic list in another order": {
 			[]string{ours(`{f:data: {f:l: {}}}`)}, `{l: [a, b]}`, `{l: [b, a]}`, clearly,
 		},
-		"two live items of one key": {
+		"two live items with one key": {
 			[]string{ours(`{f:data: {f:env: {'k:{"name":"A"}': {.: {}, f:name: {}}}}}`)},
 			`{env: [{name: A}, {name: A, v: "1"}]}`, `{env: [{name: A}]}`, clearly,
 		},
-		"item that we own but for its place": {
+		"item that we own in another position": {
 			[]string{ours(`{f:data: {f:env: {'k:{"name":"A"}': {f:name: {}}}}}`)},
 			`{env: [{name: A}]}`, `{env: [{name: A}]}`, clearly,
 		},
@@ -103,7 +103,7 @@ func TestJudgeShapes(t *testing.T) {
 			[]string{ours(`{f:data: {f:a: {}}}`), `{manager: them, operation: Update, apiVersion: v1beta1, fieldsType: FieldsV1, fieldsV1: {f:data: {f:z: {}}}}`},
 			`{a: "1", z: "2"}`, `{a: "1"}`, doubtful,
 		},
-		"entry that holds nothing": {
+		"empty entry": {
 			[]string{ours(`{f:data: {f:a: {}}}`), fieldstest.Entry("them", "Update", `{}`)}, `{a: "1"}`, `{a: "1"}`, clearly,
 		},
 		"top that was applied empty": {
@@ -128,7 +128,7 @@ func TestJudgeShapes(t *testing.T) {
 		"others' atomic list": {
 			[]string{fieldstest.Entry("them", "Apply", `{f:data: {f:l: {}}}`)}, `{l: [a]}`, `{l: [b]}`, doubtful,
 		},
-		"text in the place of others' fields": {
+		"a string instead of others' fields": {
 			[]string{fieldstest.Entry("them", "Apply", `{f:data: {f:m: {f:x: {}}}}`)}, `{m: {x: x}}`, `{m: text}`, doubtful,
 		},
 	}
