@@ -43,7 +43,7 @@ func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why
 	in.Answer, in.Unchecked = answer, ""
 	in.Conflicts, in.Taken, in.Overwritten = nil, nil, nil
 	if answer == nil {
-		in.Unchecked = "not checked by the server, which can check it only after " + first(in.Adoption)
+		in.Unchecked = "not checked by the server: it can be checked only after " + first(in.Adoption)
 	}
 	p.sort(in, why.conflicts)
 	in.Adoption = in.Adoption.LeaveContested(why.conflicts)
