@@ -285,11 +285,11 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 	}
 	if why := whyNot(ctx, applied, leftOut); why != "" {
 		if n := len(r.shown.Doomed); n > 0 {
-			stay := "stay"
+			stay := "are no longer in the input and stay"
 			if n == 1 {
-				stay = "stays"
+				stay = "is no longer in the input and stays"
 			}
-			r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: fmt.Sprintf("nothing was pruned: %s; %s left the input and %s in %s", why, text.Count(n, "object"), stay, r.set.Name())})
+			r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: fmt.Sprintf("nothing was pruned: %s; %s %s in %s", why, text.Count(n, "object"), stay, r.set.Name())})
 		}
 		return applied
 	}

@@ -36,12 +36,12 @@ func Losses(objects []*unstructured.Unstructured, pruned []object.Ref) []event.R
 			told[ref.Key()] = true
 			r := event.Remarked{
 				Ref: of.Ref, Code: "NeedsPruned", Path: n.path,
-				Text: fmt.Sprintf("%s %s left the input and is pruned, but this object still needs it", ref.GVK.Kind, text.Excerpt(ref.Name)),
+				Text: fmt.Sprintf("%s %s is no longer in the input and is pruned, but this object still needs it", ref.GVK.Kind, text.Excerpt(ref.Name)),
 				Hint: "put it back into the input, or change this object",
 			}
 			if n.with {
 				r.Code = "GoesWithPruned"
-				r.Text = fmt.Sprintf("is deleted with %s %s, which left the input and is pruned, although this object is still in the input", ref.GVK.Kind, text.Excerpt(ref.Name))
+				r.Text = fmt.Sprintf("is deleted together with %s %s, which is no longer in the input and is pruned", ref.GVK.Kind, text.Excerpt(ref.Name))
 				r.Hint = "put that back into the input, or remove this object from it too"
 			}
 			out = append(out, r)
