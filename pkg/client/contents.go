@@ -99,19 +99,14 @@ func (c *Client) holdings(ctx context.Context, live *unstructured.Unstructured) 
 		if kinds, known := c.held.get(live.GetUID()); known {
 			return kinds, live.GetName(), nil
 		}
-		kinds, err := c.namespacedKinds(ctx)
+		kinds, err := c.Listable(ctx)
+		kinds = slices.DeleteFunc(kinds, func(k object.Kind) bool { return !k.Namespaced || k.GVK.Kind == "Event" })
 		return kinds, live.GetName(), err
 	case isDefinition(kind):
 		return instancesOf(live), "", nil
 	default:
 		return nil, "", nil
 	}
-}
-
-// namespacedKinds returns the namespaced kinds that can be listed.
-func (c *Client) namespacedKinds(ctx context.Context) ([]object.Kind, error) {
-	kinds, err := c.Listable(ctx)
-	return slices.DeleteFunc(kinds, func(k object.Kind) bool { return !k.Namespaced || k.GVK.Kind == "Event" }), err
 }
 
 // instancesOf returns the kind that a CRD defines; nil if it serves none. The version is the stored

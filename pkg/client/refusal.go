@@ -133,18 +133,14 @@ func (c *Client) backend(ctx context.Context, client admission.WebhookClientConf
 		return what, see, false
 	}
 	for _, s := range published.Items {
-		if s.Labels[discoveryv1.LabelServiceName] == name && anyReady(s.Endpoints) {
+		if s.Labels[discoveryv1.LabelServiceName] == name && slices.ContainsFunc(s.Endpoints, isReady) {
 			return what, see, false
 		}
 	}
 	return what + " has no ready endpoint", see, true
 }
 
-func anyReady(endpoints []discoveryv1.Endpoint) bool {
-	return slices.ContainsFunc(endpoints, func(e discoveryv1.Endpoint) bool {
-		return e.Conditions.Ready == nil || *e.Conditions.Ready
-	})
-}
+func isReady(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }
 
 // admissionHooks are the webhooks of the cluster, read once, after the first refusal.
 type admissionHooks struct {

@@ -72,17 +72,13 @@ func (c *Client) write(
 	}
 	q.Ref, q.Guarded = object.RefOf(obj), q.Guarded || obj.GetResourceVersion() != ""
 	return c.object(ctx, kind, q, func() *rest.Request {
-		return withOptions(begin().AbsPath(transport.ResourcePath(kind, obj.GetNamespace(), path...)...).Body(body), how)
+		r := begin().AbsPath(transport.ResourcePath(kind, obj.GetNamespace(), path...)...).Body(body).
+			Param("fieldManager", how.Manager).Param("fieldValidation", cmp.Or(how.Validation, metav1.FieldValidationStrict))
+		if how.DryRun {
+			r = r.Param("dryRun", metav1.DryRunAll)
+		}
+		return r
 	})
-}
-
-// withOptions adds the options that all writes share.
-func withOptions(r *rest.Request, how object.Write) *rest.Request {
-	r = r.Param("fieldManager", how.Manager).Param("fieldValidation", cmp.Or(how.Validation, metav1.FieldValidationStrict))
-	if how.DryRun {
-		r = r.Param("dryRun", metav1.DryRunAll)
-	}
-	return r
 }
 
 // object sends a request for one object. build is called for each try. The error is a *NoKindError

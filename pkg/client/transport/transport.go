@@ -99,10 +99,8 @@ func writes(req *http.Request) bool {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
 		return false
 	}
-	return !isDryRun(req) && !isQuestion(req)
+	return !req.URL.Query().Has("dryRun") && !isQuestion(req)
 }
-
-func isDryRun(req *http.Request) bool { return req.URL.Query().Has("dryRun") }
 
 // WrappedRoundTripper implements utilnet.RoundTripperWrapper.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }

@@ -66,18 +66,13 @@ func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	defer w.telling.Unlock()
 	for _, ref := range about {
 		text, ours := withoutName(ref, text)
-		if slices.Contains(w.told[ref], text) || ours && (isTakeover(text) || w.repeats(ref, text)) || w.known(ref, text, ours) {
+		named := len(w.told[ref]) > 0 && strings.HasPrefix(text, "deprecated, as the API server warns: ") // only adds the object
+		if slices.Contains(w.told[ref], text) || ours && (isTakeover(text) || named) || w.known(ref, text, ours) {
 			continue
 		}
 		w.told[ref] = append(w.told[ref], text)
 		w.tell(ref, text)
 	}
-}
-
-// repeats reports whether the webhook's warning only adds the object to a warning that the API
-// server sent before.
-func (w *Warnings) repeats(ref object.Ref, text string) bool {
-	return len(w.told[ref]) > 0 && strings.HasPrefix(text, "deprecated, as the API server warns: ")
 }
 
 // known reports whether the API server and the webhook have both warned about the same thing in the
