@@ -65,14 +65,16 @@ func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, 
 	case len(gained) > 0 && !slices.ContainsFunc(gained, isReal):
 		return Released, ""
 	}
+	was, is := c.values.has(h.Path)
+	isNew := c.values != nil && !was && is
 	switch changed := c.changed(h); {
-	case moved && c.values != nil && c.values.isNew(h.Path):
+	case moved && isNew:
 		return Unclear, Migration // There was no value to take.
-	case !h.Inner && c.values != nil && c.values.isNew(h.Path) && !slices.ContainsFunc(gained, applies):
-		return Lost, "" // A default that storage does not keep: the owner had no value there.
+	case !h.Inner && isNew && !slices.ContainsFunc(gained, applies):
+		return Lost, "" // A default that is not stored: the owner had no value.
 	case changed == yes:
 		return Taken, ""
-	case moved && (!written || changed != unknown): // A new value and an old default are credited alike.
+	case moved && (!written || changed != unknown): // A new value and a default look the same.
 		return Unclear, Migration
 	case changed == unknown && !c.apart && slices.ContainsFunc(gained, updatesSubresource):
 		return Taken, ""
@@ -83,23 +85,13 @@ func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, 
 	case stays(h, lost):
 		return Unclear, Migration
 	case !slices.ContainsFunc(lost, applies):
-		return Unclear, SameValue // An update never gives up a path: the entries were edited.
-	case c.nowhere(h):
+		return Unclear, SameValue // Updates do not release paths, so the entries were edited.
+	case c.values != nil && !was && !is:
+		// An owned path that is not stored, such as an empty map of annotations, is taken whenever
+		// another manager applies it, and the objects look as if it had been released.
 		return Lost, ""
 	}
 	return Released, ""
-}
-
-// nowhere reports whether a path is in neither object. An owned path that is not stored, such as an
-// empty map of annotations, is taken from its owners whenever another manager applies it, and the
-// objects look as if it had been released.
-func (c classifier) nowhere(h Handover) bool {
-	if c.values == nil {
-		return false
-	}
-	_, was := c.values.old.Get(h.Path)
-	_, is := c.values.new.Get(h.Path)
-	return !was && !is
 }
 
 // stays reports whether every manager that lost a path still owns it in another way: a manager
@@ -124,7 +116,8 @@ func (c classifier) across(h Handover, lost, gained []managedfields.Owner) (Kind
 	others := slices.ContainsFunc(explained(lost, gained), func(l managedfields.Owner) bool {
 		return !slices.ContainsFunc(gained, func(g managedfields.Owner) bool { return isSameAtOther(l, g) })
 	})
-	if others && c.values != nil && slices.ContainsFunc(gained, isReal) && c.values.both(h.Path) && c.changed(h) == yes {
+	was, is := c.values.has(h.Path)
+	if others && was && is && slices.ContainsFunc(gained, isReal) && c.changed(h) == yes {
 		return Taken, ""
 	}
 	return Unclear, CrossVersion
@@ -160,10 +153,8 @@ func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 // abandoned classifies a path that has no owner left. Without values it is Removed, unless the
 // server sets a default.
 func (c classifier) abandoned(h Handover) Kind {
-	if c.values != nil {
-		if _, there := c.values.new.Get(h.Path); there {
-			return Released
-		}
+	if _, is := c.values.has(h.Path); is {
+		return Released
 	}
 	return Removed
 }
@@ -181,7 +172,7 @@ const (
 func (c classifier) changed(h Handover) answer {
 	switch {
 	case c.values == nil && h.There:
-		return no // Only its presence could change, and has not.
+		return no // Only its presence could change.
 	case c.values == nil:
 		return unknown
 	case c.values.old.Same(h.Path, c.values.new), h.Inner && c.values.sameSort(h.Path):
@@ -190,18 +181,13 @@ func (c classifier) changed(h Handover) answer {
 	return yes
 }
 
-// both reports whether a path is in both objects.
-func (v *values) both(p fieldpath.Path) bool {
-	_, was := v.old.Get(p)
-	_, is := v.new.Get(p)
-	return was && is
-}
-
-// isNew reports whether a path is only in the new object.
-func (v *values) isNew(p fieldpath.Path) bool {
-	_, was := v.old.Get(p)
-	_, is := v.new.Get(p)
-	return !was && is
+// has reports whether a path is in the old and in the new object; false if the values are unknown.
+func (v *values) has(p fieldpath.Path) (was, is bool) {
+	if v != nil {
+		_, was = v.old.Get(p)
+		_, is = v.new.Get(p)
+	}
+	return was, is
 }
 
 // sameSort reports whether a path is a map in both objects, or a list in both.

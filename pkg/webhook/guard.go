@@ -160,7 +160,9 @@ func (g *guard) token(ctx context.Context) (string, error) {
 	if wellFormed(secret.Data[tokenKey]) {
 		return string(secret.Data[tokenKey]), nil
 	}
-	token := newToken()
+	bits := make([]byte, 16)
+	_, _ = rand.Read(bits) // never fails
+	token := hex.EncodeToString(bits)
 	secret.Data = map[string][]byte{tokenKey: []byte(token)}
 	_, err = g.secrets.Update(ctx, secret, metav1.UpdateOptions{FieldManager: guardManager})
 	return token, err
@@ -172,12 +174,6 @@ func wellFormed(token []byte) bool {
 	return len(token) >= 16 && len(token) <= 256 && !slices.ContainsFunc(token, func(b byte) bool {
 		return (b < '0' || b > '9') && (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') && b != '-' && b != '_'
 	})
-}
-
-func newToken() string {
-	bits := make([]byte, 16)
-	_, _ = rand.Read(bits) // It never fails.
-	return hex.EncodeToString(bits)
 }
 
 // tokens are the valid tokens: the current one, and for a while the previous one, because API

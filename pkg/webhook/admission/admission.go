@@ -108,7 +108,6 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-func (m *metrics) warned(a about)                { m.warnings.WithLabelValues(string(a)).Inc() }
 func (m *metrics) fault(webhook string, f fault) { m.faults.WithLabelValues(webhook, string(f)).Inc() }
 
 func (m *metrics) since(webhook string, start time.Time) {

@@ -109,7 +109,7 @@ func (a *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// Do not wait for a client that stops sending. The error is that of a connection without
 	// deadlines, as in tests.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(cmp.Or(a.readTimeout, readTimeout)))
-	body := a.intake.reader(http.MaxBytesReader(nil, r.Body, maxReview))
+	body := &counted{Reader: http.MaxBytesReader(nil, r.Body, maxReview), of: a.intake}
 	defer body.release()
 	review, err := readReview(body, r.ContentLength)
 	if err != nil {
@@ -156,7 +156,7 @@ func (a *handler) findings(r *request) (texts []string, audit map[string]string)
 			"kind", r.Kind.Kind, "request", r.UID)
 	}
 	for _, w := range bounded(found.warnings) {
-		a.count.warned(w.about)
+		a.count.warnings.WithLabelValues(string(w.about)).Inc()
 		texts = append(texts, w.text)
 	}
 	return texts, found.audit
@@ -245,11 +245,8 @@ var (
 // intake bounds the memory of all reviews in progress (edge case 101).
 type intake struct{ held atomic.Int64 }
 
-// reader returns a reader that counts the bytes read from r until it is released. It returns
-// errCrowded if there are too many in total.
-func (i *intake) reader(r io.Reader) *counted { return &counted{Reader: r, of: i} }
-
-// counted is a request body whose bytes are counted as they arrive.
+// counted is a request body whose bytes are counted as they arrive, until it is released. Reading
+// returns errCrowded if there are too many in total.
 type counted struct {
 	io.Reader
 	of   *intake

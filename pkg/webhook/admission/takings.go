@@ -73,7 +73,7 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 	}
 	name := nameOf(r.Kind.Kind, is)
 	out.warnings = ownersWarnings(name, takeovers(transitions))
-	if j.deprecations == nil || !slices.ContainsFunc(transitions, isClaim) {
+	if j.deprecations == nil || !slices.ContainsFunc(transitions, func(t ownership.Transition) bool { return len(t.Gained()) > 0 }) {
 		return out, nil
 	}
 	notices, err := j.fields(r)
@@ -181,8 +181,6 @@ func (j takings) hint(h ownership.Hint) {
 // isLoss reports whether an owner lost a path that others own. The tracker sees no values, so it
 // cannot tell whether the path was taken or released.
 func isLoss(t ownership.Transition) bool { return len(t.Lost()) > 0 && len(t.After) > 0 }
-
-func isClaim(t ownership.Transition) bool { return len(t.Gained()) > 0 }
 
 const (
 	// auditTaken is the audit annotation for the paths that a request takes.

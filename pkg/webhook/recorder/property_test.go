@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
@@ -302,5 +303,54 @@ func TestFloodDisplacesOnlyItself(t *testing.T) {
 	}
 	if lost["quiet"] > 0 || lost["flood"] < 800 || lost["flood"] != d.lost {
 		t.Errorf("lost: %v, counted %d", lost, d.lost)
+	}
+}
+
+// A leader without a hint leaves changes to a replica that is about to write them, and writes those
+// that the replica has passed over, or all when it falls silent.
+func TestHold(t *testing.T) {
+	tests := map[string]struct {
+		lag    time.Duration // of the other's latest write that was seen, a second after noon
+		silent bool
+		want   string
+	}{
+		"nobody else writes":      {silent: true, want: "3s: a 1"},
+		"another one is far back": {lag: 10 * time.Minute, want: "11s: a 1"}, // and then falls silent
+		"another one is close":    {lag: 2 * time.Second, want: "5s: a 1"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := &diary{queue: newQueue(Limits{}, quick())}
+			d.lead(true)
+			d.come("a", "", 0)
+			if !tt.silent {
+				r := ownership.NewRecord(ownership.Object{UID: "b"}, "none")
+				r.Entries = []ownership.Entry{{Last: metav1.NewTime(noon.Add(time.Second - tt.lag))}}
+				d.seen(r, false, noon.Add(time.Second))
+			}
+			d.run(time.Hour, written)
+			if len(d.text) != 1 || d.text[0] != tt.want {
+				t.Errorf("%v, want %s", d.text, tt.want)
+			}
+		})
+	}
+}
+
+// The leader does not wait for hours because another replica's clock is wrong by hours.
+func TestHoldAndAClockSetWrong(t *testing.T) {
+	for _, off := range []time.Duration{-3 * time.Hour, 3 * time.Hour} {
+		d := &diary{queue: newQueue(Limits{}, quick())}
+		d.lead(true)
+		d.come("a", "", 0)
+		at := time.Duration(0)
+		for ; at < time.Hour && len(d.text) == 0; at += time.Second {
+			r := ownership.NewRecord(ownership.Object{UID: "b"}, "none")
+			r.Entries = []ownership.Entry{{Last: metav1.NewTime(noon.Add(at + off))}}
+			d.seen(r, false, noon.Add(at))
+			d.run(at, written)
+		}
+		if len(d.text) != 1 || at > 3*time.Minute {
+			t.Errorf("with a clock %s off: %v after %s", off, d.text, at)
+		}
 	}
 }

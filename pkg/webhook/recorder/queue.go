@@ -31,6 +31,7 @@ type queue struct {
 	// lost counts the transitions that were dropped for lack of room.
 	lost  int
 	pace  pace
+	peers peers
 	swept time.Time
 	// done are the calls that report outcomes, to be made without a lock.
 	done []func()
@@ -67,8 +68,8 @@ const (
 
 func newQueue(limits Limits, pace pace) *queue {
 	return &queue{
-		limits: limits.orDefaults(), pace: pace, objects: map[types.UID]*pending{}, lanes: newLanes(),
-		cooldowns: map[types.UID]cooldown{}, gaps: map[types.UID]loss{},
+		limits: limits.orDefaults(), pace: pace, objects: map[types.UID]*pending{}, lanes: lanes{of: map[string]*lane{}},
+		cooldowns: map[types.UID]cooldown{}, gaps: map[types.UID]loss{}, peers: peers{},
 	}
 }
 
@@ -185,15 +186,24 @@ func (q *queue) dequeue(now time.Time) (batch, bool) {
 	if q.pace.ready(now).After(now) {
 		return batch{}, false
 	}
-	p := q.lanes.next(now)
-	if p == nil {
-		return batch{}, false
+	for {
+		p := q.lanes.next(now)
+		if p == nil {
+			return batch{}, false
+		}
+		if q.leads && !p.ours() {
+			if at := q.peers.until(p.object.Namespace, p.came(), now); at.After(now) {
+				q.lanes.place(p, at)
+				continue
+			}
+		}
+		q.lanes.turn++
+		p.lane.served = q.lanes.turn
+		q.pace.spend(now)
+		b := q.takeOf(p.object)
+		b.paid = true
+		return b, true
 	}
-	q.lanes.serve(p.lane)
-	q.pace.spend(now)
-	b := q.takeOf(p.object)
-	b.paid = true
-	return b, true
 }
 
 // takeOf returns all pending transitions of an object, due or not.
@@ -275,6 +285,12 @@ func (q *queue) seen(r *ownership.Record, own bool, now time.Time) {
 	p := q.objects[r.Object.UID]
 	if !own {
 		q.pace.spend(now)
+		switch last := len(r.Entries) - 1; {
+		case p != nil && !p.came().IsZero():
+			q.peers.saw(r.Object.Namespace, now.Sub(p.came()), now)
+		case last >= 0:
+			q.peers.saw(r.Object.Namespace, min(now.Sub(r.Entries[last].Last.Time), maxLag), now)
+		}
 	}
 	if p == nil {
 		return

@@ -73,8 +73,8 @@ func (s *storm) ended(replica int, object string, end ownership.Outcome) {
 }
 
 // Edge case 99: 10,000 takeovers in a minute (2,000 if -short), at the chart's defaults. All are
-// recorded, with their users, and most records are written only once, whichever replica the API
-// server called.
+// recorded, with their users, and hardly any record is written twice, whichever replica the API server
+// called.
 func TestStorm(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)).Perm(10_000)
 	if testing.Short() {
@@ -103,7 +103,7 @@ func TestStorm(t *testing.T) {
 				if users != objects && name != "nobody knows the user" {
 					t.Errorf("%d users", users)
 				}
-				if n := s.store.writes.Load(); int(n) > objects*125/100 {
+				if n := s.store.writes.Load(); int(n) > objects*102/100 {
 					t.Errorf("%d writes of %d records", n, objects)
 				}
 			})

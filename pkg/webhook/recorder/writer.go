@@ -109,32 +109,22 @@ func (w writer) isOurs(r *ownership.Record) bool {
 
 // isMissing reports whether the record was deleted after it was read.
 func isMissing(err error) bool {
-	details := detailsOf(err)
-	return apierrors.IsNotFound(err) && details != nil && details.Kind == ownership.RecordPlural && !isUnknownPath(details)
+	return isNotFound(err, ownership.RecordPlural) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // isGone reports whether the namespace is being deleted or is gone. If the CRD of records is
 // missing, the error is NotFound too, but about another kind.
 func isGone(err error) bool {
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return true
-	}
-	details := detailsOf(err)
-	return apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces"
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || isNotFound(err, "namespaces")
 }
 
-func isUnknownPath(details *metav1.StatusDetails) bool {
-	return slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool {
-		return c.Type == metav1.CauseTypeUnexpectedServerResponse
-	})
-}
-
-func detailsOf(err error) *metav1.StatusDetails {
+func isNotFound(err error, resource string) bool {
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return nil
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
 	}
-	return status.Status().Details
+	details := status.Status().Details
+	return details != nil && details.Kind == resource
 }
 
 // name returns the name of an object for the log.

@@ -180,9 +180,11 @@ func (f *follower) setRefused(refused bool) {
 	f.refused = refused
 }
 
-// kindsMayChange triggers a discovery if this kind is about kinds.
+// kindsMayChange triggers a discovery if this is the kind of CRDs or of APIServices.
 func (f *follower) kindsMayChange() {
-	if !affects(f.resource.GroupResource()) {
+	switch f.resource.GroupResource().String() {
+	case "customresourcedefinitions.apiextensions.k8s.io", "apiservices.apiregistration.k8s.io":
+	default:
 		return
 	}
 	select {

@@ -49,7 +49,8 @@ func selectKinds(found []*metav1.APIResourceList, err error, before kinds, exclu
 			continue
 		}
 		for _, r := range list.APIResources {
-			if k := kindOf(gv, r); watchable(r) && !slices.Contains(excluded, schema.GroupKind{Group: k.resource.Group, Kind: k.name}) {
+			if k := kindOf(gv, r); slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") &&
+				!slices.Contains(excluded, schema.GroupKind{Group: k.resource.Group, Kind: k.name}) {
 				out[k.resource.GroupResource()] = k
 			}
 		}
@@ -75,10 +76,6 @@ func kindOf(gv schema.GroupVersion, r metav1.APIResource) kind {
 		gv.Version = r.Version
 	}
 	return kind{resource: gv.WithResource(r.Name), name: r.Kind, namespaced: r.Namespaced}
-}
-
-func watchable(r metav1.APIResource) bool {
-	return slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch")
 }
 
 // hasOwn reports whether discovery has found Kubernetes' own kinds, in the core group and
@@ -163,10 +160,4 @@ func (k kinds) differ(before kinds) (come, gone []kind) {
 		}
 	}
 	return come, gone
-}
-
-// affects reports whether a change of an object of a resource may change the set of kinds.
-func affects(r schema.GroupResource) bool {
-	return r.Group == "apiextensions.k8s.io" && r.Resource == "customresourcedefinitions" ||
-		r.Group == "apiregistration.k8s.io" && r.Resource == "apiservices"
 }
