@@ -16,7 +16,7 @@ import (
 // ready evaluates readiness by the kind's rule, or else by the conventions.
 type ready struct {
 	conventions conventions
-	// stated is nil without a rule.
+	// stated is the rule; nil if there is none.
 	stated *stated
 }
 

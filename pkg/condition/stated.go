@@ -155,8 +155,7 @@ func ParseRules(source string, data []byte) (*Set, error) {
 // Verdict is the result of a condition on one version of an object.
 type Verdict struct {
 	Met bool
-	// Failed is terminal: the condition is not met, and will not be until somebody changes
-	// something.
+	// Failed is terminal: the condition is not met, and will not be until something is changed.
 	Failed bool
 	// Reason is short and stable: InProgress, StaleStatus, JobFailed, Absent.
 	Reason string

@@ -198,8 +198,8 @@ func (m mark) step(next mark) string {
 	return ""
 }
 
-// heldBy returns how many objects the namespace controller has found in a namespace, which only the
-// message of a condition says.
+// heldBy returns how many objects the namespace controller has found in a namespace. Only a
+// condition's message states it.
 func heldBy(u *unstructured.Unstructured) int {
 	c := object.ConditionOf(u, "NamespaceContentRemaining")
 	if c.Status != "True" {

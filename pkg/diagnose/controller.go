@@ -20,7 +20,7 @@ type Search struct {
 	Operator string
 	// Workloads are the most likely controllers, all equally likely.
 	Workloads []Candidate
-	// Lease is the controller's, held by a workload that was not found.
+	// Lease is the controller's lease, if the workload that holds it was not found.
 	Lease *Lease
 	// Evidence lists where the search looked.
 	Evidence []string

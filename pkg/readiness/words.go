@@ -204,7 +204,7 @@ func phraseClass(text string) class {
 
 // isErrorReason reports whether a condition's reason is an error: it ends with one, like
 // ReconcileFailed, or begins with one, like ErrInitIssuer.
-func isErrorReason(reason string) bool { return isFinal(reason) || isWanting(reason) }
+func isErrorReason(reason string) bool { return isFinal(reason) || isMissing(reason) }
 
 // isFinal is isErrorReason without missing objects, which may exist a moment later.
 func isFinal(reason string) bool {
@@ -230,8 +230,8 @@ func isFinal(reason string) bool {
 	return false
 }
 
-// isWanting reports whether the reason is a missing or unavailable object.
-func isWanting(reason string) bool {
+// isMissing reports whether the reason is a missing or unavailable object.
+func isMissing(reason string) bool {
 	words := split(reason)
 	if len(words) == 0 {
 		return false

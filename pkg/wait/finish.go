@@ -160,7 +160,7 @@ func (e *UnmetError) Error() string {
 
 // NothingError is the error of selectors that match nothing.
 type NothingError struct {
-	// What describes the selection: "deployments.apps with labels app=web in namespace x".
+	// What: the selection, such as "deployments.apps with labels app=web in namespace x".
 	What string
 	// Late: the wait ran out of time.
 	Late bool

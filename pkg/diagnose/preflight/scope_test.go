@@ -57,7 +57,7 @@ func TestScopes(t *testing.T) {
 	forecasts(t, all)
 }
 
-// What one object frees of a quota, others may use, and the remark says so.
+// Others may use the part of a quota that one object frees, and the remark says so.
 func TestQuotasBalance(t *testing.T) {
 	const quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 4}}, status: {hard: {pods: 4}, used: {pods: 4}}}"
 	const app = `containers: [{name: app, image: a}]`

@@ -174,7 +174,7 @@ func (d *diagnosis) attached(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// attachment covers attachments themselves.
+// attachment covers a VolumeAttachment that is itself the target.
 func (d *diagnosis) attachment(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "storage.k8s.io", "VolumeAttachment") {
 		return nil

@@ -264,8 +264,8 @@ func TestEndingLooksAnew(t *testing.T) {
 	}
 }
 
-// hearsay returns refusals that a controller recorded and that no rule can check.
-func hearsay() map[string]string {
+// recordedRefusals returns refusals that a controller recorded and that no rule can check.
+func recordedRefusals() map[string]string {
 	return map[string]string{
 		"LimitRangeViolation":  `pods "web-x" is forbidden: maximum cpu usage per Container is 1, but limit is 4`,
 		"PolicyDenied":         `pods "web-x" is forbidden: ValidatingAdmissionPolicy ''no-root'' with binding ''b'' denied request: no`,
@@ -285,7 +285,7 @@ func triedAt(message string, at time.Duration) string {
 // A refused controller retries less and less often, so its message may outlive the reason.
 func TestOldRefusalEndsNothing(t *testing.T) {
 	const minute = time.Minute
-	for code, message := range hearsay() {
+	for code, message := range recordedRefusals() {
 		for name, frames := range map[string][]frame{
 			"fixed after the last attempt": {
 				{0, triedAt(message, 0), nil}, {41 * time.Second, triedAt(message, 41*time.Second), nil}, {4 * minute, rolling(upAndReady), nil},
@@ -307,7 +307,7 @@ func TestOldRefusalEndsNothing(t *testing.T) {
 // A refusal ends the wait once the controller is refused again after the cause's time, however late
 // it retries.
 func TestLastingRefusalEnds(t *testing.T) {
-	for code, message := range hearsay() {
+	for code, message := range recordedRefusals() {
 		t.Run(code, func(t *testing.T) {
 			lasting := unready.Lastings()[code]
 			var frames []frame
