@@ -48,7 +48,7 @@ const (
 // Applied converts an action of diff to apply's, so that documents use one vocabulary. It returns
 // other actions unchanged.
 func (a Action) Applied() Action {
-	switch a { //nolint:exhaustive // all others are the same word
+	switch a { //nolint:exhaustive // all others are equal
 	case Create:
 		return Created
 	case Update:

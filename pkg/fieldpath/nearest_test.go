@@ -22,15 +22,15 @@ spec:
       - {name: side, image: "side:1"}
 `)
 	tests := map[string]struct{ path, want string }{
-		"a letter too few":    {".spec.replica", ".spec.replicas"},
+		"a missing letter":    {".spec.replica", ".spec.replicas"},
 		"another case":        {".spec.Replicas", ".spec.replicas"},
-		"the last part alone": {".replicas", ".spec.replicas"},
-		"a part left out":     {`.spec.containers[name="side"].image`, `.spec.template.spec.containers[name="side"].image`},
+		"only the last part":  {".replicas", ".spec.replicas"},
+		"a missing part":      {`.spec.containers[name="side"].image`, `.spec.template.spec.containers[name="side"].image`},
 		"another key":         {`.spec.template.spec.containers[name="apps"].image`, `.spec.template.spec.containers[name="app"].image`},
 		"part of a key":       {`.spec.template.spec.containers[name="app"].ports[containerPort=80].containerPort`, `.spec.template.spec.containers[name="app"].ports[containerPort=80,protocol="TCP"].containerPort`},
 		"dots without quotes": {".metadata.labels.app.kubernetes.io/name", `.metadata.labels["app.kubernetes.io/name"]`},
-		"what is above":       {".spec.replicas.x", ""},
-		"what is below":       {".status", ""},
+		"a path above":        {".spec.replicas.x", ""},
+		"a path below":        {".status", ""},
 		"something else":      {".spec.strategy.type", ""},
 	}
 	for name, tt := range tests {

@@ -144,7 +144,7 @@ func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional,
 	a, aMap := after.Value.(map[string]any)
 	if shape == fieldpath.Fields && (bMap || !before.Has) && (aMap || !after.Has) {
 		if len(b)+len(a) == 0 && before.Has != after.Has {
-			return false // Empty is not absent.
+			return false // Empty and absent differ.
 		}
 		c.maps(path, b, a, below)
 		return true

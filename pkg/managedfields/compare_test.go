@@ -30,7 +30,7 @@ func TestCompare(t *testing.T) {
 			[]string{"changed .b", "removed .c", "added .d"},
 		},
 		"numbers by value":               {`{a: 1}`, `{a: 1.0}`, []string{".a"}, nil},
-		"text is no number":              {`{a: 1}`, `{a: "1"}`, []string{".a"}, []string{"changed .a"}},
+		"a string is not a number":       {`{a: 1}`, `{a: "1"}`, []string{".a"}, []string{"changed .a"}},
 		"null and absent (edge case 16)": {`{a: null}`, `{}`, []string{".a"}, []string{"removed .a"}},
 		"absent and null (edge case 16)": {`{}`, `{a: null}`, []string{".a"}, []string{"added .a"}},
 		"null and empty (edge case 16)":  {`{a: null}`, `{a: {}}`, []string{".a"}, []string{"changed .a"}},
@@ -67,7 +67,7 @@ func TestCompare(t *testing.T) {
 			[]string{`.f[="a"]`, `.f[="b"]`, `.f[="c"]`},
 			[]string{`removed .f[="b"]`, `added .f[="c"]`},
 		},
-		"map turns into a text": {
+		"map becomes a string": {
 			`{a: {x: 1}}`, `{a: text}`, []string{".a", ".a.x"}, []string{"changed .a"},
 		},
 		"dotted keys (edge case 1)": {

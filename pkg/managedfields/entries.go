@@ -26,7 +26,7 @@ func Entries(u *unstructured.Unstructured) ([]Entry, error) {
 		if !ok {
 			return nil, fmt.Errorf("metadata.managedFields: entry %d is not a map", i)
 		}
-		if len(m) == 0 { // A request to clear managed fields has this form.
+		if len(m) == 0 { // This form is a request to clear managed fields.
 			continue
 		}
 		owner := ownerOf(m)
@@ -44,7 +44,7 @@ func EntriesOf(fields []metav1.ManagedFieldsEntry) ([]Entry, error) {
 	entries := make([]Entry, 0, len(fields))
 	for i := range fields {
 		f := &fields[i]
-		if f.Manager == "" && f.Operation == "" && f.FieldsV1 == nil { // A request to clear has this form.
+		if f.Manager == "" && f.Operation == "" && f.FieldsV1 == nil { // This form is a request to clear managed fields.
 			continue
 		}
 		owner := Owner{Manager: f.Manager, Operation: string(f.Operation), Subresource: f.Subresource, APIVersion: f.APIVersion}

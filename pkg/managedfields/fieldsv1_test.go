@@ -26,7 +26,7 @@ func fieldsV1() map[string]string {
 		"escapes":            `{"f:\u0061":{},"f:a\\b":{},"f:\n":{},"k:{\"a\":\"\\\"\"}":{}}`,
 		"beyond ASCII":       `{"f:ä":{},"f:\ud83d\ude00":{}}`,
 		"unknown":            `{"x:?":{"f:a":[1,{"b":"}"}]},"f:a":{"x:?":5}}`,
-		"a dot that is none": `{"f:a":{".":[1]}}`,
+		"a field named dot":  `{"f:a":{".":[1]}}`,
 		"empty names":        `{"f:":{"f:":{}}}`,
 		"numbers":            `{"k:{\"a\":1,\"b\":1.5}":{},"v:true":{},"i:-1":{}}`,
 		"no colon":           `{"f":{}}`,
@@ -35,13 +35,13 @@ func fieldsV1() map[string]string {
 		"a list inside":      `{"f:a":[]}`,
 		"null inside":        `{"f:a":null}`,
 		"a number":           `5`,
-		"not all of it":      `{"f:a":{}`,
+		"truncated":          `{"f:a":{}`,
 		"half a key":         `{"f:a`,
 		"half an escape":     `{"f:a\`,
 		"half a dot":         `{".":{`,
 		"more than one":      `{}{}`,
-		"a comma too many":   `{"f:a":{},}`,
-		"a comma too few":    `{"f:a":{}"f:b":{}}`,
+		"an extra comma":     `{"f:a":{},}`,
+		"a missing comma":    `{"f:a":{}"f:b":{}}`,
 		"no quotes":          `{f:a:{}}`,
 		"a newline in a key": "{\"f:a\nb\":{}}",
 		"empty":              ``,
@@ -134,7 +134,7 @@ func FuzzFieldsV1(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var tree any
 		if json.Unmarshal([]byte(text), &tree) == nil {
-			again, err := json.Marshal(tree) // If a key occurs twice, one is left.
+			again, err := json.Marshal(tree) // If a key occurs twice, one remains.
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -49,7 +49,7 @@ func projectChild(v any, pe fieldpath.Element, set *fieldpath.Set) (any, bool) {
 
 func projectList(list []any, set *fieldpath.Set) ([]any, bool) {
 	if fieldpath.ShapeOf(set) == fieldpath.Odd {
-		return list, true // Positions mean nothing once an item is missing.
+		return list, true // Positions are useless once an item is missing.
 	}
 	x := fieldpath.ItemsOf(set)
 	out := make([]any, 0, len(list))

@@ -50,7 +50,7 @@ func TestProject(t *testing.T) {
 			[]string{`.ports[port=53,protocol="TCP"].x`, `.ports[port=53,protocol="UDP"].x`},
 			`{ports: [{port: 53, x: 1}, {port: 53, protocol: UDP, x: 2}]}`,
 		},
-		"defaulted key that may be two things": {
+		"ambiguous defaulted key": {
 			`{ports: [{port: 53, x: 1}]}`,
 			[]string{`.ports[port=53,protocol="TCP"].x`, `.ports[port=53,protocol="UDP"].x`},
 			`{}`,
@@ -100,7 +100,7 @@ func TestProject(t *testing.T) {
 			[]string{`.env[name="A"]`},
 			`{env: [{name: A, value: 1}, {name: A, value: 2}]}`,
 		},
-		"nothing held": {`{a: 1}`, nil, `{}`},
+		"nothing in the set": {`{a: 1}`, nil, `{}`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -21,10 +21,10 @@ func TestSharingOf(t *testing.T) {
 	helm := fieldstest.Entry("helm", "Apply", `{f:data: {f:a: {}, f:b: {}}}`)
 	flux := fieldstest.Entry("flux", "Update", `{f:data: {f:a: {}}}`)
 	tests := map[string]struct{ live, answer, want string }{
-		"all of another's": {
+		"all fields of another": {
 			object(helm), object(helm, fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}, f:b: {}}}`)), "shared with helm: 2 fields",
 		},
-		"of two, and of nobody": {
+		"of two, and without an owner": {
 			object(helm, flux), object(helm, flux, fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}, f:c: {}}}`)),
 			"shared with flux: 1 field, shared with helm: 1 field, now owned: 1 field",
 		},
@@ -32,11 +32,11 @@ func TestSharingOf(t *testing.T) {
 			object(helm, fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}, f:b: {}}}`)), object(helm, fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)),
 			"no longer owned: 1 field",
 		},
-		"nobody was entered": {
+		"no managed fields before": {
 			object(), object(fieldstest.Entry("before-first-apply", "Update", `{f:data: {f:a: {}}}`), fieldstest.Entry(fieldstest.Us, "Apply", `{f:data: {f:a: {}}}`)),
 			"shared with before-first-apply: 1 field",
 		},
-		"nothing that can be counted": {object(helm), object(helm), "ownership rewritten"},
+		"not comparable": {object(helm), object(helm), "ownership rewritten"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

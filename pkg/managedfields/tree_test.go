@@ -99,7 +99,7 @@ spec: {args: [x, y], selector: {app: web}}`,
 				".metadata.labels: a", ".spec.args: a", ".spec.selector: a",
 			},
 		},
-		"what the object does not have": {
+		"absent fields": {
 			object: `
 metadata:
   managedFields:

@@ -23,7 +23,7 @@ func TestStringData(t *testing.T) {
 		"stringData":      {fields: `{"f:stringData": {"f:a": {}}, "f:type": {}}`, want: []string{".type", ".data.a"}, writeOnly: []string{".data.a"}},
 		"data":            {fields: `{"f:data": {"f:a": {}}}`, want: []string{".data.a"}},
 		"both":            {fields: `{"f:data": {"f:a": {}}, "f:stringData": {"f:a": {}, "f:b": {}}}`, want: []string{".data.a", ".data.b"}, writeOnly: []string{".data.b"}},
-		"not there":       {fields: `{"f:stringData": {"f:a": {}, "f:gone": {}}}`, want: []string{".data.a"}, writeOnly: []string{".data.a"}},
+		"absent":          {fields: `{"f:stringData": {"f:a": {}, "f:gone": {}}}`, want: []string{".data.a"}, writeOnly: []string{".data.a"}},
 		"an empty map":    {fields: `{"f:stringData": {}}`, want: []string{".data"}, writeOnly: []string{".data"}},
 		"of another kind": {fields: `{"f:stringData": {"f:a": {}}}`, kind: "example.com/v1", want: []string{".stringData.a"}},
 	}
@@ -50,7 +50,7 @@ func TestStringData(t *testing.T) {
 			if entries, err = managedfields.EntriesOf(fields); err != nil {
 				t.Fatal(err)
 			}
-			if name != "not there" && !cmp.Equal(tt.want, pathsOf(entries[0].Fields)) {
+			if name != "absent" && !cmp.Equal(tt.want, pathsOf(entries[0].Fields)) {
 				t.Errorf("typed: %v", pathsOf(entries[0].Fields))
 			}
 		})

@@ -10,7 +10,7 @@ import (
 type Screen struct {
 	out, err io.Writer
 	rows     int   // lines of the status; 0 while it is hidden
-	Failure  error // the first of writing a result
+	Failure  error // the first error of a write
 	heading  string
 }
 
@@ -60,7 +60,7 @@ func (s *Screen) Draw(line string, above ...string) {
 		s.Clear()
 		return
 	}
-	if s.rows > len(above)+1 { // Fewer lines than before would leave old ones.
+	if s.rows > len(above)+1 { // Otherwise old lines would remain.
 		s.Clear()
 	}
 	var b strings.Builder

@@ -47,7 +47,7 @@ type Place struct {
 // changed.
 func (q Query) Changes(ctx context.Context, reader Reader, now time.Time) (event.PastChanges, error) {
 	out := event.PastChanges{From: q.From}
-	records := map[object.Ref]ownership.Record{} // A page may come twice.
+	records := map[object.Ref]ownership.Record{} // A page may be read twice.
 	var faults []error
 	err := reader.Select(ctx, ownership.RecordGVK(), object.Selection{Namespace: q.listed()}, "", func(u *unstructured.Unstructured) {
 		var r ownership.Record
@@ -123,7 +123,7 @@ func (q Query) names(t event.Transition) bool {
 		return false
 	}
 	path, err := fieldpath.ParsePath(t.Path)
-	return q.Path == nil || err != nil || q.Path.Touches(path) // A path that was cut is shown.
+	return q.Path == nil || err != nil || q.Path.Touches(path) // A truncated path is shown.
 }
 
 // atOnce is how long the first lists of all kinds may take: kinds watched within this time were

@@ -74,19 +74,19 @@ func TestChanges(t *testing.T) {
 		"of a path by a part of its key": {query: owners.Query{Places: []owners.Place{{Kind: services, Namespace: "prod"}}}, path: ".spec.ports[port=80]", want: []string{"prod/web .spec.ports[port=80,protocol=\"TCP\"].targetPort"}},
 		"of any container":               {query: owners.Query{Places: []owners.Place{{Kind: deployments, Namespace: "prod"}}}, path: ".spec.template.spec.containers[*].image", want: []string{"prod/web .spec.template.spec.containers[name=\"app\"].image"}},
 		"none":                           {query: owners.Query{Places: []owners.Place{{Kind: deployments, Namespace: "prod"}}}, hour: 6},
-		"none of a kind that is watched for less": {
+		"none for a kind watched more recently": {
 			query: owners.Query{Places: []owners.Place{{Kind: jobs, Namespace: "prod"}, {Kind: deployments, Namespace: "prod"}}}, hour: 6, limits: []string{late},
 		},
-		"none of a kind that is not watched": {query: owners.Query{Places: []owners.Place{{Kind: kind("", "Secret"), Namespace: "prod"}}}, err: "the webhook does not track Secrets"},
-		"none of a namespace that is not":    {query: owners.Query{Namespace: "loud"}, err: "the webhook excludes the namespace loud"},
-		"none, and the webhook does not run": {query: owners.Query{Namespace: "prod"}, hour: 9, later: time.Hour, err: "nothing is recorded, and the webhook has recorded no progress since"},
-		"none of the status":                 {query: owners.Query{Namespace: "prod"}, path: ".status.replicas", err: "the webhook does not record writes through the status subresource"},
-		"what is watched is unknown":         {reader: viewer(all[1:]...), query: owners.Query{Namespace: "prod"}, hour: 9, err: "no permission to list ConfigMaps"},
+		"none for a kind that is not watched":     {query: owners.Query{Places: []owners.Place{{Kind: kind("", "Secret"), Namespace: "prod"}}}, err: "the webhook does not track Secrets"},
+		"none in a namespace that is not watched": {query: owners.Query{Namespace: "loud"}, err: "the webhook excludes the namespace loud"},
+		"none, and the webhook is down":           {query: owners.Query{Namespace: "prod"}, hour: 9, later: time.Hour, err: "nothing is recorded, and the webhook has recorded no progress since"},
+		"none for the status":                     {query: owners.Query{Namespace: "prod"}, path: ".status.replicas", err: "the webhook does not record writes through the status subresource"},
+		"unknown scope":                           {reader: viewer(all[1:]...), query: owners.Query{Namespace: "prod"}, hour: 9, err: "no permission to list ConfigMaps"},
 		"not installed": {
 			reader: fakeReader{errs: map[string]error{ownership.RecordKind: &meta.NoKindMatchError{}}}, err: "the webhook of k8sconnect, which records it, is not installed",
 		},
 		"no permission": {reader: fakeReader{errs: map[string]error{ownership.RecordKind: forbidden}}, err: "x is forbidden"},
-		"a record that is broken": {
+		"a broken record": {
 			reader: fakeReader{objects: append([]string{strings.Replace(record, "dropped: 1", "dropped: many", 1)}, all...)}, query: owners.Query{Namespace: "prod"}, hour: 5,
 			err: "read ownershiprecord.ownership.k8sconnect.io/configmap-u-1 -n prod: ", want: []string{"prod/web .spec.template.spec.containers[name=\"app\"].image"},
 		},

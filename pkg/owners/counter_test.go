@@ -114,7 +114,7 @@ func judge(cluster []subject, q owners.Question) map[string]string {
 		kind := s.ref.GVK.GroupKind()
 		for _, f := range s.fields {
 			if q.Managers != nil && !slices.Contains(q.Managers, f.Manager) {
-				put(byManager, f.Manager, linesOf(f)) // They share nevertheless.
+				put(byManager, f.Manager, linesOf(f)) // They share the field nevertheless.
 				continue
 			}
 			row := fmt.Sprint("row ", f.Manager, string(f.Operation), f.Subresource, kind)

@@ -120,7 +120,7 @@ func of(u *unstructured.Unstructured, path fieldpath.Path) (event.Owned, error) 
 	if found {
 		owned.Fields = []managedfields.Node{at}
 		if len(at.Path) >= len(path) {
-			path = at.Path // with all of its keys
+			path = at.Path // with its whole key
 		}
 	}
 	owned.Absent = below(owned.Absent, path)

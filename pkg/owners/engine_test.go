@@ -176,13 +176,13 @@ func TestPath(t *testing.T) {
 		fields, absent []string
 		hint           string // of the error
 	}{
-		"a field":                   {path: ".data.a", fields: []string{".data.a"}},
-		"all below":                 {path: ".data", fields: []string{".data"}, absent: []string{".data.gone"}},
-		"owned, but not there":      {path: ".data.gone", absent: []string{".data.gone"}},
-		"a slip":                    {path: ".dtaa.a", hint: "did you mean .data.a?"},
-		"what is left out":          {path: ".b", hint: "did you mean .data.b?"},
-		"nothing like it":           {path: ".spec.template.spec.nodeName", hint: ""},
-		"managed fields are not it": {path: ".metadata.managedFields", hint: ""},
+		"a field":                 {path: ".data.a", fields: []string{".data.a"}},
+		"everything below":        {path: ".data", fields: []string{".data"}, absent: []string{".data.gone"}},
+		"owned but absent":        {path: ".data.gone", absent: []string{".data.gone"}},
+		"a typo":                  {path: ".dtaa.a", hint: "did you mean .data.a?"},
+		"the hidden status":       {path: ".b", hint: "did you mean .data.b?"},
+		"no similar path":         {path: ".spec.template.spec.nodeName", hint: ""},
+		"a path in managedFields": {path: ".metadata.managedFields", hint: ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -241,31 +241,31 @@ func TestHistory(t *testing.T) {
 		"of the whole that it is part of": {reader: objects, ref: n1, path: ".spec", want: []string{".spec.unschedulable"}},
 		"no record":                       {reader: fakeReader{objects: []string{configMap, tracker}}, ref: web},
 		"no record, without a namespace":  {reader: fakeReader{objects: []string{node, tracker}}, ref: n1},
-		"nobody watches": {
+		"not watched": {
 			reader: fakeReader{objects: []string{configMap}}, ref: web,
 			err: "the webhook has not recorded what it watches; is it running?",
 		},
-		"nobody watches any more": {
+		"no longer watched": {
 			reader: fakeReader{objects: []string{configMap, record}}, ref: web, want: []string{".data.b", ".data.a"},
 			unknown: "the webhook has not recorded what it watches; is it running?",
 		},
-		"the webhook's namespace is not to be read": {
+		"the webhook's namespace is not readable": {
 			reader: fakeReader{objects: []string{node}, errs: map[string]error{"ConfigMap": forbidden}}, ref: n1,
 			err: "no permission to list ConfigMaps in all namespaces, where the webhook records what it watches",
 		},
-		"and there is a record": {
+		"not readable, with a record": {
 			reader: fakeReader{objects: []string{node, nodeRecord}, errs: map[string]error{"ConfigMap": forbidden}}, ref: n1, want: []string{".spec.unschedulable"},
 			unknown: "no permission to list ConfigMaps in all namespaces, where the webhook records what it watches",
 		},
-		"the webhook publishes what it watches":  {reader: viewer(configMap, public), ref: web},
-		"and leaves out the object":              {reader: viewer(other("v1", "ConfigMap", "webhook-system"), public), ref: ref("ConfigMap", "webhook-system", "x"), err: "the webhook never tracks its own namespace, webhook-system"},
-		"it has published nothing yet":           {reader: fakeReader{objects: []string{configMap, unfilled, tracker}}, ref: web},
-		"nothing yet, for who may list no other": {reader: viewer(configMap, unfilled), ref: web, err: "no permission to list ConfigMaps in all namespaces"},
-		"it has published nothing for an hour": {
+		"the webhook publishes what it watches":                    {reader: viewer(configMap, public), ref: web},
+		"published, and the object is excluded":                    {reader: viewer(other("v1", "ConfigMap", "webhook-system"), public), ref: ref("ConfigMap", "webhook-system", "x"), err: "the webhook never tracks its own namespace, webhook-system"},
+		"nothing published yet":                                    {reader: fakeReader{objects: []string{configMap, unfilled, tracker}}, ref: web},
+		"nothing published yet, without permission to list others": {reader: viewer(configMap, unfilled), ref: web, err: "no permission to list ConfigMaps in all namespaces"},
+		"nothing published for an hour": {
 			reader: viewer(configMap, public), ref: web, later: time.Hour,
 			err: "nothing is recorded, and the webhook has recorded no progress since 2026-01-05T00:00:30Z; is it running?",
 		},
-		"coverage that is no JSON": {
+		"coverage that is not JSON": {
 			reader: fakeReader{objects: []string{configMap, strings.Replace(tracker, `{"since"`, `x{"since"`, 1)}}, ref: web,
 			err: "cannot read the webhook's note in configmap/tracker -n webhook-system: invalid character 'x' looking for beginning of value",
 		},
@@ -273,35 +273,35 @@ func TestHistory(t *testing.T) {
 			reader: fakeReader{objects: []string{configMap, strings.Replace(tracker, `'{"resources"`, `'{"of":"u-9","resources"`, 1)}}, ref: web,
 			err: "the webhook has not recorded what it watches; is it running?",
 		},
-		"the webhook does not run any more": {
+		"the webhook is down": {
 			reader: fakeReader{objects: []string{configMap, tracker}}, ref: web, later: time.Hour,
 			err: "nothing is recorded, and the webhook has recorded no progress since 2026-01-05T00:00:30Z; is it running?",
 		},
-		"it has noted something down two minutes ago": {reader: fakeReader{objects: []string{configMap, tracker}}, ref: web, later: 2 * time.Minute},
-		"little has happened, and it hears that the cluster is there": {
+		"last note two minutes ago": {reader: fakeReader{objects: []string{configMap, tracker}}, ref: web, later: 2 * time.Minute},
+		"few changes, and a recent checkpoint": {
 			reader: fakeReader{objects: []string{configMap, strings.Replace(tracker,
 				`'{"resources":{"pods":{"version":"7","time":"2026-01-05T00:00:30Z"}`, `'{"heard":"2026-01-05T00:00:30Z","resources":{"pods":{"version":"7","time":"2026-01-04T00:00:00Z"}`, 1)}}, ref: web, later: 2 * time.Minute,
 		},
-		"and has recorded something": {
+		"the webhook is down, with a record": {
 			reader: objects, ref: web, later: time.Hour, want: []string{".data.b", ".data.a"},
 		},
-		"a kind that is left out":        {reader: with(secret), ref: ref("Secret", "prod", "login"), err: "the webhook does not track Secrets (its chart's value tracking.secrets)"},
-		"a kind that is never tracked":   {reader: with(other("v1", "Event", "prod")), ref: ref("Event", "prod", "x"), err: "the webhook never tracks the kind Event"},
-		"a kind that a value leaves out": {reader: with(other("v1", "Pod", "prod")), ref: ref("Pod", "prod", "x"), err: "the webhook excludes the kind Pod (its chart's value exclude.kinds)"},
-		"a kind that was not listed":     {reader: with(other("v1", "Service", "prod")), ref: ref("Service", "prod", "x"), err: "the webhook does not track the kind Service: it cannot be watched, or is new"},
+		"an excluded kind":             {reader: with(secret), ref: ref("Secret", "prod", "login"), err: "the webhook does not track Secrets (its chart's value tracking.secrets)"},
+		"a kind that is never tracked": {reader: with(other("v1", "Event", "prod")), ref: ref("Event", "prod", "x"), err: "the webhook never tracks the kind Event"},
+		"a kind excluded by the chart": {reader: with(other("v1", "Pod", "prod")), ref: ref("Pod", "prod", "x"), err: "the webhook excludes the kind Pod (its chart's value exclude.kinds)"},
+		"a kind that was not listed":   {reader: with(other("v1", "Service", "prod")), ref: ref("Service", "prod", "x"), err: "the webhook does not track the kind Service: it cannot be watched, or is new"},
 		"a kind that may not be listed": {
 			reader: with(other("example.com/v1", "Bird", "prod")), err: "the webhook may not list and watch the kind Bird.example.com",
 			ref: object.Ref{GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Bird"}, Namespace: "prod", Name: "x"},
 		},
 		"kube-system":                       {reader: with(other("v1", "ConfigMap", "kube-system")), ref: ref("ConfigMap", "kube-system", "x"), err: "the webhook never tracks the namespace kube-system"},
 		"the webhook's own namespace":       {reader: with(other("v1", "ConfigMap", "webhook-system")), ref: ref("ConfigMap", "webhook-system", "x"), err: "the webhook never tracks its own namespace, webhook-system"},
-		"a namespace that a value left out": {reader: with(other("v1", "ConfigMap", "loud")), ref: ref("ConfigMap", "loud", "x"), err: "the webhook excludes the namespace loud (its chart's value exclude.namespaces)"},
+		"a namespace excluded by the chart": {reader: with(other("v1", "ConfigMap", "loud")), ref: ref("ConfigMap", "loud", "x"), err: "the webhook excludes the namespace loud (its chart's value exclude.namespaces)"},
 		"the status": {
 			reader: with(status), ref: ref("Node", "", "n2"), path: ".status",
 			err: "the webhook does not record writes through the status subresource",
 		},
-		"and what is beside it": {reader: with(status), ref: ref("Node", "", "n2")},
-		"what nobody can own":   {reader: with(status), ref: ref("Node", "", "n2"), path: ".metadata.name"},
+		"the status and other fields":       {reader: with(status), ref: ref("Node", "", "n2")},
+		"a field that cannot have an owner": {reader: with(status), ref: ref("Node", "", "n2"), path: ".metadata.name"},
 		"not installed": {
 			reader: fakeReader{objects: []string{configMap}, errs: map[string]error{ownership.RecordKind: noKind}}, ref: web,
 			err: "the webhook of k8sconnect, which records it, is not installed",

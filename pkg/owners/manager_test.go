@@ -133,7 +133,7 @@ func TestStatusIsLeftOut(t *testing.T) {
 		engine func(*owners.Engine)
 		shown  bool
 	}{
-		"unless asked":  {func(*owners.Engine) {}, false},
+		"on request":    {func(*owners.Engine) {}, false},
 		"asked":         {func(e *owners.Engine) { e.Status = true }, true},
 		"by its path":   {func(e *owners.Engine) { e.Path = fieldpath.Field("status", "phase") }, true},
 		"by its writer": {func(e *owners.Engine) { e.Managers = []string{"kubelet"} }, true},

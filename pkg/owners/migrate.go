@@ -71,7 +71,7 @@ func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, a
 	told = event.Migrated{Ref: ref, To: kind.GVK.GroupVersion().String()}
 	live, err := m.Server.Get(ctx, kind, ref)
 	if apierrors.IsNotFound(err) {
-		return told, false // It has gone since it was listed.
+		return told, false // It was deleted after it was listed.
 	}
 	if err != nil {
 		told.Err = err

@@ -98,7 +98,7 @@ func TestMigrateInARace(t *testing.T) {
 		left      int
 		fails     bool
 		silent    bool
-		lost      bool // Intruders never stop, and are not among want.
+		lost      bool // Intruders never stop writing, and are not in want.
 	}{
 		{name: "undisturbed", want: []string{"flux@v1", "new@v1", "odd@v1beta1"}, rewritten: 1, left: 1},
 		{
@@ -136,7 +136,7 @@ func TestMigrateInARace(t *testing.T) {
 			}
 			var told event.Migrated
 			var any bool
-			synctest.Test(t, func(t *testing.T) { // Attempts have pauses between them.
+			synctest.Test(t, func(t *testing.T) { // There are pauses between attempts.
 				told, any = m.Migrate(t.Context(), kind, object.Ref{GVK: kind.GVK, Name: "one"})
 			})
 			if any == test.silent || len(told.Rewritten) != test.rewritten || len(told.Left) != test.left || (told.Err != nil) != test.fails {

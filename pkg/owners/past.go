@@ -116,7 +116,7 @@ func about(text string, owned event.Owned) bool {
 		return true
 	}
 	path, err := fieldpath.ParsePath(text)
-	if err != nil { // It was cut, or a later version wrote it: show it.
+	if err != nil { // It was truncated, or a newer version wrote it: show it.
 		return true
 	}
 	for _, n := range owned.Fields {
@@ -266,7 +266,7 @@ func parseNote(u *unstructured.Unstructured) (n note, noted bool, err error) {
 		return n, false, nil
 	}
 	n.coverage.Until = checkpoint.Heard.UTC()
-	for _, mark := range checkpoint.Resources { // An older webhook notes nothing beyond these.
+	for _, mark := range checkpoint.Resources { // An older webhook only records these.
 		if mark.Time.After(n.coverage.Until) {
 			n.coverage.Until = mark.Time.UTC()
 		}

@@ -130,7 +130,7 @@ func TestVaultErrorIsTheSameError(t *testing.T) {
 		t.Errorf("of many it says %q", many)
 	}
 	visit(many)
-	if clean := errors.New("clean"); vault.Deep(event.Applied{Err: clean}, nil).(event.Applied).Err != clean { //nolint:errorlint // the very same
+	if clean := errors.New("clean"); vault.Deep(event.Applied{Err: clean}, nil).(event.Applied).Err != clean { //nolint:errorlint // the same error
 		t.Error("a clean error was wrapped")
 	}
 }

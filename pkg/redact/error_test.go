@@ -60,11 +60,11 @@ func TestRefusal(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	lost := errors.New("connection refused")
-	if got := redact.Refusal(secret, lost); got != lost { //nolint:errorlint // the very same
+	if got := redact.Refusal(secret, lost); got != lost { //nolint:errorlint // the same error
 		t.Errorf("no answer: got %v", got)
 	}
 	other := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Name: "a"}
-	if got := redact.Refusal(other, err); got != error(err) { //nolint:errorlint // the very same
+	if got := redact.Refusal(other, err); got != error(err) { //nolint:errorlint // the same error
 		t.Errorf("of a ConfigMap: got %v", got)
 	}
 }

@@ -153,7 +153,7 @@ func (x forms) next(text string, at int, names *nameSet) (from, to int) {
 
 // match returns how many bytes of a form begin at a place in the text; 0 if none does.
 func (x forms) match(text string, at int, names *nameSet) int {
-	if !has(x.filter, number(text[at:])) { // Most places of a text.
+	if !has(x.filter, number(text[at:])) { // This excludes most places.
 		return 0
 	}
 	best := 0

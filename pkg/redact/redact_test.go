@@ -58,10 +58,10 @@ func TestPair(t *testing.T) {
 			`{metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: '*** (before)', x: x}}}`,
 			`{metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: '*** (after)', x: x}}}`,
 		},
-		"null and empty are no secret (edge case 16)": {
+		"null and empty are not secret (edge case 16)": {
 			`{data: {a: null}, stringData: {}}`, `{data: null}`, `{data: {a: null}, stringData: {}}`, `{data: null}`,
 		},
-		"what should be no value": {
+		"a value that is not a string": {
 			`{data: text, stringData: {a: {b: c}}}`, `{data: {a: text}, stringData: [secret]}`,
 			`{data: "*** (before)", stringData: {a: "***"}}`, `{data: {a: "***"}, stringData: "*** (after)"}`,
 		},
@@ -182,7 +182,7 @@ metadata:
 		"in base64":            {`token aHVudGVyMg== was refused`, `token *** was refused`},
 		"plain value encoded":  {`password dHIwdWIiZG9y`, `password ***`},
 		"quoted":               {`password "tr0ub\"dor"`, `password "***"`},
-		"no text":              {`cannot use 54321 as a string`, `cannot use *** as a string`},
+		"not text":             {`cannot use 54321 as a string`, `cannot use *** as a string`},
 		"one line of many":     {`near "secret line one"`, `near "***"`},
 		"from the annotation":  {`was older one`, `was ***`},
 		"short, as a word":     {`x=x, "x" but not xx nor ax`, `***=***, "***" but not xx nor ax`},

@@ -29,7 +29,7 @@ func spellings(value string) []string {
 	forms := append(folded(standard), standard, strings.TrimRight(standard, "="))
 	hexadecimal := hex.EncodeToString([]byte(value))
 	forms = append(forms, hexadecimal)
-	if !utf8.ValidString(value) { // Most programs that print it print it as Go does.
+	if !utf8.ValidString(value) { // Most programs print it as Go does.
 		return text.Distinct(append(forms, value, inGo(value)))
 	}
 	if len(value) > piece {
@@ -156,7 +156,7 @@ var (
 func parts(value string) []string {
 	var out []string
 	if !utf8.ValidString(value) {
-		return nil // A value that looks like a line or a setting is none.
+		return nil // It has no lines or settings.
 	}
 	if lines := strings.Split(value, "\n"); len(lines) > 1 {
 		for _, line := range lines {
@@ -204,7 +204,7 @@ func values(u *unstructured.Unstructured, f func(string)) {
 func dataOf(o map[string]any, f func(string)) {
 	each(o["data"], func(encoded string) {
 		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil {
-			f(string(decoded)) // Its spellings have the encoded one.
+			f(string(decoded)) // Its spellings include the encoded value.
 			if base64.StdEncoding.EncodeToString(decoded) == encoded && len(decoded) >= realLength {
 				return
 			}
@@ -230,7 +230,7 @@ func each(value any, f func(string)) {
 		f(value)
 	case float64:
 		f(fmt.Sprint(value))
-		f(strconv.FormatFloat(value, 'f', -1, 64)) // A message may have it as JSON does.
+		f(strconv.FormatFloat(value, 'f', -1, 64)) // A message may format it as JSON does.
 	case nil:
 	default:
 		f(fmt.Sprint(value))

@@ -49,7 +49,7 @@ func (v *Vault) Learn(o map[string]any) {
 		apiVersion, _ := o["apiVersion"].(string)
 		for _, item := range items {
 			m, _ := item.(map[string]any)
-			if m != nil && m["kind"] == nil { // A typed list states the kind once for all items.
+			if m != nil && m["kind"] == nil { // A typed list has the kind once for all items.
 				m = map[string]any{
 					"apiVersion": apiVersion, "kind": strings.TrimSuffix(kind, "List"),
 					"data": m["data"], "stringData": m["stringData"], "metadata": m["metadata"],

@@ -37,26 +37,26 @@ func quotings(value string) map[string]string {
 	inJSON := func(s string) string { text, _ := json.Marshal(s); return string(text) }
 	encoded := base64.StdEncoding.EncodeToString([]byte(value))
 	return map[string]string{
-		"plain":           "got " + value + " instead",
-		"Go":              fmt.Sprintf("got %q instead", value),
-		"JSON":            "got " + inJSON(value) + " instead",
-		"JSON in JSON":    "got " + inJSON(inJSON(value)) + " instead",
-		"JSON in Go":      fmt.Sprintf("body=%q", `{"data":`+inJSON(value)+`}`),
-		"YAML":            "got '" + strings.ReplaceAll(value, "'", "''") + "' instead",
-		"base64":          "got " + encoded + " instead",
-		"base64, bare":    "got " + strings.TrimRight(encoded, "=") + " instead",
-		"at the end":      "got " + value,
-		"base64, URL":     "got " + base64.URLEncoding.EncodeToString([]byte(value)),
-		"base64, lines":   "got\n" + inLines(encoded, 76),
-		"base64, PEM":     "got\n" + inLines(encoded, 64),
-		"hexadecimal":     fmt.Sprintf("got %x", value),
-		"JSON in ASCII":   "got " + strconv.QuoteToASCII(value),
-		"URL, query":      "got ?p=" + url.QueryEscape(value),
-		"URL, path":       "got /" + url.PathEscape(value),
-		"glued":           "xx" + value + "yy",
-		"cut by a server": "got " + value[:len(value)*3/4] + "…",
-		"cut at the end":  "got " + value[:len(value)*3/4],
-		"cut in a log":    "got " + encoded[:len(encoded)*3/4] + " [truncated 12 chars]",
+		"plain":                 "got " + value + " instead",
+		"Go":                    fmt.Sprintf("got %q instead", value),
+		"JSON":                  "got " + inJSON(value) + " instead",
+		"JSON in JSON":          "got " + inJSON(inJSON(value)) + " instead",
+		"JSON in Go":            fmt.Sprintf("body=%q", `{"data":`+inJSON(value)+`}`),
+		"YAML":                  "got '" + strings.ReplaceAll(value, "'", "''") + "' instead",
+		"base64":                "got " + encoded + " instead",
+		"base64, bare":          "got " + strings.TrimRight(encoded, "=") + " instead",
+		"at the end":            "got " + value,
+		"base64, URL":           "got " + base64.URLEncoding.EncodeToString([]byte(value)),
+		"base64, lines":         "got\n" + inLines(encoded, 76),
+		"base64, PEM":           "got\n" + inLines(encoded, 64),
+		"hexadecimal":           fmt.Sprintf("got %x", value),
+		"JSON in ASCII":         "got " + strconv.QuoteToASCII(value),
+		"URL, query":            "got ?p=" + url.QueryEscape(value),
+		"URL, path":             "got /" + url.PathEscape(value),
+		"glued":                 "xx" + value + "yy",
+		"truncated by a server": "got " + value[:len(value)*3/4] + "…",
+		"truncated at the end":  "got " + value[:len(value)*3/4],
+		"truncated in a log":    "got " + encoded[:len(encoded)*3/4] + " [truncated 12 chars]",
 	}
 }
 
@@ -91,7 +91,7 @@ func TestVaultMasksEveryQuoting(t *testing.T) {
 		"odd":         `tr0ub"d\or & <3 'quoted' ü`,
 		"many lines":  "first-line-of-it-all\nsecond-line-of-it-all\n\tthird-line-of-it-all\n",
 		"long":        strings.Repeat("0123456789abcdefghij-", 200),
-		"just long":   strings.Repeat("q7", 257),
+		"only long":   strings.Repeat("q7", 257),
 		"with blanks": "  padded-value-of-it  ",
 	} {
 		vault := redact.NewVault()
@@ -103,7 +103,7 @@ func TestVaultMasksEveryQuoting(t *testing.T) {
 					t.Errorf("%q is left: %.300q", part, got)
 				}
 				u := &unstructured.Unstructured{Object: aSecret("db", value)}
-				if part := leak(redact.Text(u, text), strings.TrimSpace(value)); part != "" && !strings.HasPrefix(how, "cut") {
+				if part := leak(redact.Text(u, text), strings.TrimSpace(value)); part != "" && !strings.HasPrefix(how, "truncated") {
 					t.Errorf("%q is left by Text: %.300q", part, redact.Text(u, text))
 				}
 				if !strings.Contains(got, redact.Mask) {

@@ -50,12 +50,12 @@ func harmless(s string) string {
 
 func TestPrintable(t *testing.T) {
 	tests := map[string]struct{ in, want string }{
-		"plain":              {"app:1.2 ü 日本", "app:1.2 ü 日本"},
-		"escape sequence":    {"\x1b[2Jgone", `\x1b[2Jgone`},
-		"C1 control":         {"\u009b2J", `\u009b2J`},
-		"bell, line, return": {"a\ab\nc\rd", `a\ab\nc\rd`},
-		"direction":          {"a\u202eb", `a\u202eb`},
-		"not UTF-8":          {"a\xffb", `a\xffb`},
+		"plain":                   {"app:1.2 ü 日本", "app:1.2 ü 日本"},
+		"escape sequence":         {"\x1b[2Jgone", `\x1b[2Jgone`},
+		"C1 control":              {"\u009b2J", `\u009b2J`},
+		"bell, line feed, return": {"a\ab\nc\rd", `a\ab\nc\rd`},
+		"direction":               {"a\u202eb", `a\u202eb`},
+		"not UTF-8":               {"a\xffb", `a\xffb`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestPrintableLosesNothing(t *testing.T) {
 			t.Fatalf("%q is shown as %q, and that as %q", s, got, again)
 		}
 		if strings.ContainsAny(s, `\"`) {
-			continue // Quotes and backslashes are left to the reader's eye.
+			continue // Quotes and backslashes are not escaped.
 		}
 		if back, err := strconv.Unquote(`"` + got + `"`); err != nil || back != s {
 			t.Fatalf("%q is shown as %q, which reads as %q, %v", s, got, back, err)

@@ -74,7 +74,7 @@ func TestGive(t *testing.T) {
 		want    []string
 		left    []string
 	}{
-		"into the entry of who applies": {
+		"into the applier's entry": {
 			entries: []string{helm, csa}, wish: transfer.Wish{To: "helm", From: []string{managedfields.ClientSideApply}},
 			want: []string{"helm Apply apps/v1 .spec.paused .spec.replicas"},
 		},
@@ -99,7 +99,7 @@ func TestGive(t *testing.T) {
 			wish:    transfer.Wish{To: "hpa"}, paths: []string{".spec.replicas"},
 			want: []string{"hpa Update apps/v1:scale .x .spec.replicas"},
 		},
-		"to a controller that writes the status alone": {
+		"to a controller that only writes the status": {
 			entries: []string{`helm Apply apps/v1 {f:spec: {f:replicas: {}}}`, kcm}, wish: transfer.Wish{To: "kube-controller-manager"}, paths: []string{".spec.replicas"},
 			want: []string{"kube-controller-manager Update apps/v1:status .status.replicas", "kube-controller-manager Update apps/v1 .spec.replicas"},
 		},
@@ -107,7 +107,7 @@ func TestGive(t *testing.T) {
 			entries: []string{helm, `helm Update apps/v1 {f:spec: {f:replicas: {}}}`}, wish: transfer.Wish{To: "helm", From: []string{"helm"}},
 			want: []string{"helm Apply apps/v1 .spec.paused .spec.replicas"},
 		},
-		"to a stranger, who applies": {
+		"to a new manager that applies": {
 			entries: []string{csa}, wish: transfer.Wish{To: "flux", As: managedfields.Apply}, paths: []string{".spec.replicas"},
 			want: []string{"kubectl-client-side-apply Update apps/v1 .spec.paused", "flux Apply apps/v1 .spec.replicas"},
 		},
@@ -123,17 +123,17 @@ func TestGive(t *testing.T) {
 			want: []string{"helm Apply apps/v1 .spec.paused", "old Update apps/v1beta1 .spec.replicas"},
 			left: []string{".spec.replicas other version"},
 		},
-		"at another version, an updater has an entry of its own there (edge case 7)": {
+		"at another version, an updater gets its own entry (edge case 7)": {
 			entries: []string{`hpa Update apps/v1 {f:spec: {f:paused: {}}}`, `old Update apps/v1beta1 {f:spec: {f:replicas: {}}}`}, wish: transfer.Wish{To: "hpa"}, paths: []string{".spec.replicas"},
 			want: []string{"hpa Update apps/v1 .spec.paused", "hpa Update apps/v1beta1 .spec.replicas"},
 		},
-		"what the receiver does not state is left": {
+		"fields outside the receiver's manifest stay": {
 			entries: []string{helm, csa},
 			wish:    transfer.Wish{To: "helm", From: []string{managedfields.ClientSideApply}, Stated: map[string]any{"spec": map[string]any{"paused": true}}},
 			want:    []string{"helm Apply apps/v1 .spec.paused", "kubectl-client-side-apply Update apps/v1 .spec.replicas"},
 			left:    []string{".spec.replicas unstated"},
 		},
-		"it has it already": {
+		"the receiver already owns it": {
 			entries: []string{helm}, wish: transfer.Wish{To: "helm"}, paths: []string{".spec.paused"},
 			want: []string{"helm Apply apps/v1 .spec.paused"},
 		},
@@ -198,16 +198,16 @@ func TestRefused(t *testing.T) {
 		"several owners":               {[]string{helm, flux}, transfer.Wish{To: "x", As: "Update"}, ".data.a", ".data.a has several owners: flux (Apply), helm (Apply)", "or add an owner with --share"},
 		"several owners, no receiver":  {[]string{helm, flux}, transfer.Wish{Mode: transfer.Release}, ".data.a", ".data.a has several owners: flux (Apply), helm (Apply)", "--from"},
 		"nobody's":                     {[]string{helm}, transfer.Wish{To: "helm"}, ".data.z", ".data.z has no owner", "next"},
-		"somebody else's":              {[]string{helm}, transfer.Wish{To: "x", As: "Update", From: []string{"edit"}}, ".data.a", "edit does not own .data.a: helm (Apply) does", ""},
-		"a part of a whole":            {[]string{helm}, transfer.Wish{To: "x", As: "Update"}, ".data.m.b", ".data.m is owned as one value by helm (Apply), and .data.m.b is only a part of it", "give .data.m"},
-		"a stranger":                   {[]string{helm}, transfer.Wish{To: "x"}, ".data.a", `"x" owns none of its fields yet`, "--as-operation=apply"},
+		"another manager's field":      {[]string{helm}, transfer.Wish{To: "x", As: "Update", From: []string{"edit"}}, ".data.a", "edit does not own .data.a: helm (Apply) does", ""},
+		"a part of an atomic value":    {[]string{helm}, transfer.Wish{To: "x", As: "Update"}, ".data.m.b", ".data.m is owned as one value by helm (Apply), and .data.m.b is only a part of it", "give .data.m"},
+		"an unknown receiver":          {[]string{helm}, transfer.Wish{To: "x"}, ".data.a", `"x" owns none of its fields yet`, "--as-operation=apply"},
 		"the server's own bookkeeping": {[]string{helm}, transfer.Wish{To: "before-first-apply"}, ".data.a", "bookkeeping", ""},
-		"this verb itself":             {[]string{helm}, transfer.Wish{To: "k8sconnect-give"}, ".data.a", "owns nothing", ""},
+		"the verb's own manager":       {[]string{helm}, transfer.Wish{To: "k8sconnect-give"}, ".data.a", "owns nothing", ""},
 		"the status":                   {[]string{helm}, transfer.Wish{To: "helm"}, ".status.x", "belongs to the status", ""},
 		"the identity":                 {[]string{helm}, transfer.Wish{To: "helm"}, ".metadata.name", "identity", ""},
 		"no managed fields":            {nil, transfer.Wish{To: "helm"}, ".data.a", "no managed fields", "cleared"},
-		"nothing at all":               {[]string{helm}, transfer.Wish{To: "helm", From: []string{"edit"}}, "", "edit owns none of its fields", "helm"},
-		"a slip":                       {[]string{helm, flux}, transfer.Wish{To: "helm", From: []string{"flx"}}, "", "flx (did you mean flux?) owns none of its fields", "its owners: flux, helm"},
+		"nothing owned":                {[]string{helm}, transfer.Wish{To: "helm", From: []string{"edit"}}, "", "edit owns none of its fields", "helm"},
+		"a typo":                       {[]string{helm, flux}, transfer.Wish{To: "helm", From: []string{"flx"}}, "", "flx (did you mean flux?) owns none of its fields", "its owners: flux, helm"},
 		"the last owner":               {[]string{helm}, transfer.Wish{Mode: transfer.Release, From: []string{"helm"}}, "", "it would have no owner left", "before-first-apply"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,7 +54,7 @@ func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, erro
 	switch {
 	case has(applies), w.isScale() && has(scales), has(updates):
 		return to, nil
-	case has(other): // It writes only a subresource, as a controller does.
+	case has(other): // It only writes a subresource, as controllers do.
 		return managedfields.Owner{Manager: w.To, Operation: managedfields.Update}, nil
 	}
 	return to, object.Hinted("--as-operation=apply if it uses server-side apply: its next apply removes what it does not state; "+
@@ -69,7 +69,7 @@ func (w Wish) isScale() bool {
 
 // check rejects a wish that cannot be fulfilled.
 func (w Wish) check(entries []managedfields.Entry) error {
-	const longest = 128 // The API server accepts no longer name.
+	const longest = 128 // the API server's limit
 	switch {
 	case w.Mode == Release:
 	case w.To == managedfields.BeforeFirstApply, w.To == ancientChanges:
@@ -113,7 +113,7 @@ func At(object map[string]any, entries []managedfields.Entry, p fieldpath.Path) 
 		if len(node.Path) >= len(p) {
 			return node.Path, nil
 		}
-		return append(node.Path.Clone(), p[len(node.Path):]...), nil // It is within a value that is owned as one.
+		return append(node.Path.Clone(), p[len(node.Path):]...), nil // It is inside a value that is owned as a whole.
 	}
 	if len(managedfields.HoldersOf(entries, p)) > 0 {
 		return p, nil

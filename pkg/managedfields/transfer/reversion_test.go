@@ -33,7 +33,7 @@ func TestReversionLosesNothing(t *testing.T) {
 				fieldpath.Insert(e.Fields, fieldpath.Field("spec", pick(random, "a", "b", "c", "d")))
 			}
 			if slices.ContainsFunc(entries, func(have managedfields.Entry) bool { return have.SameEntry(e.Owner) }) {
-				continue // The server has no two of them either.
+				continue // The server does not have two of them either.
 			}
 			entries = append(entries, e)
 			if e.APIVersion != "x/v1" && random.IntN(4) > 0 {

@@ -23,8 +23,8 @@ type result[T any] struct {
 	Kind       string           `json:"kind"`
 	Run        *string          `json:"run,omitempty"`
 	DryRun     bool             `json:"dryRun,omitempty"`
-	Digest     string           `json:"digest,omitempty"`    // of all that a diff found, for --confirm
-	NewSet     *object.Ref      `json:"newSet,omitempty"`    // the parent of the set that begins
+	Digest     string           `json:"digest,omitempty"`    // of the whole diff, for --confirm
+	NewSet     *object.Ref      `json:"newSet,omitempty"`    // the parent of a new set
 	Warnings   []string         `json:"warnings,omitempty"`  // of the run as a whole
 	Remarks    []event.Remarked `json:"remarks,omitempty"`   // of the run as a whole
 	LeftOut    []*fault         `json:"leftOut,omitempty"`   // of the input, with --skip-invalid

@@ -69,7 +69,7 @@ func conditionTexts(conditions []conditionEntry) []string {
 
 type waitedObject struct {
 	objectName
-	Since *metav1.Time `json:"since,omitempty"` // of what is stalled: nothing moved
+	Since *metav1.Time `json:"since,omitempty"` // of the last progress, if stalled
 	waitEntry
 	Images   []event.Image    `json:"images,omitempty"`
 	Warnings []string         `json:"warnings,omitempty"`

@@ -58,7 +58,7 @@ func Brief(causes []event.Cause) []event.Cause {
 		if holding && c.Code == "ContentRemains" || explained && c.Code == "ProgressDeadlineExceeded" {
 			continue
 		}
-		if c.Code != "CreateRefused" { // Else only the server's own words are known.
+		if c.Code != "CreateRefused" { // There, the evidence is all that is known.
 			c.Evidence = slices.DeleteFunc(slices.Clone(c.Evidence), repeats)
 		}
 		out = append(out, c)

@@ -147,7 +147,7 @@ func lastBlank(line string, indent, width int) int {
 	best := -1
 	for i := indent + 1; i < len(line); i++ {
 		if line[i] != ' ' || strings.HasPrefix(line[i:], " -n ") || strings.HasSuffix(line[:i], " -n") {
-			continue // The name of an object stays in one piece.
+			continue // Do not break the name of an object.
 		}
 		if best >= 0 && Cells(line[:i]) > width {
 			break
@@ -244,7 +244,7 @@ func breakAt(s string, room int) int {
 	for letters := displaywidth.StringGraphemes(s); letters.Next(); {
 		letter := letters.Value()
 		if letter == " " && end > 0 {
-			blank = end // It may be just behind the line.
+			blank = end // It may directly follow the last character that fits.
 		}
 		if used += letters.Width(); used > room {
 			if end == 0 {

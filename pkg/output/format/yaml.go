@@ -43,7 +43,7 @@ func YAML(v any) ([]byte, error) {
 // indentation. It is safe for a terminal.
 func KYAML(v any) ([]byte, error) {
 	spell := func(b []byte, r rune) []byte {
-		if r > 0xffff { // YAML knows no surrogate pairs.
+		if r > 0xffff { // YAML does not support surrogate pairs.
 			return fmt.Appendf(b, `\U%08x`, r)
 		}
 		return fmt.Appendf(b, `\u%04x`, r)
@@ -212,7 +212,7 @@ func Scalar(v any) string {
 	switch s, isText := v.(string); {
 	case isText && (s != text.Printable(s) || strings.Contains(line, "\n")):
 		return strconv.Quote(s)
-	case err != nil: // It is not from a cluster.
+	case err != nil: // It does not come from a cluster.
 		return strconv.Quote(fmt.Sprint(v))
 	default:
 		return line

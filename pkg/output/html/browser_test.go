@@ -57,7 +57,7 @@ func openBrowser(t *testing.T) *browser {
 	// continue to write.
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--remote-debugging-pipe", "--user-data-dir="+profile)
-	cmd.ExtraFiles = []*os.File{in, out} // its descriptors 3 and 4
+	cmd.ExtraFiles = []*os.File{in, out} // file descriptors 3 and 4
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func (b *browser) ask(method string, params any, into any) {
 			b.t.Fatal(err)
 		}
 		if m.ID != b.id {
-			continue // an event, or the answer to an object that is not awaited
+			continue // an event, or an answer that nobody waits for
 		}
 		if m.Error != nil {
 			b.t.Fatalf("%s: %s", method, m.Error)
@@ -144,7 +144,7 @@ func (b *browser) open(url string) {
 	}
 	b.ask("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
 	b.session = attached.SessionID
-	b.ask("Page.navigate", map[string]any{"url": url}, nil) // It answers when the page is there.
+	b.ask("Page.navigate", map[string]any{"url": url}, nil) // It answers once the page is loaded.
 	b.eval(`new Promise(done => document.readyState === 'complete' ? done('') : addEventListener('load', () => done('')))`)
 }
 

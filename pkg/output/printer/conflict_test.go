@@ -161,7 +161,7 @@ Nothing would be written from phase 2 (two) on. For each path, choose:
   agree      put the live value into the manifest
   adopt      --adopt-from=flux  # you take over all its fields; those not in the manifest are removed
 `},
-		"somebody was faster than our look": {events: []event.Event{
+		"another client wrote after our read": {events: []event.Event{
 			event.Planned{Phases: []event.Phase{{Name: "one"}}},
 			event.PhaseStarted{Index: 0},
 			event.Applied{Ref: config("a"), Action: event.Configured},

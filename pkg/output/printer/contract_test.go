@@ -208,9 +208,9 @@ func TestUnchangedObjects(t *testing.T) {
 		verbose bool
 		lines   int
 	}{
-		"one":                  {objects: 1, lines: 1},
-		"many":                 {objects: 21, lines: 1},
-		"many, asked for them": {objects: 21, verbose: true, lines: 22},
+		"one":             {objects: 1, lines: 1},
+		"many":            {objects: 21, lines: 1},
+		"many, with -v 1": {objects: 21, verbose: true, lines: 22},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -110,8 +110,8 @@ func TestLastAppliedIsFolded(t *testing.T) {
 		after map[string]any
 		want  string
 	}{
-		"it goes":    {map[string]any{}, "@@ -1,3 +0,0 @@\n-metadata:\n-  annotations:\n-    kubectl.kubernetes.io/last-applied-configuration: (20 bytes)\n"},
-		"it changes": {annotated("{}"), " metadata:\n   annotations:\n-    kubectl.kubernetes.io/last-applied-configuration: '{\"kind\":\"ConfigMap\"}'\n+    kubectl.kubernetes.io/last-applied-configuration: '{}'\n"},
+		"removed": {map[string]any{}, "@@ -1,3 +0,0 @@\n-metadata:\n-  annotations:\n-    kubectl.kubernetes.io/last-applied-configuration: (20 bytes)\n"},
+		"changed": {annotated("{}"), " metadata:\n   annotations:\n-    kubectl.kubernetes.io/last-applied-configuration: '{\"kind\":\"ConfigMap\"}'\n+    kubectl.kubernetes.io/last-applied-configuration: '{}'\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := annotated(text)

@@ -32,10 +32,10 @@ func TestParseExternal(t *testing.T) {
 			command: "diff --ignore-matching-lines=^[+-]x$ -I 'a.*' +%s",
 			want:    []string{"diff", "--ignore-matching-lines=^[+-]x$", "-I", "a.*", "+%s"},
 		},
-		"a pipe":          {command: "diff -u | less", fails: true},
-		"two commands":    {command: "diff -u; true", fails: true},
-		"redirection":     {command: "diff -u >out", fails: true},
-		"a quote is open": {command: `diff "-u`, fails: true},
+		"a pipe":        {command: "diff -u | less", fails: true},
+		"two commands":  {command: "diff -u; true", fails: true},
+		"redirection":   {command: "diff -u >out", fails: true},
+		"an open quote": {command: `diff "-u`, fails: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

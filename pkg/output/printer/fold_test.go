@@ -38,7 +38,7 @@ func folded() map[string]struct {
 		"left out": {of: printer.ForApply, counted: true, one: func(i int) event.Event {
 			return event.LeftOut{Err: fault(i, "generateName without a name", "")}
 		}},
-		"there twice": {of: printer.ForApply, counted: true, one: func(i int) event.Event {
+		"duplicate": {of: printer.ForApply, counted: true, one: func(i int) event.Event {
 			return event.LeftOut{Err: fault(i, "the same object is in the input twice", ": also at other.yaml:"+numbered(i))}
 		}},
 		"copies": {of: printer.ForApply, counted: true, one: func(i int) event.Event {
@@ -75,7 +75,7 @@ func folded() map[string]struct {
 				},
 			}
 		}},
-		"conditions of CRDs that go": {of: printer.ForDelete, one: func(i int) event.Event {
+		"conditions of removed CRDs": {of: printer.ForDelete, one: func(i int) event.Event {
 			return event.Going{Ref: config(numbered(i)), Text: "condition Terminating is True (InstanceDeletionInProgress)"}
 		}},
 		"yields of unchanged objects": {of: printer.ForApply, counted: true, one: func(i int) event.Event {
@@ -100,7 +100,7 @@ func TestLinesThatDifferInANameAreOne(t *testing.T) {
 				all = append(all, row.one(i))
 			}
 			for i := range n {
-				if name == "remarks" { // A document has them with the result of their object.
+				if name == "remarks" { // A document lists them with the results.
 					all = append(all, event.Compared{Ref: config(numbered(i)), Action: event.None})
 				}
 			}
@@ -114,8 +114,8 @@ func TestLinesThatDifferInANameAreOne(t *testing.T) {
 			t.Errorf("%s: they are not counted:\n%s", name, many)
 		}
 		for how, o := range map[string]output.Options{"-v 1": {Verbose: true}, "JSON": {Format: output.JSON}} {
-			if how == "JSON" && name == "conditions of CRDs that go" {
-				continue // They are in the stream alone.
+			if how == "JSON" && name == "conditions of removed CRDs" {
+				continue // Only the stream has them.
 			}
 			all := run(t, row.of, o, events(120))
 			said := all.out

@@ -54,11 +54,11 @@ func TestDiffMarkdownFits(t *testing.T) {
 		objects int
 		value   string
 	}{
-		"a thousand":            {1000, "2"},
-		"a hundred thousand":    {100_000, "2"},
-		"one that is too large": {1, strings.Repeat("x\n", 100_000)},
-		"fences":                {10, "```\n````\n@team"},
-		"a row of backticks":    {3, strings.Repeat("`", 1000)},
+		"a thousand":                   {1000, "2"},
+		"a hundred thousand":           {100_000, "2"},
+		"one object that is too large": {1, strings.Repeat("x\n", 100_000)},
+		"fences":                       {10, "```\n````\n@team"},
+		"a run of backticks":           {3, strings.Repeat("`", 1000)},
 	} {
 		var events []event.Event
 		for i := range tt.objects {

@@ -22,9 +22,9 @@ func TestMigrationClaimsNothingUnseen(t *testing.T) {
 		end         []event.Event
 		table, json string
 	}{
-		"all was looked at": {[]event.Event{event.MigrationEnded{}}, none + "\n", `"objects": []`},
-		"some was not":      {[]event.Event{event.MigrationEnded{Unread: unread}}, "0 owners rewritten, 1 not read\n", `"message": "forbidden"`},
-		"it was cut off":    {nil, "", ""},
+		"everything was read":     {[]event.Event{event.MigrationEnded{}}, none + "\n", `"objects": []`},
+		"not everything was read": {[]event.Event{event.MigrationEnded{Unread: unread}}, "0 owners rewritten, 1 not read\n", `"message": "forbidden"`},
+		"interrupted":             {nil, "", ""},
 	} {
 		for format, want := range map[string]string{output.Table: tt.table, output.JSON: tt.json} {
 			var out bytes.Buffer

@@ -101,11 +101,11 @@ func (p *Printer) Close(ctx context.Context) error {
 	p.reporter.End()
 	p.results.Flush()
 	var err error
-	if p.state.Begun { // Else the run ended before it had anything to print.
-		p.screen.Heading("") // The end is about the run, not about its last phase.
+	if p.state.Begun { // Otherwise the run ended before it had anything to print.
+		p.screen.Heading("") // The end concerns the run, not its last phase.
 		err = p.results.Finish(ctx)
 		if p.run != "" && p.state.WentWrong() {
-			p.screen.Note("run: " + text.Printable(p.run) + "\n") // The server's audit log has this id.
+			p.screen.Note("run: " + text.Printable(p.run) + "\n") // The server's audit log contains this id.
 			if p.onRun != nil {
 				p.onRun()
 			}

@@ -38,8 +38,8 @@ type terminal struct {
 	lines  []string
 	line   []rune
 	column int
-	below  [][]rune // the lines below the one that is written to
-	frames []string // the line at the bottom, after each write that left one
+	below  [][]rune // how many lines below the cursor's
+	frames []string // the last line after each write
 }
 
 func (t *terminal) Write(text []byte) (int, error) {
@@ -148,13 +148,13 @@ func TestLiveLine(t *testing.T) {
 		"a failure": {100, []event.Event{
 			phases(), event.PhaseStarted{Index: 1}, event.Applied{Ref: config("a"), Action: event.Failed},
 		}, "workloads [>                 ] 1/200, 1 failed"},
-		"server away, narrow": {40, []event.Event{
+		"server down, narrow": {40, []event.Event{
 			phases(), event.PhaseStarted{Index: 0}, event.Retrying{Err: refused(), Left: 13 * time.Second},
 		}, "waiting for the API server (1s of 13s)…"},
-		"server away": {80, []event.Event{
+		"server down": {80, []event.Event{
 			phases(), event.PhaseStarted{Index: 0}, event.Retrying{Err: refused(), Left: 13 * time.Second},
 		}, "configuration 0/200  waiting for the API server (1s of 13s): connection refused"},
-		"one object held up": {100, []event.Event{
+		"one blocked object": {100, []event.Event{
 			phases(), event.PhaseStarted{Index: 0}, event.Retrying{Ref: config("a"), Err: apierrors.NewTooManyRequests("slow down", 1)},
 		}, "configuration 0/200  trying configmap/a -n prod again: slow down"},
 		"waiting": {100, []event.Event{
@@ -163,7 +163,7 @@ func TestLiveLine(t *testing.T) {
 		"escapes": {100, []event.Event{
 			phases(), event.Waiting{For: "\x1b[2J\r\n"},
 		}, `0/200  waiting for \x1b[2J\r\n`},
-		"hardly any room": {9, []event.Event{phases()}, ""},
+		"very narrow": {9, []event.Event{phases()}, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -325,15 +325,15 @@ func TestUseColor(t *testing.T) {
 		env      string
 		want     bool
 	}{
-		"terminal":                  {mode: "auto", terminal: true, want: true},
-		"default is auto":           {terminal: true, want: true},
-		"no terminal":               {mode: "auto"},
-		"NO_COLOR":                  {mode: "auto", terminal: true, env: "NO_COLOR=1"},
-		"NO_COLOR that is empty":    {mode: "auto", terminal: true, env: "NO_COLOR=", want: true},
-		"dumb terminal":             {mode: "auto", terminal: true, env: "TERM=dumb"},
-		"asked for":                 {mode: "always", env: "NO_COLOR=1", want: true},
-		"asked for its contrary":    {mode: "never", terminal: true},
-		"asked for in another word": {mode: "yes", terminal: true},
+		"terminal":               {mode: "auto", terminal: true, want: true},
+		"default is auto":        {terminal: true, want: true},
+		"no terminal":            {mode: "auto"},
+		"NO_COLOR":               {mode: "auto", terminal: true, env: "NO_COLOR=1"},
+		"NO_COLOR that is empty": {mode: "auto", terminal: true, env: "NO_COLOR=", want: true},
+		"dumb terminal":          {mode: "auto", terminal: true, env: "TERM=dumb"},
+		"requested":              {mode: "always", env: "NO_COLOR=1", want: true},
+		"the opposite requested": {mode: "never", terminal: true},
+		"unknown mode":           {mode: "yes", terminal: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

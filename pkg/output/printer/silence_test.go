@@ -217,7 +217,7 @@ func TestNoSilenceInALog(t *testing.T) {
 					w.say(event.Judged{Ref: r, Conditions: []event.Condition{{For: "ready", Message: "0 of 1 replicas"}}})
 				}
 				for _, i := range w.random.Perm(len(refs)) {
-					w.good = len(refs) // those that were applied
+					w.good = len(refs) // those of applied objects
 					w.nothing(0, limit)
 					w.say(event.Waited{Ref: refs[i], Action: event.Met})
 				}
@@ -344,17 +344,17 @@ func TestServerThatStaysAwayDoesNotAnswerAgain(t *testing.T) {
 		ends  []event.Event
 		heard bool
 	}{
-		"given up":           {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}}, false},
-		"and the next phase": {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}, event.PhaseStarted{Index: 1}}, false},
-		"and a later step":   {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}, event.Preparing{Text: "looking for causes"}}, false},
-		"skipped":            {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Skipped, Err: context.DeadlineExceeded}}, false},
-		"compared":           {printer.ForDiff, []event.Event{event.Compared{Ref: config("a"), Action: event.Unknown, Err: unreachable}}, false},
-		"waited for":         {printer.ForWait, []event.Event{event.Waited{Ref: config("a"), Action: event.TimedOut}}, false},
-		"deleted":            {printer.ForDelete, []event.Event{event.Deleted{Ref: config("a"), Action: event.Unknown, Err: unreachable}}, false},
-		"it had starting up": {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: away{apierrors.NewServiceUnavailable("starting")}}}, false},
-		"one is applied":     {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}, event.Applied{Ref: config("b"), Action: event.Unchanged}}, true},
-		"one is refused":     {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: forbidden}}, true},
-		"one is gone":        {printer.ForDelete, []event.Event{event.Deleted{Ref: config("a"), Action: event.Gone}}, true},
+		"given up":                     {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}}, false},
+		"given up, and the next phase": {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}, event.PhaseStarted{Index: 1}}, false},
+		"given up, and a later step":   {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}, event.Preparing{Text: "looking for causes"}}, false},
+		"skipped":                      {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Skipped, Err: context.DeadlineExceeded}}, false},
+		"compared":                     {printer.ForDiff, []event.Event{event.Compared{Ref: config("a"), Action: event.Unknown, Err: unreachable}}, false},
+		"waited for":                   {printer.ForWait, []event.Event{event.Waited{Ref: config("a"), Action: event.TimedOut}}, false},
+		"deleted":                      {printer.ForDelete, []event.Event{event.Deleted{Ref: config("a"), Action: event.Unknown, Err: unreachable}}, false},
+		"server starting up":           {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: away{apierrors.NewServiceUnavailable("starting")}}}, false},
+		"an object is applied":         {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}, event.Applied{Ref: config("b"), Action: event.Unchanged}}, true},
+		"an object is rejected":        {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: forbidden}}, true},
+		"an object is deleted":         {printer.ForDelete, []event.Event{event.Deleted{Ref: config("a"), Action: event.Gone}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines := in(t, 1, tt.make, func(w *watched) {

@@ -53,7 +53,7 @@ func TestErrorOfAConditionOnce(t *testing.T) {
 	err := errors.New("rules.yaml:2: " + said)
 	unmet := event.Condition{For: "ready", Reason: "NotJudged", Message: said, Err: err, Values: []event.Value{{Expr: "self.spec.members", Value: "three"}}}
 	forbidden := unmet
-	forbidden.Forbidden = true // It is not listed, since it is not what the object lacks.
+	forbidden.Forbidden = true // It is not listed, because the object does not lack it.
 	for name, conditions := range map[string][]event.Condition{
 		"unmet": {unmet}, "unmet, of a --fail-on": {{For: "ready", Met: true}, forbidden},
 	} {

@@ -37,7 +37,7 @@ func TestNothingIsCutInALog(t *testing.T) {
 		"delete skipped": {printer.ForDelete, []event.Event{event.Deleted{Ref: name, Action: event.Skipped, Err: err}}},
 		"delete remains": {printer.ForDelete, []event.Event{event.Deleted{Ref: name, Action: event.Remains, Causes: []event.Cause{{Code: "C", Message: long}}}}},
 		"wait unknown":   {printer.ForWait, []event.Event{event.Waited{Ref: name, Action: event.Unknown, Err: err}}},
-		"wait lacks": {printer.ForWait, []event.Event{event.Waited{Ref: name, Action: event.TimedOut, Conditions: []event.Condition{
+		"wait timed out": {printer.ForWait, []event.Event{event.Waited{Ref: name, Action: event.TimedOut, Conditions: []event.Condition{
 			{For: "f", Values: []event.Value{{Expr: "e", Value: long}}}, {For: "g", Err: err},
 		}}}},
 		"stuck": {printer.ForStuck, []event.Event{event.Planned{}, event.Stuck{Ref: name, Since: noon(), Causes: []event.Cause{{Code: "C", Message: long}}}}},

@@ -40,7 +40,7 @@ func columnsOf(text string) int {
 // that fits on its own line. No line is wider than the terminal, except for a path or word that
 // must be copied in one piece.
 func TestValuesAreNotCutWhereTheyFit(t *testing.T) {
-	const label = len("          → ") // what may stand before a value on its own line
+	const label = len("          → ") // what may precede a value on its own line
 	random := rand.New(rand.NewPCG(16, 1))
 	tried := 0
 	for range 60 {

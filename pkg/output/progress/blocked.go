@@ -24,7 +24,7 @@ func plainRetry(e event.Retrying) string {
 	case e.Ref != (object.Ref{}):
 		text = "the request for " + format.Name(e.Ref) + " failed"
 	case errors.As(e.Err, &starting):
-		text, why = oneLine(e.Err), "" // The server answers, so the error says it.
+		text, why = oneLine(e.Err), "" // The error says it, since the server answered.
 	case code != 0:
 		text = fmt.Sprintf("the API server answers %d", code)
 	}
@@ -79,13 +79,13 @@ const goingEvery = 3 * time.Second
 // going reports progress of a deletion: always on the status line, and occasionally as a plain
 // line.
 func (c *Reporter) going(e event.Going) {
-	if c.activity.taskOf(e.Ref) < 0 { // An object in progress reports its own news.
+	if c.activity.taskOf(e.Ref) < 0 { // The news of an object in progress is shown elsewhere.
 		c.blocked = &pending{what: format.Name(e.Ref), lacks: going(e)}
 	}
 	key := e.Ref.Key()
 	if e.Text != "" && !c.verbose {
 		if c.said[e.Text] {
-			return // Objects with the same end are one line.
+			return // Objects with the same news become one line.
 		}
 		c.said[e.Text] = true
 	}

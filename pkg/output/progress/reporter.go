@@ -41,15 +41,15 @@ type Reporter struct {
 	leftOuts []error // not told yet
 	hints    *format.Once
 
-	blocked   *pending // why the run is held up; nil while it works
-	kinds     []string // that have to be served; told together
+	blocked   *pending // what blocks the run; nil if nothing does
+	kinds     []string // to wait for, reported together
 	said      map[string]bool
 	last      time.Time     // when anything was printed
 	pause     time.Duration // until the next line of progress
 	progress  string        // the last such line, without times
 	start     time.Time     // of the run
-	unreached bool          // the API server does not answer, or not what it is asked
-	sick      bool          // it answers, with errors
+	unreached bool          // the API server does not respond, or only with errors
+	sick      bool          // it responds with errors
 	lost      bool          // objects were given up because of that
 
 	// place returns lines that make a CI system show errors and warnings in files; nil for none.
@@ -165,7 +165,7 @@ func (c *Reporter) retrying(e event.Retrying) {
 		key = "unreached: " + key
 	}
 	if answered(e.Err) != 0 && !c.redraws() {
-		h.lacks = "" // Such an answer may be long, and a log has it in the first line.
+		h.lacks = "" // It may be long, and the first line in the log contains it.
 	}
 	c.holdOn(h, key, plainRetry(e))
 }
@@ -187,7 +187,7 @@ func (c *Reporter) waiting(e event.Waiting) {
 		plain.since = time.Time{}
 	}
 	if e.Ref == (object.Ref{}) && e.Since.IsZero() && e.Within > 0 {
-		c.blocked = h // Most often the applied objects are ready at once.
+		c.blocked = h // Applied objects are usually ready immediately.
 		return
 	}
 	// Objects that wait for the same are one line.
@@ -270,7 +270,7 @@ func (c *Reporter) Refer(w event.Waited) event.Waited {
 	told := false
 	for _, e := range c.told {
 		if e.Ref.Key() == w.Ref.Key() {
-			told = format.SameTexts(e.Causes, w.Causes) // The last time counts.
+			told = format.SameTexts(e.Causes, w.Causes) // The last report wins.
 		}
 	}
 	if !told || len(w.Causes) == 0 {
@@ -289,7 +289,7 @@ func (c *Reporter) Refer(w event.Waited) event.Waited {
 func (c *Reporter) Tick() {
 	now := c.now()
 	if c.blocked != nil && c.blocked.over(now) {
-		c.blocked = nil // Its object has ended without a report.
+		c.blocked = nil // Its object ended without a report.
 	}
 	c.tellKinds(now)
 	if c.redraws() {

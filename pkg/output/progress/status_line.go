@@ -145,7 +145,7 @@ func (l *statusLine) lines(a *activity, blocked *pending, now time.Time) (line s
 		above = append(above, format.Cut("  "+format.Pad(format.Cut(format.Name(w.Ref), names), names)+"  "+replicas(w.Judged), width))
 	}
 	p.what, p.lacks, p.others = "waiting for "+text.Count(len(a.lacking), "object"), "", ""
-	if a.state.Waits { // The line begins with that.
+	if a.state.Waits { // The line already starts with it.
 		p.what = ""
 	}
 	if other, ok := a.latestBut(shown); ok {
@@ -205,7 +205,7 @@ type rate struct {
 }
 
 func (r *rate) observe(done int, now time.Time) {
-	if r.at.IsZero() || done < r.done { // Another run begins.
+	if r.at.IsZero() || done < r.done { // A new run has begun.
 		*r = rate{began: now, at: now, done: done}
 		return
 	}

@@ -187,7 +187,7 @@ func nothingWritten(b output.Base, contested, changed map[int]bool) string {
 	switch last := len(b.State.Phases) - 1; {
 	case b.ContinueOnConflict:
 		return "Nothing in conflict, or dependent on it, " + written + "."
-	case changed[first]: // The object changed before the phase was checked.
+	case changed[first]: // An object was written before the phase was checked.
 		return "Nothing in conflict " + written + "."
 	case last <= 0:
 		return "Nothing in this phase " + written + "."

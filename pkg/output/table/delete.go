@@ -25,7 +25,7 @@ type deleteTable struct {
 	failed  output.PlanOrdered[event.Deleted]
 	skipped output.PlanOrdered[event.Deleted]
 	remains output.PlanOrdered[event.Deleted]
-	pointed int // counts references to an explanation
+	pointed int // counts printed hints
 	// told reports whether the cause of a stuck object was already printed; nil if the table prints
 	// all causes.
 	told func(event.Deleted) bool
@@ -43,7 +43,7 @@ func (t *deleteTable) Handle(e event.Event) {
 		return
 	}
 	at := t.State.Place(d.Ref)
-	switch d.Action { // All other results are complete by themselves.
+	switch d.Action { // All other results need no explanation.
 	case event.Remains:
 		t.remains.Add(at, d)
 	case event.Skipped, event.Kept:

@@ -37,7 +37,7 @@ func deprecations(base output.Base, d event.Deprecations) string {
 	}
 	for _, s := range d.Stored {
 		b.WriteString(format.DefinitionName(s.Definition) + "\n")
-		for _, line := range s.Lines() { // A command stays in one piece.
+		for _, line := range s.Lines() { // Do not break a command.
 			b.WriteString(format.Fit("    ", line, base.Width) + "\n")
 		}
 	}

@@ -15,7 +15,7 @@ func TestFileName(t *testing.T) {
 		"as kubectl names it": {"apps", "prod", "web", "apps.v1.Kind.prod.web"},
 		"no namespace":        {"", "", "prod", "v1.Kind..prod"},
 		"colons":              {"", "", "system:node", "v1.Kind..system%3Anode"},
-		"a way out":           {"", "", "../../etc/passwd", "v1.Kind....%2F..%2Fetc%2Fpasswd"},
+		"path traversal":      {"", "", "../../etc/passwd", "v1.Kind....%2F..%2Fetc%2Fpasswd"},
 		"too long":            {"", "", long, "v1.Kind.." + long[:200-len("v1.Kind..")] + "-02f2723b"},
 	}
 	for name, tt := range tests {

@@ -23,7 +23,7 @@ func fights(base output.Base, f event.Fights) string {
 		heads[i] = []string{format.FightName(one), format.FightRate(one, f.For)}
 	}
 	aligned := strings.Split(format.Aligned(heads, base.Width), "\n")
-	whole := len(aligned) == len(heads)+1 // Else the names do not fit beside the rates.
+	whole := len(aligned) == len(heads)+1 // Otherwise the names do not fit beside the rates.
 	for i, one := range f.Found {
 		head := strings.Join(heads[i], "  ")
 		if whole {

@@ -297,7 +297,7 @@ func (y fieldTree) field(name string, n managedfields.Node) []yamlLine {
 	key := format.Scalar(name) + ":"
 	if len(n.Below) == 0 {
 		if last, ok := n.Value.(string); ok && y.Fold && last != format.Masked && name == managedfields.LastAppliedAnnotation {
-			n.Value = "(" + text.Count(len(last), "byte") + ")" // the whole object once more
+			n.Value = "(" + text.Count(len(last), "byte") + ")" // it repeats the whole object
 		}
 		return owned(n, y.Value(key, n.Value, true))
 	}

@@ -28,7 +28,7 @@ func NewStuck(b output.Base) output.Results { return &stuckTable{Base: b} }
 func (t *stuckTable) Handle(e event.Event) {
 	switch e := e.(type) {
 	case event.Stuck:
-		if e.Unread() { // The verb reports it on stderr.
+		if e.Unread() { // The verb reports these on stderr.
 			t.unread++
 			return
 		}

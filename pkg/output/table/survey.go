@@ -205,7 +205,7 @@ func (t *migrationTable) Finish(context.Context) error {
 	said := strings.Join(parts, ", ")
 	switch {
 	case len(t.migrated) == 0 && !t.ended:
-		return nil // It was interrupted: nothing is known.
+		return nil // It was interrupted, so nothing is known.
 	case len(t.migrated) == 0 && t.unread == 0:
 		said = "no owner is at a version that the server does not serve"
 	case t.DryRun:

@@ -27,12 +27,12 @@ func TestRefusalOnce(t *testing.T) {
 		verbose bool
 		want    int
 	}{
-		"a cause":             {causes: []event.Cause{{Code: "PodSecurityViolation", Evidence: []string{"event FailedCreate: pods are forbidden"}}}, want: 2},
-		"a cause, all of it":  {causes: []event.Cause{{Code: "PodSecurityViolation", Evidence: []string{"event FailedCreate: pods are forbidden"}}}, verbose: true, want: 5},
-		"no known cause":      {causes: []event.Cause{{Code: "CreateRefused", Evidence: []string{"event FailedCreate: pods are forbidden"}}}, want: 3},
-		"a doubt":             {causes: []event.Cause{{Code: "NotAllowed", Doubt: true}}, want: 4},
-		"of an older version": {causes: []event.Cause{{Code: "ImagePull", Passing: true}}, want: 4},
-		"no cause":            {want: 3},
+		"a cause":                       {causes: []event.Cause{{Code: "PodSecurityViolation", Evidence: []string{"event FailedCreate: pods are forbidden"}}}, want: 2},
+		"a cause, verbose":              {causes: []event.Cause{{Code: "PodSecurityViolation", Evidence: []string{"event FailedCreate: pods are forbidden"}}}, verbose: true, want: 5},
+		"no known cause":                {causes: []event.Cause{{Code: "CreateRefused", Evidence: []string{"event FailedCreate: pods are forbidden"}}}, want: 3},
+		"a doubt":                       {causes: []event.Cause{{Code: "NotAllowed", Doubt: true}}, want: 4},
+		"a cause for an older revision": {causes: []event.Cause{{Code: "ImagePull", Passing: true}}, want: 4},
+		"no cause":                      {want: 3},
 	} {
 		w.Causes = c.causes
 		got := waitedLines(output.Base{Options: output.Options{Verbose: c.verbose}}, w, 0)
