@@ -61,8 +61,8 @@ type Change struct {
 	SameValue bool
 	// Atomic is set if the value is owned as a whole.
 	Atomic bool
-	// Order is set if items of a keyed list or set only changed places. Nobody loses anything:
-	// items have owners, their order has none.
+	// Order is set if items of a keyed list or set only changed places. No owner loses anything,
+	// because only items have owners, not their order.
 	Order bool
 }
 

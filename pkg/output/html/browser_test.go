@@ -118,7 +118,7 @@ func (b *browser) ask(method string, params any, into any) {
 			b.t.Fatal(err)
 		}
 		if m.ID != b.id {
-			continue // an event, or an answer that nobody waits for
+			continue // an event, or the answer to an earlier request
 		}
 		if m.Error != nil {
 			b.t.Fatalf("%s: %s", method, m.Error)
