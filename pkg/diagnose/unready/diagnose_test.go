@@ -46,7 +46,7 @@ func (s story) run(t *testing.T) {
 	for _, c := range causes {
 		got = append(got, c.Code+": "+c.Message)
 		if !slices.Contains(listed(t), c.Code) {
-			t.Errorf("%s is not in doc.go", c.Code)
+			t.Errorf("%s is not in docs/unready.md", c.Code)
 		}
 	}
 	if diff := cmp.Diff(s.want, got); diff != "" {

@@ -296,12 +296,12 @@ func TestEndedWaitTellsWhatIsKnown(t *testing.T) {
 	}
 }
 
-// Lastings has exactly the codes in doc.go.
+// Lastings has exactly the codes in docs/unready.md.
 func TestLastings(t *testing.T) {
 	want := listed(t)
 	slices.Sort(want)
 	if got := slices.Sorted(maps.Keys(unready.Lastings())); !slices.Equal(got, slices.Compact(want)) {
-		t.Errorf("the table has %q, doc.go %q", got, want)
+		t.Errorf("the table has %q, docs/unready.md %q", got, want)
 	}
 	for _, code := range slices.Sorted(maps.Keys(unready.Lastings())) {
 		if l := unready.Lastings()[code]; l.After < 15*time.Second || l.After >= 5*time.Minute {
