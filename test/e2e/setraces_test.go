@@ -153,7 +153,7 @@ func TestAggregatedRoleComesBack(t *testing.T) {
 		before(p, proxy.Path("DELETE", path+"-part"), func() {
 			kubectl(t, c, "apply", "--server-side", "--field-manager=clusterrole-aggregation-controller", "-f", remnant)
 		})
-		k8sconnect(t, kubeconfig, way...).ends(t, 0).says(t, ns+"-whole: clusterrole-aggregation-controller had created it anew")
+		k8sconnect(t, kubeconfig, way...).ends(t, 0).says(t, ns+"-whole: clusterrole-aggregation-controller had recreated it")
 		if left := kubectl(t, c, "get", "clusterroles", "-o", "name"); strings.Contains(left, ns) {
 			t.Errorf("%v leaves %s", way, left)
 		}
