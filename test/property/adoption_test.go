@@ -17,7 +17,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
-	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
 
 // A run that adopts and is killed between any two of its requests has overwritten nothing
@@ -106,7 +105,7 @@ func (h *history) tellsAll(t *testing.T, before, after *unstructured.Unstructure
 
 // silent checks that a run changes a value of an adopted manager only if it reports that,
 // with the manager's name.
-func (h *history) silent(t *testing.T, when string, s *crdserver.Server, p predict.Predictor, clean event.Applied) {
+func (h *history) silent(t *testing.T, when string, s *Server, p predict.Predictor, clean event.Applied) {
 	t.Helper()
 	before := at(t, s, h)
 	entries, err := managedfields.Entries(at(t, h.Server, h))
@@ -153,7 +152,7 @@ func hollow(v any) bool {
 }
 
 // at reads the object at the manifest's version.
-func at(t *testing.T, s *crdserver.Server, h *history) *unstructured.Unstructured {
+func at(t *testing.T, s *Server, h *history) *unstructured.Unstructured {
 	t.Helper()
 	u, err := s.Get(t.Context(), object.Kind{}, object.RefOf(h.manifest))
 	if err != nil {
@@ -198,7 +197,7 @@ func adopting(t *testing.T, s *dying, h *history, p predict.Predictor) (event.Ap
 // dying is a server whose client is killed after that many requests; never, if that is
 // negative.
 type dying struct {
-	*crdserver.Server
+	*Server
 	after, requests int
 	kill            context.CancelCauseFunc
 }

@@ -15,11 +15,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
 
 // planOf is a plan of one object.
-func planOf(t *testing.T, s *crdserver.Server, manifest *unstructured.Unstructured) *plan.Plan {
+func planOf(t *testing.T, s *Server, manifest *unstructured.Unstructured) *plan.Plan {
 	t.Helper()
 	kind, err := s.Kind(t.Context(), manifest.GroupVersionKind())
 	if err != nil {
@@ -30,7 +29,7 @@ func planOf(t *testing.T, s *crdserver.Server, manifest *unstructured.Unstructur
 }
 
 // compared runs a diff, and returns its result for the one object.
-func compared(t *testing.T, s *crdserver.Server, manifest *unstructured.Unstructured, p predict.Predictor) (event.Compared, error) {
+func compared(t *testing.T, s *Server, manifest *unstructured.Unstructured, p predict.Predictor) (event.Compared, error) {
 	t.Helper()
 	var got event.Compared
 	engine := diff.Engine{Server: s, Predictor: p, Emit: func(e event.Event) {
@@ -42,7 +41,7 @@ func compared(t *testing.T, s *crdserver.Server, manifest *unstructured.Unstruct
 }
 
 // applied runs an apply.
-func applied(t *testing.T, s *crdserver.Server, manifest *unstructured.Unstructured, p predict.Predictor) (event.Applied, error) {
+func applied(t *testing.T, s *Server, manifest *unstructured.Unstructured, p predict.Predictor) (event.Applied, error) {
 	t.Helper()
 	var got event.Applied
 	engine := apply.Engine{Server: s, Predictor: p, Emit: func(e event.Event) {
@@ -190,7 +189,7 @@ func (h *history) areReal(t *testing.T, conflicts []managedfields.Conflict, spel
 // A user who comes from another tool with the manifests that it applied meets no
 // conflict, changes nothing, and after that writes nothing.
 func TestSameManifest(t *testing.T) {
-	server, err := crdserver.New()
+	server, err := newServer()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,13 +16,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
 
 // beside is a server to whose object a controller writes once, after so many requests.
 type beside struct {
-	*crdserver.Server
-	write func(s *crdserver.Server) error
+	*Server
+	write func(s *Server) error
 
 	mu    sync.Mutex
 	after int
@@ -59,9 +58,9 @@ func (b *beside) Update(ctx context.Context, kind object.Kind, u *unstructured.U
 }
 
 // writer is what others write that no manifest states: a status, or an annotation.
-func (h *history) writer() (string, func(s *crdserver.Server) error) {
-	write := func(change func(u *unstructured.Unstructured), send func(s *crdserver.Server, u *unstructured.Unstructured) error) func(*crdserver.Server) error {
-		return func(s *crdserver.Server) error {
+func (h *history) writer() (string, func(s *Server) error) {
+	write := func(change func(u *unstructured.Unstructured), send func(s *Server, u *unstructured.Unstructured) error) func(*Server) error {
+		return func(s *Server) error {
 			u, err := s.Get(context.Background(), object.Kind{}, object.RefOf(h.live))
 			if err != nil {
 				return err
@@ -73,14 +72,14 @@ func (h *history) writer() (string, func(s *crdserver.Server) error) {
 	if h.one(2) {
 		return "status", write(func(u *unstructured.Unstructured) {
 			_ = unstructured.SetNestedField(u.Object, "beside", "status", "s")
-		}, func(s *crdserver.Server, u *unstructured.Unstructured) error {
+		}, func(s *Server, u *unstructured.Unstructured) error {
 			_, err := s.UpdateStatus(u, object.Write{Manager: "beside"})
 			return err
 		})
 	}
 	return "annotation", write(func(u *unstructured.Unstructured) {
 		u.SetAnnotations(map[string]string{"beside": "x"})
-	}, func(s *crdserver.Server, u *unstructured.Unstructured) error {
+	}, func(s *Server, u *unstructured.Unstructured) error {
 		_, err := s.Update(context.Background(), object.Kind{}, u, object.Write{Manager: "beside"})
 		return err
 	})

@@ -19,7 +19,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
-	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
 
 // printed are the flags below a conflict, as a person reads them.
@@ -177,7 +176,7 @@ func (j judge) settles(t *testing.T, name string, p predict.Predictor, taken, le
 	return true
 }
 
-func getFrom(t *testing.T, s *crdserver.Server, manifest *unstructured.Unstructured) *unstructured.Unstructured {
+func getFrom(t *testing.T, s *Server, manifest *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	h := &history{Server: s, manifest: manifest}
 	return h.get(t)

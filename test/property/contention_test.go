@@ -30,14 +30,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
-	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
 
 // latency is how long a request is under way, of a bubble's time.
 const latency = 5 * time.Millisecond
 
 // distant is a server to which a request takes a while, so that others can write meanwhile.
-type distant struct{ *crdserver.Server }
+type distant struct{ *Server }
 
 func (d distant) Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error) {
 	time.Sleep(latency)
@@ -65,7 +64,7 @@ func (d distant) PutManagedFields(ctx context.Context, kind object.Kind, live *u
 
 // controller writes the status again and again, every so often and for so long, as one does while
 // Pods come up.
-func controller(t *testing.T, s *crdserver.Server, every, long time.Duration) (stop func()) {
+func controller(t *testing.T, s *Server, every, long time.Duration) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), long)
 	var writes atomic.Int64
@@ -101,7 +100,7 @@ func thing(t *testing.T, version, spec string) *unstructured.Unstructured {
 	return u
 }
 
-func contended(t *testing.T, s *crdserver.Server) *unstructured.Unstructured {
+func contended(t *testing.T, s *Server) *unstructured.Unstructured {
 	t.Helper()
 	live, err := s.Get(context.WithoutCancel(t.Context()), object.Kind{}, object.RefOf(thing(t, "v1", "{}")))
 	if err != nil {
@@ -112,20 +111,20 @@ func contended(t *testing.T, s *crdserver.Server) *unstructured.Unstructured {
 
 // guarded are the verbs whose writes hold only for the version that was read. prepare returns what
 // is done while the controller writes; that returns the error of the one object.
-func guarded() map[string]func(t *testing.T, s *crdserver.Server) func(context.Context) error {
+func guarded() map[string]func(t *testing.T, s *Server) func(context.Context) error {
 	type does = func(context.Context) error
 	const ours = "{s: ours, num: 1}"
-	applies := func(p predict.Predictor) func(*testing.T, *crdserver.Server) does {
-		return func(t *testing.T, s *crdserver.Server) does {
+	applies := func(p predict.Predictor) func(*testing.T, *Server) does {
+		return func(t *testing.T, s *Server) does {
 			p.Manager = us
 			return func(ctx context.Context) error { return applying(ctx, t, s, p, nil) }
 		}
 	}
-	return map[string]func(*testing.T, *crdserver.Server) does{
+	return map[string]func(*testing.T, *Server) does{
 		"apply that takes":            applies(predict.Predictor{Take: []predict.Choice{{}}}),
 		"apply that takes and yields": applies(predict.Predictor{Take: []predict.Choice{{Path: fieldpath.Pattern(fieldpath.Field("spec", "s"))}}, Yield: []predict.Choice{{Path: fieldpath.Pattern(fieldpath.Field("spec", "num"))}}}),
 		"apply that adopts":           applies(predict.Predictor{AdoptFrom: adopt.From{Always: []string{"edit"}}, Take: []predict.Choice{{}}}),
-		"diff": func(t *testing.T, s *crdserver.Server) does {
+		"diff": func(t *testing.T, s *Server) does {
 			return func(ctx context.Context) error {
 				var told event.Compared
 				engine := diff.Engine{Server: distant{s}, Predictor: predict.Predictor{Manager: us, Take: []predict.Choice{{}}}, Emit: func(e event.Event) {
@@ -139,7 +138,7 @@ func guarded() map[string]func(t *testing.T, s *crdserver.Server) func(context.C
 				return told.Err
 			}
 		},
-		"restore": func(t *testing.T, s *crdserver.Server) does {
+		"restore": func(t *testing.T, s *Server) does {
 			journal := &restore.Journal{}
 			if err := applying(t.Context(), t, s, predict.Predictor{Manager: us, Take: []predict.Choice{{}}}, journal); err != nil {
 				t.Fatal(err)
@@ -165,7 +164,7 @@ func guarded() map[string]func(t *testing.T, s *crdserver.Server) func(context.C
 				return errors.Join(told.Err, err)
 			}
 		},
-		"give": func(t *testing.T, s *crdserver.Server) does {
+		"give": func(t *testing.T, s *Server) does {
 			return func(ctx context.Context) error {
 				var told event.Given
 				engine := give.Engine{
@@ -181,7 +180,7 @@ func guarded() map[string]func(t *testing.T, s *crdserver.Server) func(context.C
 				return errors.Join(told.Err, err)
 			}
 		},
-		"owners --migrate-versions": func(t *testing.T, s *crdserver.Server) does {
+		"owners --migrate-versions": func(t *testing.T, s *Server) does {
 			if _, err := s.Apply(t.Context(), object.Kind{}, thing(t, "v2", "{}"), object.Write{Manager: "helm"}); err != nil {
 				t.Fatal(err)
 			}
@@ -202,7 +201,7 @@ func guarded() map[string]func(t *testing.T, s *crdserver.Server) func(context.C
 	}
 }
 
-func kindOf(t *testing.T, s *crdserver.Server, u *unstructured.Unstructured) object.Kind {
+func kindOf(t *testing.T, s *Server, u *unstructured.Unstructured) object.Kind {
 	t.Helper()
 	kind, err := s.Kind(t.Context(), u.GroupVersionKind())
 	if err != nil {
@@ -212,7 +211,7 @@ func kindOf(t *testing.T, s *crdserver.Server, u *unstructured.Unstructured) obj
 }
 
 // applying applies ours, and returns the error of the object.
-func applying(ctx context.Context, t *testing.T, s *crdserver.Server, p predict.Predictor, journal *restore.Journal) error {
+func applying(ctx context.Context, t *testing.T, s *Server, p predict.Predictor, journal *restore.Journal) error {
 	t.Helper()
 	var told event.Applied
 	engine := apply.Engine{Server: distant{s}, Predictor: p, Emit: func(e event.Event) {
@@ -228,9 +227,9 @@ func applying(ctx context.Context, t *testing.T, s *crdserver.Server, p predict.
 }
 
 // settled is an object of which edit owns what is contested.
-func settled(t *testing.T) *crdserver.Server {
+func settled(t *testing.T) *Server {
 	t.Helper()
-	s, err := crdserver.New()
+	s, err := newServer()
 	if err != nil {
 		t.Fatal(err)
 	}

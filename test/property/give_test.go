@@ -14,7 +14,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
 
 // To give fields away changes no value, and no other owner than those two: whatever was
@@ -79,7 +78,7 @@ func TestGive(t *testing.T) {
 }
 
 // set sends managed fields as a patch of the object at its version would.
-func (h *history) set(t *testing.T, s *crdserver.Server, u *unstructured.Unstructured, entries []managedfields.Entry) *unstructured.Unstructured {
+func (h *history) set(t *testing.T, s *Server, u *unstructured.Unstructured, entries []managedfields.Entry) *unstructured.Unstructured {
 	t.Helper()
 	fields, err := managedfields.Encode(entries)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
-	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
 
 // us is the product's field manager.
@@ -28,7 +27,7 @@ const us = "k8sconnect"
 
 // history is an object that several managers wrote, and what we are to apply.
 type history struct {
-	*crdserver.Server
+	*Server
 	random
 	seed  uint64
 	steps []string
@@ -63,7 +62,7 @@ func histories() uint64 {
 // eachHistory calls see with random histories, the same each time.
 func eachHistory(t *testing.T, see func(t *testing.T, h *history)) (cases int) {
 	t.Helper()
-	server, err := crdserver.New()
+	server, err := newServer()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +86,7 @@ func eachHistory(t *testing.T, see func(t *testing.T, h *history)) (cases int) {
 	return cases
 }
 
-func newHistory(t *testing.T, server *crdserver.Server, seed uint64) *history {
+func newHistory(t *testing.T, server *Server, seed uint64) *history {
 	h := &history{Server: server, random: newRandom(seed), seed: seed, last: map[string]map[string]any{}}
 	for n := 1 + h.IntN(5); n > 0 || !h.read(t, "v1"); n-- {
 		h.step(t)

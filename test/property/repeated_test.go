@@ -13,7 +13,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
-	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
 
 // repeats returns a copy of an object in whose lists some items come twice, with other values.
@@ -39,7 +38,7 @@ func (r random) repeats(u map[string]any) map[string]any {
 // each list of a spec here, is reported by diff and apply alike: both name the same paths. A
 // conflict is called one value in two spellings only where nothing changes.
 func TestRepeatedKeys(t *testing.T) {
-	server, err := crdserver.New()
+	server, err := newServer()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
-	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
 
 // Whatever is yielded keeps its value, whatever its owner and its surroundings (edge case
@@ -161,7 +160,7 @@ func TestYieldedIsKept(t *testing.T) {
 // The server empties a parent of which an apply leaves nothing but empty values, a yielded one
 // among them, whatever the manifest states of it: such an apply is refused.
 func TestYieldedEmptyList(t *testing.T) {
-	server, err := crdserver.New()
+	server, err := newServer()
 	if err != nil {
 		t.Fatal(err)
 	}

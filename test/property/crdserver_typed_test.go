@@ -1,4 +1,4 @@
-package crdserver
+package property_test
 
 import (
 	"fmt"

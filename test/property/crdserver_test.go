@@ -1,4 +1,4 @@
-package crdserver
+package property_test
 
 import (
 	"cmp"
@@ -20,8 +20,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Server serves the kind Thing. Its methods are those that the engines need of a
-// cluster; more than one goroutine may call them.
+// Server is an API server in memory for one custom resource, Thing. It decides with the code of a
+// real one: apimachinery's field manager for custom resources, and the pruning, defaulting and
+// validation of the API extensions server. It shares no code with what it tests, and more than one
+// goroutine may call it. Go types, admission and storage are tested on a real server, in test/e2e.
 type Server struct {
 	definition *apiextensionsv1.CustomResourceDefinition
 	versions   map[string]*version
@@ -32,8 +34,8 @@ type Server struct {
 	writes  int
 }
 
-// New returns a server without objects.
-func New() (*Server, error) {
+// newServer returns a server without objects.
+func newServer() (*Server, error) {
 	crd, versions, err := read()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package crdserver_test
+package property_test
 
 import (
 	"testing"
@@ -11,13 +11,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	"github.com/k8sconnect/kubectl-k8sconnect/test/crdserver"
 )
 
 // The server applies defaults, keeps Go types, knows the owners of fields at any version,
 // and writes nothing if nothing changes.
 func TestServer(t *testing.T) {
-	s, err := crdserver.New()
+	s, err := newServer()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +52,7 @@ func TestServer(t *testing.T) {
 // and that is no change.
 func TestNothingIsWrittenForTimeAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := crdserver.New()
+		s, err := newServer()
 		if err != nil {
 			t.Fatal(err)
 		}
