@@ -69,7 +69,7 @@ release: ## make what is published for a tag (VERSION=vX.Y.Z for another version
 	$(RELEASE) archives
 	@$(if $(RELEASE_TOO),$(MAKE) --no-print-directory $(RELEASE_TOO))
 	$(RELEASE) checksums
-	$(RELEASE) check
+	RELEASE_DIST='$(DIST)' RELEASE_PLATFORMS='$(PLATFORMS)' $(GO) test -count 1 -run '^TestPublished$$' ./test/release
 
 .PHONY: release-tagged
 release-tagged: release ## the same for a tag: fail unless krew-manifest.yaml, CHANGELOG.md and the chart say its version

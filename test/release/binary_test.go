@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Largest is how many bytes the plugin may have, for any platform.
-const Largest = 49_000_000
+// largest is how many bytes the plugin may have, for any platform.
+const largest = 49_000_000
 
 // checkBinary requires a program to be of its platform, to need no library that a system
 // may lack, to be small, to say what it was built from, and not to say where.
@@ -31,8 +31,8 @@ func checkBinary(root string, data []byte, p Platform, stamp Stamp) error {
 	default:
 		wrong = append(wrong, errors.New("not inspected on this system"))
 	}
-	if len(data) > Largest {
-		wrong = append(wrong, fmt.Errorf("the program has %d bytes, more than %d: docs/design/releases.md, What is linked", len(data), Largest))
+	if len(data) > largest {
+		wrong = append(wrong, fmt.Errorf("the program has %d bytes, more than %d: docs/design/releases.md, What is linked", len(data), largest))
 	}
 	for _, said := range []string{stamp.Version, stamp.Commit} {
 		if !bytes.Contains(data, []byte(said)) {

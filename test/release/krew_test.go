@@ -16,7 +16,7 @@ func valid() string {
 
 // Each rule of krew refuses a manifest that is right but for that rule.
 func TestManifestRules(t *testing.T) {
-	if err := CheckManifest([]byte(valid())); err != nil {
+	if _, err := readManifest([]byte(valid())); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string][2]string{
@@ -53,7 +53,7 @@ func TestManifestRules(t *testing.T) {
 			if !strings.Contains(valid(), change[0]) {
 				t.Fatalf("nothing to change: %q", change[0])
 			}
-			if err := CheckManifest([]byte(strings.Replace(valid(), change[0], change[1], 1))); err == nil {
+			if _, err := readManifest([]byte(strings.Replace(valid(), change[0], change[1], 1))); err == nil {
 				t.Error("no rule is against it")
 			}
 		})

@@ -51,14 +51,8 @@ var (
 	krewSHA256  = regexp.MustCompile(`^[a-f0-9]{64}$`)
 )
 
-// CheckManifest holds a manifest against the rules that krew validates when it installs,
-// and those by which its index is reviewed: the developer guide's, and the checks that
-// the index's own continuous integration makes.
-func CheckManifest(text []byte) error {
-	_, err := readManifest(text)
-	return err
-}
-
+// readManifest checks a manifest against the rules that krew enforces when it installs, and those by
+// which its index is reviewed: the developer guide's, and the checks of the index's own CI.
 func readManifest(text []byte) (*krewManifest, error) {
 	var m krewManifest
 	if err := yaml.UnmarshalStrict(text, &m); err != nil {

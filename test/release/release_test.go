@@ -2,7 +2,6 @@ package release
 
 import (
 	"bytes"
-	"context"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
-	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
 // Two builds of one commit, in folders of other names and lengths, by users of another
@@ -171,7 +169,7 @@ func flaws(t *testing.T, root string, p Platform, stamp Stamp) {
 			return e
 		},
 		"too large": func(e []entry) []entry {
-			e[plugin].Data = append(e[plugin].Data, make([]byte, Largest)...)
+			e[plugin].Data = append(e[plugin].Data, make([]byte, largest)...)
 			return e
 		},
 	} {
@@ -260,13 +258,9 @@ func all(t *testing.T, dist string, p Platform, stamp Stamp) map[Platform]string
 	return sums
 }
 
+// kubectlDir returns the folder of the control plane's kubectl, which is built if it is missing.
 func kubectlDir(t *testing.T) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
-	defer cancel()
-	dir, err := cluster.Build(ctx, t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
+	lines := strings.Split(strings.TrimSpace(run(t, "../..", nil, "go", "run", "./test/cluster/cmd/controlplane", "bin")), "\n")
+	return lines[len(lines)-1]
 }

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -70,6 +71,15 @@ func checkCommitted(root, dist string) error {
 		return fmt.Errorf("krew-manifest.yaml does not fit the archives; make krew-manifest writes it (with the Go of go.mod's toolchain line): %w", err)
 	}
 	return nil
+}
+
+// sameFile requires a file to have this content.
+func sameFile(data []byte, path string) error {
+	want, err := os.ReadFile(path)
+	if err == nil && !bytes.Equal(data, want) {
+		err = fmt.Errorf("not the same as %s", path)
+	}
+	return err
 }
 
 // checkChart wants the chart to install the image of this version.

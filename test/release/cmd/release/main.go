@@ -12,12 +12,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/release"
 )
 
-const usage = `usage: release [-dist FOLDER] [-platforms 'OS/ARCH …'] archives | notices | checksums | check | tagged
+const usage = `usage: release [-dist FOLDER] [-platforms 'OS/ARCH …'] archives | notices | checksums | ready | tagged
 
   archives   pack what make binaries built: archives, SBOMs, krew's manifest
   notices    write the notices of the programs that make binaries built, for images
   checksums  write the checksums of all files in the folder
-  check      inspect what is in the folder
   ready      check that krew's manifest can be made: version, history, and a clean tree
   tagged     check that the tree is ready for a tag of this version: manifest, change log, chart
 `
@@ -64,8 +63,6 @@ func run(ctx context.Context, args []string) error {
 		return release.Notices(ctx, root, *dist, platforms)
 	case "checksums":
 		return release.Checksums(*dist, stamp)
-	case "check":
-		return release.Check(root, *dist, platforms, stamp)
 	case "tagged":
 		return release.CheckTagged(ctx, root, *dist, stamp)
 	case "ready":
