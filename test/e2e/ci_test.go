@@ -16,6 +16,7 @@ import (
 // The scripts of the CI examples run in their order, in a clone of a repository: they show the change
 // and apply it. If the cluster changes after the plan, the apply is refused.
 func TestCIExamples(t *testing.T) {
+	t.Parallel()
 	c := shared.Cluster(t)
 	for name, want := range map[string]int{"github": 3, "gitlab": 4, "argo-workflows": 2, "tekton": 1} {
 		for _, changed := range []bool{false, true} {

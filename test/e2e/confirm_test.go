@@ -118,6 +118,7 @@ func mutations() map[string]mutation {
 // named, and nothing is written then. Right before the write, the object is not written. No other
 // change is refused.
 func TestConfirm(t *testing.T) {
+	t.Parallel()
 	c := shared.Cluster(t)
 	for name, m := range mutations() {
 		t.Run(name, func(t *testing.T) {
@@ -220,6 +221,7 @@ func (r *run) matches(t *testing.T, pattern string) *run {
 // same, whenever it changes: before the run, before its apply, which the server refuses, or before its
 // deletion. That includes what others lose by it.
 func TestConfirmRecreate(t *testing.T) {
+	t.Parallel()
 	c := shared.Cluster(t)
 	const gone = "a deletion"
 	all := map[string]mutation{

@@ -9,6 +9,7 @@ import (
 // Whichever verb is asked, it names the same controller: wait for an object that does not
 // get ready, then delete and stuck for the same one that does not go.
 func TestStuckWaitAndDeleteNameOneController(t *testing.T) {
+	t.Parallel()
 	c := shared.Cluster(t)
 	for name, clue := range map[string]struct{ definition, deployment, rights string }{
 		"label":  {definition: "labels: {app.kubernetes.io/name: widgets}, ", deployment: "labels: {app.kubernetes.io/name: widgets}, "},

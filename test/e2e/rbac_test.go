@@ -17,6 +17,7 @@ import (
 // The roles of docs/rbac.md are enough for their verbs, and none of their rights is
 // there for nothing.
 func TestRolesToCopy(t *testing.T) {
+	t.Parallel()
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
 	ns := namespace(t, c)

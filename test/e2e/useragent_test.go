@@ -10,6 +10,7 @@ import (
 // The server's audit log says which program asked, in which version, and by which
 // verb: for every request of every verb.
 func TestUserAgent(t *testing.T) {
+	t.Parallel()
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
 	ns := namespace(t, c)
