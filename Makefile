@@ -136,7 +136,7 @@ test: $(TESTED) ## what has to pass before a change lands, on a real control pla
 test-full: $(TESTED) ## all tests: every row of the tables, all pages, releases, the judges, the benches' results; each night
 	TEST_FULL=1 $(GOTEST) -timeout 90m $(LONGEST_FIRST)
 	@$(MAKE) --no-print-directory bench-short
-	@$(MAKE) --no-print-directory bench-peers PEERSFLAGS='-short -set none'
+	@$(MAKE) --no-print-directory bench-peers PEERSFLAGS='--short --set none'
 
 .PHONY: test-times
 test-times: $(TESTED) ## the CPU seconds of each test with a control plane, of TEST_FULL=1 too, as a table: what test/README.md has
@@ -257,15 +257,15 @@ cluster-status: ## say whether it runs
 	@$(CONTROLPLANE) status
 
 .PHONY: bench
-bench: build cluster-build ## speed beside kubectl and the raw limit, as Markdown; two hours (BENCHFLAGS=-help)
+bench: build cluster-build ## speed beside kubectl and the raw limit, as Markdown; two hours (BENCHFLAGS=--help)
 	$(GO) build -o $(BIN)/bench ./test/bench
-	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect $(BENCHFLAGS)
+	$(BIN)/bench --plugin $(BIN)/kubectl-k8sconnect $(BENCHFLAGS)
 	@$(if $(BENCHFLAGS),,$(MAKE) bench-webhook)
 
 .PHONY: bench-peers
-bench-peers: build $(BIN)/helm $(BIN)/peers cluster-build ## speed beside kubectl, Flux and Helm, as Markdown; an hour (PEERSFLAGS=-short for a minute: right or wrong only)
+bench-peers: build $(BIN)/helm $(BIN)/peers cluster-build ## speed beside kubectl, Flux and Helm, as Markdown; an hour (PEERSFLAGS=--short for a minute: right or wrong only)
 	$(GO) build -o $(BIN)/bench ./test/bench
-	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect -flux $(BIN)/peers -helm $(BIN)/helm -peers $(PEERSFLAGS)
+	$(BIN)/bench --plugin $(BIN)/kubectl-k8sconnect --flux $(BIN)/peers --helm $(BIN)/helm --peers $(PEERSFLAGS)
 
 # Flux's library as a program; it takes minutes to compile, once.
 $(BIN)/peers: test/bench/peers/main.go test/bench/peers/go.mod test/bench/peers/go.sum
@@ -279,6 +279,6 @@ bench-webhook: build $(BIN)/helm cluster-build ## what the webhook costs who wri
 .PHONY: bench-short
 bench-short: build $(BIN)/helm cluster-build ## the same with small sets, once: it fails on wrong results, never on time
 	$(GO) build -o $(BIN)/bench ./test/bench
-	$(BIN)/bench -plugin $(BIN)/kubectl-k8sconnect -short $(BENCHFLAGS)
+	$(BIN)/bench --plugin $(BIN)/kubectl-k8sconnect --short $(BENCHFLAGS)
 	$(GO) build -o $(BIN)/admission ./test/bench/admission
 	$(BIN)/admission -short

@@ -79,10 +79,6 @@ func tail(path string) string {
 	if err != nil {
 		return err.Error()
 	}
-	const lines = 8
-	all := strings.Split(strings.TrimSpace(string(content)), "\n")
-	if len(all) > lines {
-		all = append([]string{fmt.Sprintf("… %d lines", len(all)-lines)}, all[len(all)-lines:]...)
-	}
-	return strings.Join(all, "\n")
+	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+	return strings.Join(lines[max(0, len(lines)-8):], "\n")
 }

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,7 +25,7 @@ type lab struct {
 	dir         string
 	cluster     *cluster.Cluster
 	proxy       *proxy.TCP
-	audit       *audit
+	audited     int64             // the part of the audit log that was read, in bytes
 	client      dynamic.Interface // our own, beside the proxy
 	mapper      meta.RESTMapper
 	plots       int // so far
@@ -46,9 +43,8 @@ func newLab(ctx context.Context, controllers bool) (_ *lab, err error) {
 	if l.dir, err = os.MkdirTemp("", "bench-"); err != nil {
 		return nil, err
 	}
-	log := filepath.Join(l.dir, "audit.log")
 	l.cluster, err = cluster.Start(ctx, cluster.Options{
-		AuditLog:    log,
+		AuditLog:    "audit.log",
 		Controllers: controllers,
 		APIServerArgs: []string{
 			"--audit-log-maxsize=10000",      // MB: one file, however long the run
@@ -61,11 +57,6 @@ func newLab(ctx context.Context, controllers bool) (_ *lab, err error) {
 	if l.proxy, err = proxy.NewTCP(l.cluster.URL); err != nil {
 		return nil, err
 	}
-	file, err := os.Open(log)
-	if err != nil {
-		return nil, err
-	}
-	l.audit = &audit{file: file}
 	config, err := l.cluster.RESTConfig()
 	if err != nil {
 		return nil, err
@@ -84,9 +75,6 @@ func newLab(ctx context.Context, controllers bool) (_ *lab, err error) {
 }
 
 func (l *lab) close() {
-	if l.audit != nil {
-		_ = l.audit.file.Close()
-	}
 	if l.proxy != nil {
 		l.proxy.Close()
 	}
@@ -138,7 +126,7 @@ func (l *lab) measure(ctx context.Context, user string, argv []string) (m measur
 	if err != nil {
 		return m, err
 	}
-	if _, _, err := l.audit.read(user); err != nil {
+	if _, l.audited, err = l.cluster.AuditEventsFrom(l.audited); err != nil {
 		return m, err
 	}
 	before := l.proxy.Stats()
@@ -147,7 +135,7 @@ func (l *lab) measure(ctx context.Context, user string, argv []string) (m measur
 	}
 	after := l.proxy.Stats()
 	m.sent, m.received = after.Sent-before.Sent, after.Received-before.Received
-	if m.requests, err = l.audit.count(ctx, user); err != nil {
+	if m.requests, err = l.requests(ctx, user); err != nil {
 		return m, fmt.Errorf("audit log: %w", err)
 	}
 	return m, l.cluster.Failure()
@@ -156,52 +144,32 @@ func (l *lab) measure(ctx context.Context, user string, argv []string) (m measur
 // log is the output of the program that was measured last.
 func (l *lab) log() string { return filepath.Join(l.dir, "output.log") }
 
-// audit reads the API server's audit log as it grows. It counts every tool's requests by
-// the same means, and only that tool's: each is a user of its own.
-type audit struct {
-	file io.ReadCloser
-	rest []byte // the part of a line that was still being written
-}
-
-// count is how many requests a user has made since the last call. The server writes an
-// event a moment after the client has its answer, so it waits until the log is quiet.
-func (a *audit) count(ctx context.Context, user string) (int, error) {
+// requests returns how many requests a user has made since the last call. The server writes an event
+// a moment after the client has its answer, so it reads until the log is quiet.
+func (l *lab) requests(ctx context.Context, user string) (n int, err error) {
 	const quiet = 60 * time.Millisecond
-	for sum := 0; ; {
+	for before := int64(-1); before != l.audited; {
 		select {
 		case <-time.After(quiet):
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)
 		}
-		n, grew, err := a.read(user)
-		sum += n
-		if err != nil || !grew {
-			return sum, err
+		before = l.audited
+		var events []cluster.AuditEvent
+		if events, l.audited, err = l.cluster.AuditEventsFrom(before); err != nil {
+			return 0, err
 		}
+		n += finished(events, user)
 	}
+	return n, nil
 }
 
-// read counts a user's requests among the new entries of the log, and reports whether
-// there were any entries.
-func (a *audit) read(user string) (n int, grew bool, err error) {
-	content, err := io.ReadAll(a.file)
-	if err != nil {
-		return 0, false, err
-	}
-	a.rest = append(a.rest, content...)
-	for {
-		line, rest, whole := bytes.Cut(a.rest, []byte("\n"))
-		if !whole {
-			return n, len(content) > 0, nil
-		}
-		a.rest = rest
-		var event cluster.AuditEvent
-		if err := json.Unmarshal(line, &event); err != nil {
-			return n, true, err
-		}
-		// A long-running request has an event for its start as well.
+// finished counts a user's requests: one that runs long has an event for its start, too.
+func finished(events []cluster.AuditEvent, user string) (n int) {
+	for _, event := range events {
 		if event.User.Username == user && event.Stage != "ResponseStarted" {
 			n++
 		}
 	}
+	return n
 }

@@ -2,7 +2,7 @@
 // interleaved run on one machine, so that the ratios mean something where the seconds do
 // not:
 //
-//	bench -count 1000 -kind ConfigMap -rtt 100ms -work again
+//	bench --count 1000 --kind ConfigMap --rtt 100ms --work again
 //
 // It starts a control plane without controllers, puts a network with added round-trip time
 // in front of it, gives each tool a user of its own, so that the audit log counts its
@@ -15,15 +15,15 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/spf13/pflag"
 )
 
 // The program is its own helper, under these verbs.
@@ -39,7 +39,7 @@ func main() {
 	defer stop()
 	err := run(ctx, os.Args[1:])
 	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
+	case err == nil || errors.Is(err, pflag.ErrHelp):
 	case errors.Is(err, errWrong):
 		os.Exit(1)
 	default:
@@ -90,96 +90,100 @@ type options struct {
 
 const intro = `usage: bench [flags]
 
-Measures the plugin beside kubectl and the raw limit, and prints Markdown. -kind or -count
-without -set leaves the real sets out, and -set without them the generated objects.
+Measures the plugin beside kubectl and the raw limit, and prints Markdown. With --kind or --count but
+not --set, it skips the real sets; with --set but neither of them, the generated objects.
 Exit status: 0; 1 if a tool did something wrong; 2 if it could not measure.
 
 `
 
-// parse reads the command line: -peers and -short say what the lists are by default.
+// parse reads the command line; --peers and --short change the defaults of the other flags.
 func parse(args []string) (o options, err error) {
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), intro)
-		flags.PrintDefaults()
-	}
-	short := flags.Bool("short", false, "a few small samples, once each: right or wrong only")
+	flags := pflag.NewFlagSet("bench", pflag.ContinueOnError)
+	flags.Usage = func() { fmt.Fprint(os.Stderr, intro, flags.FlagUsages()) }
+	short := flags.Bool("short", false, "measure a few small samples once, to see that results are right")
 	peers := flags.Bool("peers", false, "compare with kubectl, Flux and Helm, and not with the limit")
 	flags.StringVar(&o.plugin, "plugin", "bin/kubectl-k8sconnect", "the plugin's `program`")
 	flags.StringVar(&o.flux, "flux", "bin/peers", "Flux's `program`: the module in test/bench/peers")
 	flags.StringVar(&o.helm, "helm", "bin/helm", "Helm's `program`")
-	flags.IntVar(&o.n, "n", 3, "`times` that each row is measured; real sets once, unless this says otherwise")
-	texts := map[string]*string{}
-	for name, what := range map[string]string{
-		"work": "works", "tools": "tools", "kind": "kinds of generated objects", "count": "numbers of generated objects",
-		"rtt": "round-trip times to add", "set": "sets of the corpus, or none",
-	} {
-		texts[name] = flags.String(name, "", "`list` of "+what)
-	}
+	flags.IntVarP(&o.n, "times", "n", 3, "how often each row is measured; real sets once, unless this is set")
+	flags.StringSliceVar(&o.works, "work", allWorks(), "`works`")
+	flags.StringSliceVar(&o.tools, "tools", []string{toolPlugin, toolKubectl, toolRaw}, "`tools`")
+	flags.StringSliceVar(&o.kinds, "kind", generatedKinds(), "`kinds` of generated objects")
+	flags.IntSliceVar(&o.counts, "count", []int{1000, 100, 1, large, largest}, "`numbers` of generated objects")
+	flags.DurationSliceVar(&o.rtts, "rtt", []time.Duration{0, 20 * time.Millisecond, far}, "round-trip `times` to add")
+	flags.StringSliceVar(&o.sets, "set", realSets(), "`sets` of the corpus, or none")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	given := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	preset := map[string]string{
-		"work": strings.Join(allWorks(), ","), "kind": strings.Join(generatedKinds(), ","), "tools": "k8sconnect,kubectl,raw",
-		"count": "1000,100,1,10000,100000", "rtt": "0s,20ms,100ms", "set": strings.Join(realSets(), ","),
-	}
-	if *peers {
-		preset["tools"], preset["count"], preset["rtt"], preset["set"] = "k8sconnect,kubectl,flux,helm", "1000", "0s,100ms", "argocd,rook"
+	preset := func(name string, values ...string) {
+		if !flags.Changed(name) {
+			err = errors.Join(err, flags.Lookup(name).Value.(pflag.SliceValue).Replace(values))
+		}
 	}
 	o.setN = 1
-	if given["n"] {
+	if flags.Changed("times") {
 		o.setN = o.n
+	}
+	o.sets = slices.DeleteFunc(o.sets, func(set string) bool { return set == "none" })
+	if *peers {
+		preset("tools", toolPlugin, toolKubectl, toolFlux, toolHelm)
+		preset("count", "1000")
+		preset("rtt", "0s", "100ms")
+		preset("set", "argocd", "rook")
 	}
 	switch {
 	case *short:
-		preset["rtt"], preset["set"], preset["count"] = "0s", "microservices-demo", "20"
+		preset("rtt", "0s")
+		preset("set", "microservices-demo")
+		preset("count", "20")
 		if !*peers { // kubectl takes a minute for a hundred objects.
-			preset["tools"], preset["count"] = "k8sconnect,raw", "1,100"
+			preset("tools", toolPlugin, toolRaw)
+			preset("count", "1", "100")
 		}
 		o.n = o.setN
-	case given["kind"] || given["count"]:
-		preset["set"] = "none"
-	case given["set"] && *texts["set"] != "none":
-		preset["count"] = ""
+	case flags.Changed("kind") || flags.Changed("count"):
+		preset("set")
+	case flags.Changed("set") && len(o.sets) > 0:
+		preset("count")
 	}
-	list := func(name string, known ...string) []string {
-		text := preset[name]
-		if given[name] {
-			text = *texts[name]
-		}
-		all := slices.DeleteFunc(strings.Split(text, ","), func(s string) bool { return s == "" || s == "none" })
-		for _, value := range all {
-			if len(known) > 0 && !slices.Contains(known, value) {
-				err = errors.Join(err, fmt.Errorf("-%s: no %q; there are %s", name, value, strings.Join(known, ", ")))
+	return o, errors.Join(err, o.check())
+}
+
+// check reports values that cannot be measured.
+func (o options) check() (err error) {
+	wrong := func(format string, args ...any) { err = errors.Join(err, fmt.Errorf(format, args...)) }
+	for _, list := range []struct {
+		flag          string
+		values, known []string
+	}{
+		{"work", o.works, allWorks()},
+		{"kind", o.kinds, generatedKinds()},
+		{"set", o.sets, realSets()},
+		{"tools", o.tools, []string{toolPlugin, toolKubectl, toolRaw, toolFlux, toolHelm}},
+	} {
+		for _, value := range list.values {
+			if !slices.Contains(list.known, value) {
+				wrong("--%s: no %q; choose from %s", list.flag, value, strings.Join(list.known, ", "))
 			}
 		}
-		return all
 	}
-	o.works, o.kinds = list("work", allWorks()...), list("kind", generatedKinds()...)
-	o.tools, o.sets = list("tools", toolPlugin, toolKubectl, toolRaw, toolFlux, toolHelm), list("set", realSets()...)
-	for _, text := range list("count") {
-		count, countErr := strconv.Atoi(text)
-		if countErr == nil && (count < 1 || count > largest) {
-			countErr = fmt.Errorf("-count: %d is not between 1 and %d", count, largest)
+	for _, count := range o.counts {
+		if count < 1 || count > largest {
+			wrong("--count: %d is not between 1 and %d", count, largest)
 		}
-		err, o.counts = errors.Join(err, countErr), append(o.counts, count)
 	}
-	for _, text := range list("rtt") {
-		rtt, rttErr := time.ParseDuration(text)
-		if rttErr == nil && (rtt < 0 || rtt > time.Second) {
-			rttErr = fmt.Errorf("-rtt: %s is not between 0 and a second", rtt)
+	for _, rtt := range o.rtts {
+		if rtt < 0 || rtt > time.Second {
+			wrong("--rtt: %s is not between 0 and a second", rtt)
 		}
-		err, o.rtts = errors.Join(err, rttErr), append(o.rtts, rtt)
 	}
 	if o.n < 1 {
-		err = errors.Join(err, fmt.Errorf("-n: %d is not 1 or more", o.n))
+		wrong("--times: %d is not 1 or more", o.n)
 	}
 	for tool, program := range map[string]string{toolPlugin: o.plugin, toolFlux: o.flux, toolHelm: o.helm} {
 		if _, statErr := os.Stat(program); statErr != nil && slices.Contains(o.tools, tool) {
-			err = errors.Join(err, fmt.Errorf("%s: %w; make build bin/helm bin/peers builds what there is", tool, statErr))
+			wrong("%s: %w; make build bin/helm bin/peers builds all of them", tool, statErr)
 		}
 	}
-	return o, err
+	return err
 }

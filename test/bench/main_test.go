@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
 // TestMain lets the test binary be its own helper, as the program is.
@@ -35,34 +37,34 @@ func TestPlan(t *testing.T) {
 		want string // cells, and works
 	}{
 		"what is named, and no real sets": {
-			args: "-kind Deployment -count 100 -rtt 20ms -work again",
+			args: "--kind Deployment --count 100 --rtt 20ms --work again",
 			want: "100 Deployments, 20ms: again",
 		},
 		"memory needs no network": {
-			args: "-kind ConfigMap -count 10000",
+			args: "--kind ConfigMap --count 10000",
 			want: "10,000 ConfigMaps, 0s: create again wait; 10,000 ConfigMaps, 0s: create a set set again prune a tenth",
 		},
 		"a sample of our own where there is no corpus": {
-			args: "-set argocd -rtt 0s",
+			args: "--set argocd --rtt 0s",
 			want: "sample shop (48 objects), 0s: create again diff; sample shop (48 objects), 0s: delete",
 		},
 		"each distance": {
-			args: "-kind Deployment -count 1000",
+			args: "--kind Deployment --count 1000",
 			want: "1,000 Deployments, 0s: " + all + "; 1,000 Deployments, 20ms: " + all + "; 1,000 Deployments, 100ms: " + all,
 		},
 		"short": {
-			args: "-short -kind ConfigMap",
+			args: "--short --kind ConfigMap",
 			want: "1 ConfigMap, 0s: version --client " + all + "; 100 ConfigMaps, 0s: " + all + "; 100 ConfigMaps, 0s: create a set set again prune a tenth; " +
 				"sample shop (48 objects), 0s: create again diff; sample shop (48 objects), 0s: delete",
 		},
 		"peers": {
-			args: "-peers -short -set none -kind Deployment",
+			args: "--peers --short --set none --kind Deployment",
 			want: "20 Deployments, 0s: " + all,
 		},
 	}
 	for title, test := range tests {
 		t.Run(title, func(t *testing.T) {
-			o, err := parse(append(strings.Fields(test.args), "-tools", "raw"))
+			o, err := parse(append(strings.Fields(test.args), "--tools", "raw"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +85,7 @@ func TestPlan(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for _, args := range []string{
-		"-work applying", "-kind Pod", "-tools helm", "-tools emacs", "-count 0", "-count many", "-rtt 2s", "-n 0", "-plugin /nowhere/at/all",
+		"--work applying", "--kind Pod", "--tools helm", "--tools emacs", "--count 0", "--count many", "--rtt 2s", "-n 0", "--plugin /nowhere/at/all",
 	} {
 		if _, err := parse(strings.Fields(args)); err == nil {
 			t.Errorf("%s: no error", args)
@@ -143,35 +145,16 @@ func TestCallEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestAuditCountsOnlyTheUsersFinishedRequests(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "audit.log")
-	log, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
+func TestOnlyTheUsersFinishedRequestsCount(t *testing.T) {
+	event := func(stage, user string) (e cluster.AuditEvent) {
+		e.Stage, e.User.Username = stage, user
+		return e
 	}
-	defer log.Close()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
+	events := []cluster.AuditEvent{
+		event("ResponseComplete", "kubectl"), event("ResponseComplete", "system:apiserver"),
+		event("ResponseStarted", "kubectl"), event("ResponseComplete", "kubectl"),
 	}
-	defer file.Close()
-	a := &audit{file: file}
-	for _, step := range []struct {
-		text string
-		want int
-	}{
-		{`{"stage":"ResponseComplete","verb":"patch","user":{"username":"kubectl"}}
-{"stage":"ResponseComplete","verb":"get","user":{"username":"system:apiserver"}}
-{"stage":"ResponseStarted","verb":"watch","user":{"username":"kubectl"}}
-{"stage":"ResponseComplete","verb":"watch","user":{"username":"kubectl"}}
-{"stage":"ResponseComplete","verb":"list","us`, 2},
-		{`er":{"username":"kubectl"}}` + "\n", 1},
-	} {
-		if _, err := log.WriteString(step.text); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := a.count(t.Context(), "kubectl"); err != nil || got != step.want {
-			t.Errorf("%d, %v, not %d", got, err, step.want)
-		}
+	if got := finished(events, "kubectl"); got != 2 {
+		t.Errorf("%d requests, want 2", got)
 	}
 }

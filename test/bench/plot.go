@@ -7,12 +7,16 @@ import (
 	"slices"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // plot is where one tool works on a sample.
@@ -32,11 +36,7 @@ func (l *lab) newPlot(ctx context.Context, s sample, user string) (*plot, error)
 	}
 	l.plots++
 	p.namespace = fmt.Sprintf("bench-%d-%s", l.plots, user)
-	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
-	namespace.SetName(p.namespace)
-	namespaces := schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-	_, err := l.client.Resource(namespaces).Create(ctx, namespace, metav1.CreateOptions{})
-	return p, err
+	return p, l.cluster.CreateNamespace(ctx, p.namespace)
 }
 
 // name identifies an object on every plot.
@@ -160,11 +160,7 @@ func (p *plot) settle(ctx context.Context) error {
 
 // isEstablished reports whether a definition is served.
 func isEstablished(definition *unstructured.Unstructured) bool {
-	conditions, _, _ := unstructured.NestedSlice(definition.Object, "status", "conditions")
-	return slices.ContainsFunc(conditions, func(c any) bool {
-		condition, ok := c.(map[string]any)
-		return ok && condition["type"] == "Established" && condition["status"] == "True"
-	})
+	return object.ConditionOf(definition, "Established").Status == "True"
 }
 
 // clear deletes everything in the plot's namespace. Objects elsewhere go with the lab.
@@ -189,27 +185,22 @@ func (p *plot) clear(ctx context.Context) error {
 // definitionKind is the kind of objects that define kinds.
 const definitionKind = "CustomResourceDefinition"
 
-// mapper knows the kinds that the API server serves, and those that objects define.
+// mapper maps the kinds that the API server serves, and those that the objects define.
 func mapper(served meta.RESTMapper, objects []*unstructured.Unstructured) meta.RESTMapper {
 	defined := meta.NewDefaultRESTMapper(nil)
 	for _, u := range objects {
-		if u.GetKind() != definitionKind {
+		var crd apiextensionsv1.CustomResourceDefinition
+		if u.GetKind() != definitionKind || runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &crd) != nil {
 			continue
 		}
-		text := func(fields ...string) string {
-			value, _, _ := unstructured.NestedString(u.Object, append([]string{"spec"}, fields...)...)
-			return value
-		}
 		scope := meta.RESTScopeRoot
-		if text("scope") == "Namespaced" {
+		if crd.Spec.Scope == apiextensionsv1.NamespaceScoped {
 			scope = meta.RESTScopeNamespace
 		}
-		versions, _, _ := unstructured.NestedSlice(u.Object, "spec", "versions")
-		for _, version := range versions {
-			version, _, _ := unstructured.NestedString(version.(map[string]any), "name")
-			gv := schema.GroupVersion{Group: text("group"), Version: version}
-			plural := gv.WithResource(text("names", "plural"))
-			defined.AddSpecific(gv.WithKind(text("names", "kind")), plural, plural, scope)
+		for _, version := range crd.Spec.Versions {
+			gv := schema.GroupVersion{Group: crd.Spec.Group, Version: version.Name}
+			plural := gv.WithResource(crd.Spec.Names.Plural)
+			defined.AddSpecific(gv.WithKind(crd.Spec.Names.Kind), plural, plural, scope)
 		}
 	}
 	return meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{defined, served}}

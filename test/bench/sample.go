@@ -5,17 +5,15 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"text/template"
 
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
+	"k8s.io/cli-runtime/pkg/resource"
 )
 
 // sample is a set of manifests that the tools work on.
@@ -140,7 +138,7 @@ func realSamples(dir string, sets []string, note func(format string, args ...any
 		whole := manifests{args: []string{"-R"}}
 		for _, part := range partOf(set) {
 			path := filepath.Join(corpus, set, filepath.FromSlash(part))
-			objects, err := readFolder(path)
+			objects, err := objectsOf(reader().FilenameParam(false, &resource.FilenameOptions{Filenames: []string{path}, Recursive: true}))
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", set, err)
 			}
@@ -170,65 +168,20 @@ func shop(dir string) (sample, error) {
 	return sample{title: fmt.Sprintf("sample shop (%d objects)", len(objects)), whole: whole}, err
 }
 
-func readFolder(dir string) ([]*unstructured.Unstructured, error) {
-	var objects []*unstructured.Unstructured
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)) {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		more, err := decode(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
-		if err != nil {
-			return fmt.Errorf("%s: %w", filepath.Base(path), err)
-		}
-		objects = append(objects, more...)
-		return nil
-	})
-	if err == nil && len(objects) == 0 {
-		err = errors.New("no objects")
+// decode returns the objects of a YAML stream, and the items of its lists.
+func decode(stream []byte) ([]*unstructured.Unstructured, error) {
+	return objectsOf(reader().Stream(bytes.NewReader(stream), "manifests"))
+}
+
+func reader() *resource.Builder { return resource.NewLocalBuilder().Unstructured() }
+
+func objectsOf(b *resource.Builder) (objects []*unstructured.Unstructured, err error) {
+	infos, err := b.Flatten().Do().Infos()
+	for _, info := range infos {
+		objects = append(objects, info.Object.(*unstructured.Unstructured))
 	}
 	return objects, err
 }
 
-// decode reads the objects of a YAML stream; lists are taken apart.
-func decode(stream []byte) ([]*unstructured.Unstructured, error) {
-	var objects []*unstructured.Unstructured
-	for document := range bytes.SplitSeq(append([]byte("\n"), stream...), []byte("\n---")) {
-		// The line's end belongs to the document: a block scalar may end there.
-		content, err := yaml.YAMLToJSON(append(bytes.Clone(document), '\n'))
-		if err != nil {
-			return nil, err
-		}
-		if string(content) == "null" {
-			continue
-		}
-		u := &unstructured.Unstructured{}
-		if err := u.UnmarshalJSON(content); err != nil {
-			return nil, err
-		}
-		if !u.IsList() {
-			objects = append(objects, u)
-			continue
-		}
-		err = u.EachListItem(func(item runtime.Object) error {
-			objects = append(objects, item.(*unstructured.Unstructured))
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return objects, nil
-}
-
 // thousands shows a number with commas.
-func thousands(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
+func thousands(n int) string { return message.NewPrinter(language.English).Sprintf("%d", n) }
