@@ -34,7 +34,8 @@ type Set struct {
 type Decision struct {
 	// ID is the id of the set.
 	ID string
-	// Doomed members are to be deleted; Kept ones left the input and stay. Both are sorted.
+	// Doomed members are to be deleted; Kept ones are no longer in the input and stay. Both are
+	// sorted.
 	Doomed []Member
 	Kept   []Kept
 	// Stay counts the members in the input, Inputs the objects in the input.
@@ -43,7 +44,7 @@ type Decision struct {
 	of Set
 }
 
-// Kept is a member that left the input and stays.
+// Kept is a member that is no longer in the input and stays.
 type Kept struct {
 	Member
 	Reason Reason
@@ -51,7 +52,7 @@ type Kept struct {
 	By string
 }
 
-// Reason is why a member that left the input is kept.
+// Reason is why a member that is no longer in the input is kept.
 type Reason string
 
 const (
@@ -135,7 +136,7 @@ func Decide(set Set, members []Member) Decision {
 	return d
 }
 
-// add decides about a member that left the input.
+// add decides about a member that is no longer in the input.
 func (d *Decision) add(set Set, m Member) {
 	keep := func(reason Reason, by string) { d.Kept = append(d.Kept, Kept{m, reason, by}) }
 	maker, copied := m.isCopy(set.Parent, set.Manager)

@@ -30,7 +30,6 @@ func (o *applyOptions) Execute(ctx context.Context, in verb.Invocation) error {
 }
 
 func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
-	connect := func() (*client.Client, error) { return in.Connect(ctx, o.run, o.concurrency, o.out.Print) }
 	o.input.Prefetch = o.set.Name == ""
 	if err := o.input.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
 		return verb.Finish(err, o.out.Close(ctx))
@@ -38,7 +37,7 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 	if o.printed {
 		return o.input.Incomplete(verb.Finish(manifests{&o.input, o.predictor, o.out}.print(ctx, in.Connection, in.Streams)))
 	}
-	err := o.work(ctx, in.Cmd.Context(), in.Connection, connect)
+	err := o.work(ctx, in)
 	defer func() {
 		o.live.PrintCommand(o.out.InFlags())
 		o.rules.Explain(in.Streams.ErrOut)
@@ -46,12 +45,13 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// work carries out the run and reports to the printer. ctx ends with --timeout, patient does not.
-func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connection, connect func() (*client.Client, error)) error {
+// work runs the apply and reports to the printer. ctx ends with --timeout, unlike that of in.
+func (o *applyOptions) work(ctx context.Context, in verb.Invocation) error {
+	c := in.Connection
 	if o.set.Name != "" && o.dryRun == object.DryRunNone {
 		o.lock = sets.New(c, o.run, o.lockWithin, o.out.Print)
 	}
-	client, err := connect()
+	client, err := c.Connect(ctx, o.run, o.concurrency, o.out.Print)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	foresight := newForesight(o.out.Print, o.set.Prune, p)
 	leavers := sets.LeavingMembers{Leave: o.set.Leave}
 	until, _ := ctx.Deadline()
-	ready := o.awaited.Gate(patient, client, until, c.Vault.Text, o.out.Print)
+	ready := o.awaited.Gate(in.Cmd.Context(), client, until, c.Vault.Text, o.out.Print)
 	o.engine = o.newEngine(client, p, until)
 	o.engine.Seen, o.engine.Wait = foresight.see, foresight.before(ready, p)
 	if o.set.Name == "" {
@@ -75,12 +75,16 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	}
 	run := func(ctx context.Context) error {
 		err := o.rules.Watch(p, o.input.Beside(ctx, client), o.out.Print, o.engine.Run(ctx, p))
-		foresight.report(ctx, p, o.asked(client))
+		var reader diagnose.Reader // A real apply reports only findings that need no request.
+		if o.dryRun == object.DryRunServer {
+			reader = client.NoRetry()
+		}
+		foresight.report(ctx, p, reader)
 		if o.dryRun == object.DryRunNone {
 			foresight.tellKept(ctx)
-		}
-		if err == nil && o.awaited.Waits() && o.dryRun == object.DryRunNone {
-			waitcmd.TellDiffering(ctx, client.NoRetry(), p, o.out.Print)
+			if err == nil && o.awaited.Waits() {
+				waitcmd.TellDiffering(ctx, client.NoRetry(), p, o.out.Print)
+			}
 		}
 		return err
 	}
@@ -102,7 +106,7 @@ func (o *applyOptions) work(ctx, patient context.Context, c *connection.Connecti
 	return verb.Unfinished(back(ctx, run(ctx)))
 }
 
-// newEngine returns the engine of a run that has to end by the given time; zero means no end.
+// newEngine returns the engine of a run that must end by until; zero means no deadline.
 func (o *applyOptions) newEngine(client *client.Client, p *plan.Plan, until time.Time) *apply.Engine {
 	engine := &apply.Engine{
 		Server: client, Predictor: o.predictor, Scope: o.input.Scope, Prefetched: o.input.Prefetched(),
@@ -116,31 +120,21 @@ func (o *applyOptions) newEngine(client *client.Client, p *plan.Plan, until time
 	return engine
 }
 
-// asked returns the reader for preflight questions. It is nil for a real apply, where only findings
-// that need nothing but the set are reported.
-func (o *applyOptions) asked(client *client.Client) diagnose.Reader {
-	if o.dryRun == object.DryRunServer {
-		return client.NoRetry()
-	}
-	return nil
-}
-
-// errNothingApplied: manifests were asked for without --dry-run.
 var errNothingApplied error = &object.HintedError{
 	Err:    errors.New("-o manifests prints manifests and applies nothing"),
-	Advice: "give --dry-run=client as well; -o objects prints what was applied",
+	Advice: "add --dry-run=client; -o objects prints what was applied",
 }
 
-// manifests prints the manifests of an input in the order in which they would be applied.
+// manifests prints the manifests of the input in apply order.
 type manifests struct {
 	input     *input.Options
 	predictor predict.Predictor
 	out       *printer.Printer
 }
 
-// print orders the manifests without a server and prints them, so that the same input gives the
-// same output everywhere. closed ends the printing.
-// It bypasses the masking of Secrets: these manifests will be applied.
+// print orders the manifests without a server, so that the same input gives the same output
+// everywhere. closed is the error of closing the printer. It does not mask Secrets: these manifests
+// will be applied.
 func (o manifests) print(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) (err, closed error) {
 	p, err := o.input.Arrange(c, o.out.Print, func() (map[schema.GroupVersionKind]object.Kind, error) {
 		return plan.BuiltinKinds(o.input.Manifests), nil
@@ -157,7 +151,7 @@ func (o manifests) print(ctx context.Context, c *connection.Connection, streams 
 		for _, item := range ph.Items {
 			phases[i].Objects = append(phases[i].Objects, item.Object)
 			if isSecret(item) {
-				o.out.Print(event.Warned{Ref: item.Ref, Text: "its values are printed as they are written"})
+				o.out.Print(event.Warned{Ref: item.Ref, Text: "its values are printed unmasked"})
 			}
 		}
 	}

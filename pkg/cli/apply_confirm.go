@@ -22,14 +22,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/review"
 )
 
-// lookahead is what a run would make of its objects, found before its first write. The run is held
-// to it, and does not read again what it has just read.
+// lookahead is what a run would change, found before its first write. The run is held to it, and
+// does not read again what was just read.
 type lookahead struct {
 	plan   review.Plan
 	engine diff.Engine
 	reader object.LiveReader
-	// keeps: predictions are kept, so that the run need not read and ask again. Those of a large set
-	// would take too much memory.
+	// keeps: predictions are kept, so that the run need not read and predict again. Those of a
+	// large set would take too much memory.
 	keeps bool
 	run   *sets.Run // nil without a set
 	emit  func(event.Event)
@@ -38,8 +38,8 @@ type lookahead struct {
 	judged map[object.Key]judgement
 }
 
-// judgement is a prediction, and the version of the object that it is about; empty where there was
-// none. prediction is nil if it is not kept.
+// judgement is a prediction and the resourceVersion that it is based on; empty if the object did
+// not exist. prediction is nil if it is not kept.
 type judgement struct {
 	version    string
 	prediction *predict.Prediction
@@ -47,14 +47,14 @@ type judgement struct {
 }
 
 const (
-	// keptObjects is the size of a set up to which all objects are kept, and keptFor is for how
-	// long they stand for what the server has; as with what is read ahead.
+	// keptObjects is the largest set whose predictions are kept. keptFor is how long a kept object
+	// replaces a read, as for prefetched objects.
 	keptObjects = 2_000
 	keptFor     = 10 * time.Second
 )
 
-// approval finds out what the run comes to, asks whether that may be done, and holds the run to it.
-// run is nil without a set; d are then the members that leave it.
+// approval finds out what the run would change, asks whether it may, and holds the run to it. run
+// is nil without a set; d then has the members to prune.
 func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run, d applyset.Decision) error {
 	l, err := o.lookAhead(ctx, client, p, run, d)
 	if err != nil {
@@ -71,8 +71,7 @@ func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *p
 	return nil
 }
 
-// reviewedOf is what a digest is of besides the objects: the field manager that owns them then, and
-// the set whose members they are.
+// reviewedOf returns what a digest covers besides the objects: the field manager and the set.
 func reviewedOf(p predict.Predictor, run *sets.Run) []string {
 	if run == nil {
 		return []string{p.Manager}
@@ -80,7 +79,7 @@ func reviewedOf(p predict.Predictor, run *sets.Run) []string {
 	return []string{p.Manager, run.Set().ID()}
 }
 
-// confirm holds the run to what was reviewed, if the flag was given. Nothing is asked then.
+// confirm holds the run to what was reviewed, if --confirm was given. Then there are no prompts.
 func (o *applyOptions) confirm(given string, changed bool) error {
 	switch {
 	case !changed:
@@ -88,7 +87,7 @@ func (o *applyOptions) confirm(given string, changed bool) error {
 	case given == "": // Perhaps a variable that is not set.
 		return errors.New("--confirm needs a digest or a file")
 	case o.dryRun == object.DryRunClient:
-		return errors.New("--confirm and --dry-run=client cannot be combined: only the server says what would change")
+		return errors.New("--confirm and --dry-run=client cannot be combined: only the server knows what would change")
 	}
 	c, err := confirmationOf(given)
 	if err != nil {
@@ -99,13 +98,13 @@ func (o *applyOptions) confirm(given string, changed bool) error {
 	return nil
 }
 
-// lookAhead compares the plan as diff does, and writes nothing. run is nil without a set; d are then
-// the members that leave it.
+// lookAhead compares the plan as diff does and writes nothing. run is nil without a set; d has the
+// members to prune.
 func (o *applyOptions) lookAhead(
 	ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run, d applyset.Decision,
 ) (*lookahead, error) {
 	l := &lookahead{
-		reader: client, keeps: members(p) <= keptObjects, run: run, emit: o.out.Print, judged: map[object.Key]judgement{},
+		reader: client, keeps: p.Len() <= keptObjects, run: run, emit: o.out.Print, judged: map[object.Key]judgement{},
 	}
 	l.engine = diff.Engine{
 		Predictor: o.engine.Predictor, Server: client, Prefetched: o.engine.Prefetched,
@@ -127,8 +126,8 @@ func (o *applyOptions) lookAhead(
 	return l, nil
 }
 
-// see takes in an event of the comparison. An object of which nothing can be said is reported, since
-// it ends the run.
+// see handles an event of the comparison. It reports an object that cannot be compared, because
+// that ends the run.
 func (l *lookahead) see(e event.Event) {
 	l.plan.See(e)
 	if c, ok := e.(event.Compared); ok && c.Action == event.Unknown {
@@ -150,11 +149,11 @@ func (l *lookahead) judge(p *predict.Prediction) {
 	l.judged[p.Item.Key()] = j
 }
 
-// Judged is [apply.Review.Judged]. A namespace that this run has created for its set, with nothing but
-// its name, counts as absent.
+// Judged is [apply.Review.Judged]. A namespace that this run has just created for its set, with
+// nothing but its name, is treated as absent.
 func (l *lookahead) Judged(item plan.Item, live *unstructured.Unstructured) *predict.Prediction {
 	version := ""
-	if live != nil && !l.made(item.Key()) {
+	if live != nil && !l.run.Made(item.Key()) {
 		version = live.GetResourceVersion()
 	}
 	l.mu.Lock()
@@ -169,10 +168,8 @@ func (l *lookahead) Judged(item plan.Item, live *unstructured.Unstructured) *pre
 	return j.prediction
 }
 
-func (l *lookahead) made(key object.Key) bool { return l.run != nil && l.run.Made(key) }
-
-// Confirms is [apply.Review.Confirms]. A creation is bound to nothing being there, and comes to what
-// the manifest says.
+// Confirms is [apply.Review.Confirms]. A create fails if the object exists, so its result is the
+// manifest.
 func (l *lookahead) Confirms(p *predict.Prediction, anew *predict.Recreation) error {
 	now := event.Compared{Ref: p.Item.Ref, Action: event.Create}
 	if p.Live != nil {
@@ -187,15 +184,16 @@ func (l *lookahead) Confirms(p *predict.Prediction, anew *predict.Recreation) er
 	return nil
 }
 
-// Live is [object.LiveReader.Live], from what the comparison has read a moment before.
+// Live is [object.LiveReader.Live]. It returns objects that the comparison has just read without
+// reading them again.
 func (l *lookahead) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	var rest []object.Ref
-	var at []int // the rest's places in refs
+	var at []int // indexes of rest in refs
 	for i, ref := range refs {
 		l.mu.Lock()
 		j, ok := l.judged[ref.Key()]
 		l.mu.Unlock()
-		if ok && j.prediction != nil && j.prediction.Item.GVK == ref.GVK && time.Since(j.at) < keptFor && !l.made(ref.Key()) {
+		if ok && j.prediction != nil && j.prediction.Item.GVK == ref.GVK && time.Since(j.at) < keptFor && !l.run.Made(ref.Key()) {
 			visit(i, j.prediction.Live, nil)
 			continue
 		}

@@ -64,25 +64,25 @@ type applyOptions struct {
 	rules   *config.Rules
 	// journal records writes for --atomic; nil without it.
 	journal *restore.Journal
-	// pruned is what the run deleted from its set, in apply order.
+	// pruned are the objects that the run deleted from its set, in apply order.
 	pruned *plan.Plan
-	// history is how many runs of a set to keep; undone: this run was rolled back.
+	// history is how many runs of a set to keep. undone: this run was rolled back.
 	history int
 	undone  bool
 	set     sets.Options
 	// ask asks the user to confirm a prune that looks like a mistake; nil if no user can answer.
 	ask func(context.Context, applyset.Decision, string) (bool, error)
-	// approve is asked before the first write whether what the run comes to may be done; of are its
-	// field manager and its set. It returns whether the run is held to that. Nil if no one has to
-	// agree.
+	// approve is called before the first write with everything that the run would change, and with
+	// the result of reviewedOf. It returns whether the run is held to that. Nil approves
+	// everything.
 	approve func(p *review.Plan, of []string) (held bool, err error)
-	// live asks about conflicts; nil if nothing may be asked.
+	// live asks about conflicts; nil if there is no prompt.
 	live        *prompt.Terminal
 	concurrency int
 	// lock is the set's lock; nil if no set changes.
 	lock       *sets.Locking
 	lockWithin time.Duration
-	// printed: only order the manifests and print them.
+	// printed: only print the manifests, in order.
 	printed bool
 	run     string
 	out     *printer.Printer
@@ -96,25 +96,25 @@ func newApply(c *connection.Connection, streams genericiooptions.IOStreams) *cob
 		Long: `Apply manifests with server-side apply, in dependency order. A phase with a
 conflict writes nothing, and neither do later phases; each contested field is
 shown with both values, its owners, and the flags that settle it.`,
-		Example: `  # Apply a folder; what would not change is not written
+		Example: `  # Apply a folder; unchanged objects are not written
   kubectl k8sconnect apply -f manifests/
 
-  # Leave the replicas to the autoscaler, take the image back
+  # Leave the replicas to the autoscaler, but take back the image
   kubectl k8sconnect apply -f web.yaml \
     --yield deployment.apps/web:.spec.replicas \
     --take '.spec.template.spec.containers[name="app"].image'
 
-  # See what would happen, as the server would do it
+  # Preview the changes that the server would make
   kubectl k8sconnect apply -f web.yaml --dry-run=server
 
   # Apply what was reviewed, or nothing
   kubectl k8sconnect diff -f web.yaml -o json >plan.json
   kubectl k8sconnect apply -f web.yaml --confirm=plan.json
 
-  # Delete what left the folder since the last apply of the set
+  # Also delete members of the set that are no longer in the folder
   kubectl k8sconnect apply -f manifests/ --apply-set=shop --prune
 
-  # Put manifests in order for a machine's configuration, without a server
+  # Order manifests for a machine configuration, without a server
   kubectl k8sconnect apply -f addons/ --dry-run=client -o manifests`,
 		Args:              verb.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -131,18 +131,18 @@ shown with both values, its owners, and the flags that settle it.`,
 	verb.DryRunFlag(cmd.Flags(), &flags.dryRun,
 		"none, server (ask the server what would happen) or client (only report what would be sent)")
 	cmd.Flags().StringVar(&flags.confirm, "confirm", "",
-		"Apply only if it does what was reviewed: the DIGEST that diff ends with, or a file of diff -o json")
+		"Apply only what was reviewed: the DIGEST that diff prints, or a file with the output of diff -o json")
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false,
-		"If not all is applied, and ready with --wait, take back what it wrote")
-	cmd.Flags().IntVar(&flags.history, "history", sets.Usual, "How many runs of a set to keep beside its parent, to go back to; 0 keeps none")
+		"Roll back the run unless everything is applied and, with --wait, ready")
+	cmd.Flags().IntVar(&flags.history, "history", sets.Usual, "How many runs of a set to keep for a rollback; 0 keeps none")
 	cmd.Flags().BoolVar(&flags.continueOnConflict, "continue-on-conflict", false,
-		"Leave out objects in conflict and what needs them, apply the rest, and exit with 1")
+		"Skip objects in conflict and what depends on them, apply the rest, and exit with 1")
 	cmd.Flags().DurationVar(&flags.awaitKinds, "await-kinds", 0,
 		"How long to wait for kinds that an operator installs later")
 	cmd.Flags().Lookup("await-kinds").NoOptDefVal = "5m"
 	flags.strict.Add(cmd.Flags())
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
-		"Upper bound on requests under way at once; the pace adapts to the server below it")
+		"Maximum number of concurrent requests; the actual number adapts to the server")
 	_ = cmd.Flags().MarkHidden("concurrency") // For a server behind a proxy that counts connections.
 	verb.OutputFlag(cmd, &flags.output, "; or, of the objects themselves, "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+" or "+
 		output.JSONPath+"=TEMPLATE; with --dry-run=client, "+output.Manifests+
@@ -162,7 +162,7 @@ func serverSideErr(on bool) error {
 	if on {
 		return nil
 	}
-	return errors.New("--server-side=false: there is no client-side apply here; kubectl apply has it")
+	return errors.New("--server-side=false is not supported; for a client-side apply, use kubectl apply")
 }
 
 func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
@@ -180,53 +180,34 @@ func (f *applyFlags) toOptions(in verb.Invocation) (*applyOptions, error) {
 	print.DryRun, print.Unasked = dryRun != object.DryRunNone, dryRun == object.DryRunClient
 	out, outErr := printer.ForApply(print)
 	o := &applyOptions{
-		input:      input,
-		strict:     f.strict,
-		predictor:  predictor,
-		dryRun:     dryRun,
+		input: input, strict: f.strict, predictor: predictor, dryRun: dryRun,
 		awaitKinds: f.awaitKinds, continueOnConflict: f.continueOnConflict, objects: output.IsOfObjects(f.output),
-		awaited:     awaited,
-		rules:       rules,
-		set:         set,
-		lockWithin:  within,
-		ask:         sets.Asking(in.Streams, out.Pause),
+		awaited: awaited, rules: rules, set: set, lockWithin: within, ask: sets.Asking(in.Streams, out.Pause),
 		live:        f.live.ToTerminal(in, f.output, input.Files.Filenames, dryRun, out.Pause),
-		concurrency: f.concurrency,
-		printed:     f.output == output.Manifests,
-		run:         print.Run,
-		history:     f.history,
-		out:         out,
+		concurrency: f.concurrency, printed: f.output == output.Manifests, run: print.Run, history: f.history, out: out,
 	}
 	o.input.Files.Empty, o.input.Offline = set.Prune, o.printed
 	if !f.live.CanAsk(in) {
 		o.ask = nil
 	}
-	confirmErr := o.confirm(f.confirm, in.Cmd.Flags().Changed("confirm"))
-	var concurrencyErr, kindsErr, sideErr error
 	if f.atomic {
 		o.journal = &restore.Journal{}
 	}
-	if f.history < 0 {
-		sideErr = errors.New("--history must not be negative")
+	faults := []error{inErr, settingsErr, predictorErr, awaitedErr, setErr, lockErr, dryRunErr}
+	refuse := func(invalid bool, err error) {
+		if invalid {
+			faults = append(faults, err)
+		}
 	}
-	if set.Name == "" && in.Cmd.Flags().Changed("history") {
-		setErr = errors.Join(setErr, errors.New("--history goes with --apply-set: a run without a set has no history"))
-	}
-	if f.atomic && f.continueOnConflict {
-		sideErr = errors.New("--atomic and --continue-on-conflict cannot be combined: with --atomic, a conflict rolls everything back")
-	}
-	sideErr = errors.Join(sideErr, serverSideErr(f.serverSide))
-	if f.output == output.Manifests && dryRun != object.DryRunClient {
-		dryRunErr = errors.Join(dryRunErr, errNothingApplied)
-	}
-	if f.output == output.Manifests && set.Name != "" {
-		setErr = errors.Join(setErr, errors.New("-o manifests and --apply-set cannot be combined: printed manifests belong to no set"))
-	}
-	if f.concurrency < 0 {
-		concurrencyErr = errors.New("--concurrency must not be negative")
-	}
-	if f.awaitKinds < 0 {
-		kindsErr = errors.New("--await-kinds must not be negative")
-	}
-	return o, errors.Join(inErr, settingsErr, predictorErr, awaitedErr, setErr, lockErr, dryRunErr, concurrencyErr, kindsErr, confirmErr, sideErr, printErr, verb.FlagError("-o", outErr), in.Check())
+	changed := in.Cmd.Flags().Changed
+	refuse(set.Name == "" && changed("history"), errors.New("--history requires --apply-set: a run without a set has no history"))
+	refuse(o.printed && set.Name != "", errors.New("-o manifests and --apply-set cannot be combined: printed manifests belong to no set"))
+	refuse(o.printed && dryRun != object.DryRunClient, errNothingApplied)
+	refuse(f.concurrency < 0, errors.New("--concurrency must not be negative"))
+	refuse(f.awaitKinds < 0, errors.New("--await-kinds must not be negative"))
+	refuse(f.history < 0, errors.New("--history must not be negative"))
+	refuse(f.atomic && f.continueOnConflict,
+		errors.New("--atomic and --continue-on-conflict cannot be combined: with --atomic, a conflict rolls everything back"))
+	return o, errors.Join(append(faults, o.confirm(f.confirm, changed("confirm")), serverSideErr(f.serverSide), printErr,
+		verb.FlagError("-o", outErr), in.Check())...)
 }

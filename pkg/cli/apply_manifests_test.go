@@ -151,7 +151,7 @@ func TestManifestsOfSecrets(t *testing.T) {
 	if diff := gocmp.Diff(want, out); diff != "" || code != verb.ExitYes {
 		t.Errorf("exit status %d (-want +got):\n%s", code, diff)
 	}
-	if want := "warning: secret/db -n default: its values are printed as they are written\n"; stderr != want {
+	if want := "warning: secret/db -n default: its values are printed unmasked\n"; stderr != want {
 		t.Errorf("stderr %q, want %q", stderr, want)
 	}
 }
@@ -163,7 +163,7 @@ func TestManifestsRefused(t *testing.T) {
 		args       []string
 		text, want string
 	}{
-		"for real":     {[]string{"-o", "manifests"}, "", "error: -o manifests prints manifests and applies nothing\n  hint: give --dry-run=client"},
+		"for real":     {[]string{"-o", "manifests"}, "", "error: -o manifests prints manifests and applies nothing\n  hint: add --dry-run=client"},
 		"of a server":  {[]string{"-o", "manifests", "--dry-run=server"}, "", "error: -o manifests prints"},
 		"a circle":     {[]string{"-o", "manifests", "--dry-run=client"}, dependent("a", "b") + "---\n" + dependent("b", "a"), "error: objects depend on each other in a cycle"},
 		"-n":           {[]string{"-o", "manifests", "--dry-run=client", "-n", "x"}, strings.Replace(dependent("a", "b"), "name: a", "name: a, namespace: other", 1), `namespace "other" in the manifest, but -n x`},

@@ -20,20 +20,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// confirmation is what a user has reviewed: its digest and, if a file has it, all of it.
+// confirmation is what a user has reviewed: the digest and, if --confirm names a file, every
+// outcome.
 type confirmation struct {
 	digest   string
 	reviewed *review.Document
 }
 
-// confirmationOf reads what was given to --confirm.
+// confirmationOf parses the value of --confirm.
 func confirmationOf(given string) (*confirmation, error) {
 	if review.IsDigest(given) {
 		return &confirmation{digest: given}, nil
 	}
 	text, err := os.ReadFile(given)
 	if errors.Is(err, os.ErrNotExist) && !strings.HasSuffix(given, ".json") && !strings.HasSuffix(given, ".yaml") {
-		return nil, object.Hinted("diff ends with the digest; with -o json, its output is the file",
+		return nil, object.Hinted("diff prints the digest; the output of diff -o json is the file",
 			"--confirm: %q is neither a digest nor a file", given)
 	}
 	if err != nil {
@@ -54,9 +55,9 @@ func (c *confirmation) allows(p *review.Plan, of []string, now time.Time) error 
 	case same && c.reviewed == nil:
 		return nil
 	case c.reviewed == nil && len(outcomes) == 0:
-		return unreviewed("--confirm="+c.digest+" is for something else: nothing would change now, perhaps because it was applied already", nil)
+		return unreviewed("--confirm="+c.digest+" does not match: nothing would change now, perhaps because it was already applied", nil)
 	case c.reviewed == nil:
-		return unreviewed("--confirm="+c.digest+" is for something other than what would change now", wouldBe(outcomes))
+		return unreviewed("--confirm="+c.digest+" does not match what would change now", wouldBe(outcomes))
 	}
 	found := review.Differences(c.reviewed.Outcomes, outcomes) // Even if the digest says otherwise: a file may be edited.
 	switch {
@@ -65,10 +66,14 @@ func (c *confirmation) allows(p *review.Plan, of []string, now time.Time) error 
 	case len(found) == 0:
 		return unreviewed(hidden(outcomes), nil)
 	}
-	return unreviewed(becoming(found), named(found, now))
+	objects := map[object.Key]bool{}
+	for _, d := range found {
+		objects[d.Ref.Key()] = true
+	}
+	return unreviewed(text.Count(len(objects), "object")+" would differ from what was reviewed", named(found, now))
 }
 
-// unreviewed is the refusal of a run, with at most so many lines of evidence.
+// unreviewed returns the refusal of a run, with a limited number of lines of evidence.
 func unreviewed(why string, evidence []string) error {
 	const most = 40
 	lines := append([]string{"nothing was written: " + why}, evidence[:min(most, len(evidence))]...)
@@ -78,16 +83,7 @@ func unreviewed(why string, evidence []string) error {
 	return unreviewedError(strings.Join(lines, "\n"))
 }
 
-// becoming counts the objects of differences.
-func becoming(found []review.Difference) string {
-	objects := map[object.Key]bool{}
-	for _, d := range found {
-		objects[d.Ref.Key()] = true
-	}
-	return text.Count(len(objects), "object") + " would not become what was reviewed"
-}
-
-// hidden says why two plans differ although they agree on every object, as far as may be shown.
+// hidden returns why two plans differ although they agree on everything that may be shown.
 func hidden(outcomes map[object.Key]review.Outcome) string {
 	var secrets []string
 	for _, o := range outcomes {
@@ -97,12 +93,13 @@ func hidden(outcomes map[object.Key]review.Outcome) string {
 	}
 	slices.Sort(secrets)
 	if len(secrets) == 0 {
-		return "what was reviewed was for another field manager or another set"
+		return "the review was for another field manager or set"
 	}
-	return "a value of " + strings.Join(secrets, " or of ") + " is another than was reviewed"
+	return "a value in " + strings.Join(secrets, " or in ") + " differs from the reviewed one"
 }
 
-// named are lines with the path of each difference, and below it what was reviewed and what is now.
+// named returns two lines for each difference: its path, and below it the reviewed and the present
+// change.
 func named(found []review.Difference, now time.Time) []string {
 	var lines []string
 	for i, said := range saidOf(found, now) {
@@ -112,7 +109,7 @@ func named(found []review.Difference, now time.Time) []string {
 	return lines
 }
 
-// saidOf says of each difference what was reviewed and what is now.
+// saidOf describes each difference: the reviewed and the present change.
 func saidOf(found []review.Difference, now time.Time) []string {
 	var out []string
 	for _, d := range found {
@@ -133,7 +130,7 @@ func saidOf(found []review.Difference, now time.Time) []string {
 	return out
 }
 
-// ageOf is how long ago an owner wrote; empty if that is not known.
+// ageOf returns how long ago an owner wrote; empty if unknown.
 func ageOf(by managedfields.Owner, now time.Time) string {
 	if by.Time.IsZero() {
 		return ""
@@ -141,32 +138,30 @@ func ageOf(by managedfields.Owner, now time.Time) string {
 	return ", " + max(now.Sub(by.Time), 0).Round(time.Second).String() + " ago"
 }
 
-// whole says how an object differs that has no path to name.
+// whole describes a difference that has no path.
 func whole(d review.Difference) string {
 	was, now := actionOf(d.WasAction), actionOf(d.NowAction)
 	switch {
 	case was != now && d.WasAction == event.Delete:
-		now = "it stays, or is gone already"
+		now = "kept, or already gone"
 	case was != now:
 	case redact.IsSecret(d.Ref):
-		now = "with another value, or other fields or owners"
+		now = "with different values, fields or owners"
 	default:
-		now = "with other fields or owners"
+		now = "with different fields or owners"
 	}
 	return "reviewed " + was + ", now " + now
 }
 
 func actionOf(a event.Action) string {
-	switch a {
-	case event.None, "":
+	if a == event.None || a == "" {
 		return "unchanged"
-	default:
-		return "to " + string(a)
 	}
+	return "to " + string(a)
 }
 
-// sideOf is one side of a difference: the values, and what happens to the path where the other side
-// does not have it in common.
+// sideOf describes one side of a difference: the values, and the kind of change or the owners where
+// these differ from the other side.
 func sideOf(c, other *review.Change) string {
 	if c == nil {
 		return "unchanged"
@@ -195,7 +190,7 @@ func arrow(c review.Change) string {
 	return from + " → " + to
 }
 
-// wouldBe are lines about what would change now.
+// wouldBe lists what would change now, a line for each object and path.
 func wouldBe(outcomes map[object.Key]review.Outcome) []string {
 	all := make([]review.Outcome, 0, len(outcomes))
 	for _, o := range outcomes {
@@ -212,7 +207,7 @@ func wouldBe(outcomes map[object.Key]review.Outcome) []string {
 	return lines
 }
 
-// unreviewedError says that what would change is not what was reviewed.
+// unreviewedError returns the error of a run that would change something else than was reviewed.
 func unreviewedError(said string) error {
 	return verb.Unconfirmed("review what "+command.Kubectl("k8sconnect", "diff")+" shows now, and confirm that", "%s", said)
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // applySet applies the plan as a set: its objects become members, and once all are applied, members
-// that left the input are pruned. back rolls back a failed run, if that was asked for.
+// that are no longer in the input are pruned. back rolls back a failed run with --atomic.
 func (o *applyOptions) applySet(
 	ctx context.Context, c *connection.Connection, client *client.Client, p *plan.Plan,
 	apply func(context.Context) error, back func(context.Context, error) error,
@@ -65,23 +65,21 @@ func (o *applyOptions) applySet(
 		}
 		return err
 	}
-	return o.lock.Announce(held, run.Set().Live, members(p), &told, func(ctx context.Context) error {
+	return o.lock.Announce(held, run.Set().Live, p.Len(), &told, func(ctx context.Context) error {
 		return o.runSet(ctx, client, p, run, apply, back)
 	})
 }
 
-// noting records what a prune deletes, so that --atomic can take it back, and passes the events on.
-// An object counts even if it is not certain that it was deleted: the rollback checks what exists.
+// noting records what a prune deletes, so that --atomic can restore it, and passes the events on.
+// It also records objects whose deletion is uncertain: the rollback checks what exists.
 func (o *applyOptions) noting(departing *sets.Leaving, emit func(event.Event)) func(event.Event) {
 	if o.journal == nil || o.dryRun != object.DryRunNone {
 		return emit
 	}
 	o.pruned = departing.Plan
 	items := map[object.Key]plan.Item{}
-	for _, ph := range departing.Plan.Phases {
-		for _, item := range ph.Items {
-			items[item.Key()] = item
-		}
+	for item := range departing.Plan.Items() {
+		items[item.Key()] = item
 	}
 	return func(e event.Event) {
 		if d, ok := e.(event.Deleted); ok && d.Action != event.Absent && d.Action != event.Failed && d.Action != event.Kept {
@@ -91,15 +89,6 @@ func (o *applyOptions) noting(departing *sets.Leaving, emit func(event.Event)) f
 		}
 		emit(e)
 	}
-}
-
-// members counts the objects of a plan.
-func members(p *plan.Plan) int {
-	n := 0
-	for _, ph := range p.Phases {
-		n += len(ph.Items)
-	}
-	return n
 }
 
 // runSet applies the members and prunes. ctx ends when the lock of the set is lost.
@@ -118,12 +107,12 @@ func (o *applyOptions) runSet(
 	return err
 }
 
-// deleteMembers deletes members of a set with the engine of delete, whose DryRun and Emit are set.
+// deleteMembers deletes members of a set with the engine of the verb delete. DryRun and Emit of the
+// engine are set.
 func deleteMembers(
 	ctx context.Context, c *connection.Connection, run string, client *client.Client, engine *deletion.Engine, phases []deletion.Phase,
 ) error {
-	const pace = 0 // as the server allows
-	patient, err := c.Patient(verb.ToleratedOutage).Connect(ctx, run, pace, engine.Emit)
+	patient, err := c.Patient(verb.ToleratedOutage).Connect(ctx, run, 0, engine.Emit)
 	if err != nil {
 		return err
 	}
@@ -145,7 +134,7 @@ func (o *applyOptions) keeper(client *client.Client, set *sets.Set) *sets.Keeper
 }
 
 // result returns the result that the history records for a run that ended with err. A run that
-// skipped some of its input cannot be rolled back to.
+// skipped some of its input counts as failed, so that no rollback returns to it.
 func (o *applyOptions) result(err error) history.Result {
 	switch {
 	case o.undone:
@@ -158,21 +147,21 @@ func (o *applyOptions) result(err error) history.Result {
 }
 
 const (
-	// rollbackTimeout bounds how long a run takes to roll back; interruptedRollbackTimeout does so after an
-	// interrupt or a timeout, since a user who stops a program waits only briefly.
+	// rollbackTimeout bounds a rollback. After an interrupt or a timeout,
+	// interruptedRollbackTimeout does, because a user who stops a program does not wait long.
 	rollbackTimeout            = 10 * time.Minute
 	interruptedRollbackTimeout = time.Minute
 )
 
-// rollBack rolls back a failed run if --atomic was given. It returns the run's error if everything
-// was restored, and a plain no if not: the report has said what remains.
+// rollBack rolls back a failed run if --atomic was given. It returns the error of the run if
+// everything was restored, else [verb.ErrNo]: the report names what was not.
 func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *plan.Plan, failed error) error {
 	if failed == nil || o.journal == nil {
 		return failed
 	}
 	groups, err := o.journal.Notes(p, o.pruned)
 	if err != nil {
-		return errors.Join(failed, fmt.Errorf("nothing is taken back: %w", err))
+		return errors.Join(failed, fmt.Errorf("nothing is rolled back: %w", err))
 	}
 	written := 0
 	for _, g := range groups {
@@ -187,7 +176,7 @@ func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *p
 	}
 	o.out.Print(event.RollingBack{Err: failed, Objects: written, Within: most})
 	// The interrupt caused the rollback and must not end it: a second one ends the program.
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), most, fmt.Errorf("the %s for taking it back are over", most))
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), most, fmt.Errorf("the rollback took longer than %s", most))
 	defer cancel()
 	engine := restore.Engine{
 		Server: client, Manager: o.predictor.Manager,

@@ -150,7 +150,7 @@ func TestUsageErrors(t *testing.T) {
 		"a verb of Helm": {
 			[]string{"rollback", "shop"},
 			"error: unknown command \"rollback\" for \"kubectl k8sconnect\"\n" +
-				"  hint: kubectl k8sconnect sets rollback NAME applies an earlier run of a set again; apply --atomic takes back a run that fails\n",
+				"  hint: kubectl k8sconnect sets rollback NAME applies an earlier run of a set again; apply --atomic rolls back a run that fails\n",
 		},
 		"a subcommand that does not exist": {
 			[]string{"sets", "history", "shop"},
@@ -250,7 +250,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"not server-side": {
 			[]string{"apply", "-f", "x.yaml", "--server-side=false"},
-			"error: --server-side=false: there is no client-side apply here; kubectl apply has it\n" + strings.ReplaceAll(help, "%s", "apply "),
+			"error: --server-side=false is not supported; for a client-side apply, use kubectl apply\n" + strings.ReplaceAll(help, "%s", "apply "),
 		},
 		"validate": {
 			[]string{"diff", "-f", "x.yaml", "--validate=lax"},
@@ -274,7 +274,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"history without a set": {
 			[]string{"apply", "-f", "x", "--history=3"},
-			"error: --history goes with --apply-set: a run without a set has no history\n" + strings.ReplaceAll(help, "%s", "apply "),
+			"error: --history requires --apply-set: a run without a set has no history\n" + strings.ReplaceAll(help, "%s", "apply "),
 		},
 		"manager": {
 			[]string{"apply", "-f", "x.yaml", "--field-manager="},

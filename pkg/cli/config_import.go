@@ -19,13 +19,13 @@ import (
 func newConfig(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Make k8sconnect.yaml out of what another tool was told",
+		Short: "Generate k8sconnect.yaml from the settings of another tool",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return verb.Usage(cmd, fmt.Errorf("unknown command %q: the one that there is, is import", args[0]))
+			return verb.Usage(cmd, fmt.Errorf("unknown command %q: the only one is import", args[0]))
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -40,15 +40,16 @@ func newConfigImport(c *connection.Connection, streams genericiooptions.IOStream
 	cmd := &cobra.Command{
 		Use:   "import --argocd FILE",
 		Short: "Print rules for the fields that Argo CD ignores",
-		Long: `Print a k8sconnect.yaml that leaves to others what the Applications and
-ApplicationSets of a file ignore (spec.ignoreDifferences). No server is asked.
+		Long: `Print a k8sconnect.yaml that leaves to others the fields that the Applications
+and ApplicationSets in a file ignore (spec.ignoreDifferences). The server is not
+contacted.
 
-What cannot be said as a rule is named on stderr with its line, and the exit
-status is 1.`,
-		Example: `  # Beside the manifests that the Application is about
+Entries that no rule can express are listed on stderr with their lines, and the
+exit status is 1.`,
+		Example: `  # Next to the manifests of the Application
   kubectl k8sconnect config import --argocd apps.yaml > shop/k8sconnect.yaml
 
-  # Of an Application in a cluster
+  # From an Application in a cluster
   kubectl get application shop -n argocd -o yaml |
     kubectl k8sconnect config import --argocd -`,
 		Args:              verb.NoArgs,
@@ -66,7 +67,11 @@ status is 1.`,
 }
 
 func (o *configImport) Execute(_ context.Context, in verb.Invocation) error {
-	data, err := o.read(in.Streams)
+	read := func() ([]byte, error) { return os.ReadFile(o.file) }
+	if o.file == "-" {
+		read = func() ([]byte, error) { return io.ReadAll(in.Streams.In) }
+	}
+	data, err := read()
 	if err != nil {
 		return err
 	}
@@ -90,17 +95,10 @@ func (o *configImport) Execute(_ context.Context, in verb.Invocation) error {
 			return err
 		}
 	} else if len(out.Left) == 0 {
-		fmt.Fprintln(in.Streams.ErrOut, "nothing is ignored there, so there is no rule to print")
+		fmt.Fprintln(in.Streams.ErrOut, "the file ignores no fields, so there are no rules to print")
 	}
 	if len(out.Left) > 0 {
 		return verb.ErrNo
 	}
 	return nil
-}
-
-func (o *configImport) read(streams genericiooptions.IOStreams) ([]byte, error) {
-	if o.file == "-" {
-		return io.ReadAll(streams.In)
-	}
-	return os.ReadFile(o.file)
 }

@@ -29,13 +29,12 @@ import (
 )
 
 type diffFlags struct {
-	input   input.Flags
-	choices input.ChoiceFlags
-	config  config.Flags
-	strict  verb.StrictFlags
-	set     sets.Flags
-	output  string
-	// serverSide has no effect.
+	input      input.Flags
+	choices    input.ChoiceFlags
+	config     config.Flags
+	strict     verb.StrictFlags
+	set        sets.Flags
+	output     string
 	serverSide bool
 }
 
@@ -46,7 +45,8 @@ type diffOptions struct {
 	rules  *config.Rules
 	set    sets.Options
 	run    string
-	// found takes in what would change, for a digest of the caller's; nil if diff ends with its own.
+	// found collects what would change, for a caller that computes its own digest; nil if diff
+	// prints the digest.
 	found *review.Plan
 	plan  *review.Plan // of the run
 	out   *printer.Printer
@@ -57,16 +57,17 @@ func newDiff(c *connection.Connection, streams genericiooptions.IOStreams) *cobr
 	cmd := &cobra.Command{
 		Use:   "diff (-f FILENAME | -k DIRECTORY)",
 		Short: "Show what apply would change in the fields that you own",
-		Long: `Show what apply would change, as the server would do it, and only of the fields
-that you own or would own. A contested field is marked with its owner.
+		Long: `Show how apply would change the fields that you own or would own, as the server
+would change them. A contested field is marked with its owner.
 
-KUBECTL_EXTERNAL_DIFF names another program, with its arguments, to show it.
+KUBECTL_EXTERNAL_DIFF sets another program, with its arguments, to show the
+changes.
 
 Exit status: 0 nothing would change, 1 something would, 2 could not tell.`,
 		Example: `  # Show the changes of an apply
   kubectl k8sconnect diff -f manifests/
 
-  # With a diff program of your own
+  # Use another diff program
   export KUBECTL_EXTERNAL_DIFF="dyff between --omit-header"
   kubectl k8sconnect diff -f web.yaml`,
 		Args:              verb.NoArgs,
@@ -95,13 +96,7 @@ func (f *diffFlags) toOptions(in verb.Invocation) (*diffOptions, error) {
 	print.External, externalErr = externalDiff(in.Streams)
 	out, outErr := printer.ForDiff(print)
 	o := &diffOptions{
-		input:  input,
-		strict: f.strict,
-		engine: diff.Engine{Predictor: predictor},
-		rules:  rules,
-		set:    set,
-		run:    print.Run,
-		out:    out,
+		input: input, strict: f.strict, engine: diff.Engine{Predictor: predictor}, rules: rules, set: set, run: print.Run, out: out,
 	}
 	o.input.Files.Empty = set.Prune
 	return o, errors.Join(inErr, settingsErr, predictorErr, setErr, serverSideErr(f.serverSide), printErr, externalErr, verb.FlagError("-o", outErr), in.Check())
@@ -126,24 +121,22 @@ func (o *diffOptions) Execute(ctx context.Context, in verb.Invocation) error {
 }
 
 func (o *diffOptions) diff(ctx context.Context, in verb.Invocation) error {
-	const pace = 0 // as the server allows
-	connect := func() (*client.Client, error) { return in.Connect(ctx, o.run, pace, o.out.Print) }
 	o.input.Prefetch = o.set.Name == ""
 	if err := o.input.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
 		return verb.Finish(err, o.out.Close(ctx))
 	}
-	err := o.work(ctx, in.Connection, connect)
+	err := o.work(ctx, in.Connection)
 	defer o.rules.Explain(in.Streams.ErrOut)
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// emit passes on an event of the comparison.
+// emit adds an event of the comparison to the plan and prints it.
 func (o *diffOptions) emit(e event.Event) {
 	o.plan.See(e)
 	o.out.Print(e)
 }
 
-// reviewed ends a diff of which all is known with the digest of what would change.
+// reviewed prints the digest of what would change, unless something is unknown.
 func (o *diffOptions) reviewed(found error, run *sets.Run) error {
 	if o.found == nil && (found == nil || errors.Is(found, diff.ErrDiffers)) {
 		end := event.Reviewed{Digest: o.plan.Digest("", reviewedOf(o.engine.Predictor, run)...)}
@@ -155,9 +148,9 @@ func (o *diffOptions) reviewed(found error, run *sets.Run) error {
 	return found
 }
 
-// work does the run and reports to the printer.
-func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connect func() (*client.Client, error)) error {
-	client, err := connect()
+// work runs the comparison and reports to the printer.
+func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error {
+	client, err := c.Connect(ctx, o.run, 0, o.out.Print)
 	if err != nil {
 		return err
 	}
@@ -182,8 +175,7 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connec
 	run := func(ctx context.Context) error {
 		err := o.rules.Watch(p, o.input.Beside(ctx, client), o.out.Print, o.engine.Run(ctx, p))
 		foresight.report(ctx, p, client.NoRetry())
-		const would = true
-		leavers.Warn(ctx, client, would, o.out.Print)
+		leavers.Warn(ctx, client, true, o.out.Print)
 		return err
 	}
 	if o.set.Name != "" {
@@ -192,7 +184,7 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection, connec
 	return o.reviewed(run(ctx), nil)
 }
 
-// diffSet compares the plan as a set with compare, and shows which members would leave the set.
+// diffSet compares the plan as a set and shows which members would be pruned.
 func (o *diffOptions) diffSet(
 	ctx context.Context, c *connection.Connection, client *client.Client, p *plan.Plan, compare func(context.Context) error,
 ) error {
@@ -200,7 +192,10 @@ func (o *diffOptions) diffSet(
 	if err != nil {
 		return err
 	}
-	run := &sets.Run{Server: client, Namespace: namespace, DryRun: object.DryRunClient, Manager: o.engine.Predictor.Manager, Former: sets.Promised(client), Shown: losses(p, o.emit), Emit: o.emit}
+	run := &sets.Run{
+		Server: client, Namespace: namespace, DryRun: object.DryRunClient, Manager: o.engine.Predictor.Manager,
+		Former: sets.Promised(client), Shown: losses(p, o.emit), Emit: o.emit,
+	}
 	if err := o.set.Begin(ctx, run, p); err != nil {
 		return err
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// forecasting passes events on and warns once if the run will not end by end; zero means no end.
+// forecasting passes events on and warns once if the run will not finish by end; zero means no
+// deadline.
 func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
 	if end.IsZero() {
 		return emit
@@ -19,46 +20,45 @@ func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
 		emit(e)
 		if short, ok := f.observe(time.Now(), e); ok {
 			emit(event.Warned{Text: fmt.Sprintf(
-				"at this pace, about %d of %d objects will be applied before --timeout expires in %s; the next run does the rest",
+				"at this pace, about %d of %d objects will be applied before --timeout expires in %s; the next run applies the rest",
 				short.Done, short.Total, short.Left.Round(time.Second))})
 		}
 	}
 }
 
-// shortfall reports that the run will miss its deadline.
+// shortfall is the forecast for a run that will miss its deadline.
 type shortfall struct {
 	// Done is how many of Total objects will be finished by then.
 	Done, Total int
-	// Left is the time until then.
+	// Left is the time until the deadline.
 	Left time.Duration
 }
 
-// forecast watches a run and judges from its pace whether it will meet its deadline.
+// forecast estimates from the pace of a run whether it will meet its deadline.
 type forecast struct {
 	end time.Time
 
 	phases             []event.Phase
 	current            int
 	total, done, inner int
-	// open holds objects in progress. An object that ends without having begun took no time.
+	// open has the objects in progress. An object that ends without having started took no time.
 	open             map[object.Key]bool
 	written, settled int
-	// ends are the times at which objects were finished, in working time: waits between phases say
-	// nothing about the pace.
+	// ends are the times at which objects were finished, in working time: waits between phases do
+	// not affect the pace.
 	ends   []time.Duration
 	worked time.Duration
 	since  time.Time
-	// short is since when, in working time, the run has been too slow; nil if it is not.
+	// short is when, in working time, the run became too slow; nil if it is not.
 	short *time.Duration
 	told  bool
 }
 
-// newForecast returns a forecast for a run that has to end by then.
 func newForecast(end time.Time) *forecast {
 	return &forecast{end: end, open: map[object.Key]bool{}}
 }
 
-// observe processes an event. It reports once that the run will miss its deadline.
+// observe handles an event. It returns true once, when the run is found to be too slow.
 func (f *forecast) observe(now time.Time, e event.Event) (shortfall, bool) {
 	switch e := e.(type) {
 	case event.Planned:
@@ -78,13 +78,13 @@ func (f *forecast) observe(now time.Time, e event.Event) (shortfall, bool) {
 
 func (f *forecast) applied(now time.Time, e event.Applied) (shortfall, bool) {
 	const (
-		// least and enough are the working time and the number of objects that a judgement needs;
-		// for a short deadline, a twentieth of it.
+		// least is the working time and enough the number of objects that an estimate needs; for a
+		// short deadline, a twentieth of the deadline replaces least.
 		least  = 5 * time.Second
 		enough = 20
-		// recent is the shortest time for which a pace is measured.
+		// recent is the shortest time over which a pace is measured.
 		recent = 2 * time.Second
-		// tolerance is how far short a run has to fall, in percent of the remaining objects, since
+		// tolerance is the shortfall, in percent of the remaining objects, that is ignored because
 		// the pace varies.
 		tolerance = 10
 	)
@@ -115,23 +115,23 @@ func (f *forecast) applied(now time.Time, e event.Applied) (shortfall, bool) {
 		f.short = &began
 	}
 	if f.worked-*f.short < evidence {
-		return shortfall{}, false // A run has to find its stride.
+		return shortfall{}, false // The pace of a new run is unsteady.
 	}
 	f.told = true
 	remaining := float64(f.total - f.done)
 	return shortfall{Done: f.done + int(remaining*possible/need), Total: f.total, Left: left}, true
 }
 
-// pace returns how many objects a second were finished in the last quarter of the work, because the
-// pace changes during a run.
+// pace returns how many objects were finished per second in the last quarter of the working time,
+// because the pace changes during a run.
 func (f *forecast) pace(shortest time.Duration) float64 {
 	window := min(f.worked, max(shortest, f.worked/4))
 	from, _ := slices.BinarySearch(f.ends, f.worked-window)
 	return float64(len(f.ends)-from) / window.Seconds()
 }
 
-// need estimates how many objects are left: the rest of this phase, which was inspected, and of
-// later ones as large a share as so far.
+// need estimates how many objects are left to write: the rest of this phase, which was compared
+// already, and the same share of later phases as so far.
 func (f *forecast) need() float64 {
 	here := 0
 	if f.current >= 0 && f.current < len(f.phases) {

@@ -53,42 +53,42 @@ func newGive(c *connection.Connection, streams genericiooptions.IOStreams) *cobr
 		Use:   "give (TYPE/NAME… | -f FILE) [PATH…] --to=MANAGER",
 		Short: "Change who owns fields, and nothing else",
 		Long: `Move fields from their owner to another field manager, share them, or release
-them. No value changes, no generation, and no other owner: give writes
-metadata.managedFields, for the version that was read, and again if another
-client came between.
+them. Values, the generation and other owners stay the same: give writes only
+metadata.managedFields, of the version that it read, and tries again if another
+client wrote in between.
 
-Each PATH is meant with all that lies below it; without any, all that the
-managers in --from own is. With several owners of a path, --from says whose
-part is meant.
+A PATH includes everything below it. Without a PATH, give moves everything that
+the managers in --from own. If a path has several owners, --from selects which
+of them give it up.
 
-With -f or --helm-release, what the receiver applies is known: give shows what
-its next apply meets, before and after, and without a PATH it leaves fields
-which that apply would remove. Beside --inventory-of and --helm-release, -f
-names the manifests of the tool's next run.
+With -f or --helm-release, give knows what the receiver applies: it shows the
+conflicts of the next apply, before and after, and without a PATH it skips
+fields which that apply would remove. With --inventory-of or --helm-release, -f
+has the manifests of the tool's next run.
 
 Exit status: 0 given, 1 refused, 2 could not tell.`,
-		Example: `  # helm upgrade conflicts with what kubectl apply once wrote
+		Example: `  # helm upgrade conflicts with fields that kubectl apply once wrote
   kubectl k8sconnect give --helm-release=shop/web \
     --from=kubectl-client-side-apply
 
-  # The chart no longer states replicas: keep the autoscaler's
+  # The chart no longer sets replicas: keep the autoscaler's value
   kubectl k8sconnect give deploy/web .spec.replicas \
     --from=helm --to=kube-controller-manager
 
-  # The same for a release of Flux, which conflicts with a hotfix
+  # The same for a Flux HelmRelease that conflicts with a hotfix
   kubectl k8sconnect give --inventory-of=helmrelease/shop/web \
     --from=kubectl-edit
 
-  # For a Kustomization, with a look at its next run
+  # For a Kustomization; also show what its next run would do
   flux build kustomization apps --path=./apps |
     kubectl k8sconnect give --inventory-of=kustomization/flux-system/apps \
     --from=kubectl-edit -f -
 
-  # Let flux own a hotfix beside its author
+  # Let Flux own a hotfix together with its author
   kubectl k8sconnect give deploy/web --share --to=flux \
     '.spec.template.spec.containers[name="web"].image'
 
-  # What would change hands?
+  # Which fields would change owners?
   kubectl k8sconnect give deploy -A --all --from=kubectl-edit --to=helm \
     --dry-run=server`,
 		ValidArgsFunction: completion.Targets(c),
@@ -105,15 +105,15 @@ Exit status: 0 given, 1 refused, 2 could not tell.`,
 
 func (f *giveFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.to, "to", "", "The field manager that receives the fields; with --helm-release and --inventory-of, the tool's own")
-	flags.StringSliceVar(&f.from, "from", nil, "The field managers that own them now. Repeatable")
+	flags.StringVar(&f.to, "to", "", "Field manager that receives the fields; with --helm-release and --inventory-of, the tool's by default")
+	flags.StringSliceVar(&f.from, "from", nil, "Field managers that own the fields now. Repeatable")
 	flags.StringVar(&f.as, "as-operation", "",
-		"apply or update: how a receiver writes that owns nothing in the object yet. One that applies removes at its next apply what it does not state")
-	flags.BoolVar(&f.share, "share", false, "The present owners keep the fields")
-	flags.BoolVar(&f.release, "release", false, "Release the fields: they stay, without an owner, and the next apply that states them owns them without a conflict")
-	flags.StringVar(&f.helmRelease, "helm-release", "", "The objects of a Helm release, NAMESPACE/NAME, as its Secret has them")
+		"apply or update: how the receiver writes, if it owns nothing in the object yet. With apply, its next apply removes fields that its manifest does not set")
+	flags.BoolVar(&f.share, "share", false, "The present owners also keep the fields")
+	flags.BoolVar(&f.release, "release", false, "Leave the fields without an owner: the next apply that sets them owns them without a conflict")
+	flags.StringVar(&f.helmRelease, "helm-release", "", "Objects of a Helm release, NAMESPACE/NAME, as recorded in its Secret")
 	flags.StringVar(&f.inventoryOf, "inventory-of", "",
-		"The objects that KIND/NAMESPACE/NAME applies: a Kustomization or HelmRelease of Flux, an Application of Argo CD")
+		"Objects that KIND/NAMESPACE/NAME applies: a Kustomization or HelmRelease of Flux, or an Application of Argo CD")
 	f.target.Add(cmd)
 	verb.DryRunFlag(flags, &f.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
 	flags.StringVarP(&f.output, "output", "o", output.Table, "Form of the results: table, json, yaml, kyaml, stream or junit")
@@ -137,11 +137,10 @@ func (f *giveFlags) toOptions(in verb.Invocation) (*giveOptions, error) {
 	return o, errors.Join(targetsErr, pathErr, wishErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// scope returns the objects that the flags select and the field manager that applies them; empty if
-// unknown.
+// scope returns the selected objects and the field manager that applies them; empty if unknown.
 func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string, error) {
 	others := len(names) > 0 || f.target.Selector != "" || f.target.Fields != "" || f.target.All || f.target.AllNamespaces
-	// Besides an inventory, which lists the objects, files say what is applied next.
+	// Files next to an inventory are what the tool applies next.
 	next := func() (target.Targets, error) {
 		if len(f.target.Filenames) == 0 && f.target.Kustomize == "" {
 			return target.Targets{}, nil
@@ -152,9 +151,9 @@ func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string
 	case f.helmRelease != "" && f.inventoryOf != "":
 		return giveScope{}, "", errors.New("--helm-release and --inventory-of cannot be combined")
 	case f.helmRelease != "" && others:
-		return giveScope{}, "", errors.New("--helm-release selects only objects of a release, beside the manifests of its next upgrade (-f)")
+		return giveScope{}, "", errors.New("--helm-release can only be combined with -f, the manifests of the next upgrade")
 	case f.inventoryOf != "" && others:
-		return giveScope{}, "", errors.New("--inventory-of selects only objects of an inventory, beside the manifests of its next run (-f)")
+		return giveScope{}, "", errors.New("--inventory-of can only be combined with -f, the manifests of the next run")
 	case f.helmRelease != "":
 		namespace, name, ok := strings.Cut(f.helmRelease, "/")
 		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
@@ -206,7 +205,7 @@ func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (transfer.Wish
 	case slices.Contains(f.from, ""):
 		return w, errors.New("--from is empty")
 	case len(w.Paths) == 0 && len(w.From) == 0:
-		return w, object.Hinted("name paths such as .spec.replicas, or with --from=MANAGER all that it owns; owners shows both",
+		return w, object.Hinted("name paths such as .spec.replicas, or give everything that a manager owns with --from=MANAGER; owners shows both",
 			"no fields named")
 	}
 	return w, nil
@@ -231,7 +230,17 @@ func pathsAmong(args []string) (names []string, paths []fieldpath.Path, err erro
 
 func (o *giveOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	err := o.give(ctx, in)
-	return endOfGive(err, o.out.Close(ctx))
+	closed := o.out.Close(ctx)
+	incomplete, ok := errors.AsType[*give.IncompleteError](err)
+	switch {
+	case closed != nil && !verb.Unread(closed):
+		return closed
+	case ok && incomplete.Unknown > 0:
+		return verb.ErrUnknown
+	case ok:
+		return verb.ErrNo
+	}
+	return err
 }
 
 func (o *giveOptions) give(ctx context.Context, in verb.Invocation) error {
@@ -240,8 +249,7 @@ func (o *giveOptions) give(ctx context.Context, in verb.Invocation) error {
 			return err
 		}
 	}
-	const pace = 0 // as the server allows
-	client, err := in.Connect(ctx, o.run, pace, o.out.Print)
+	client, err := in.Connect(ctx, o.run, 0, o.out.Print)
 	if err != nil {
 		return err
 	}
@@ -261,30 +269,16 @@ func (o *giveOptions) give(ctx context.Context, in verb.Invocation) error {
 	}
 	err = o.engine.Run(ctx, targets)
 	if released && o.engine.DryRun == object.DryRunNone {
-		o.out.Print(event.Warned{Text: "released fields stay as they are, without an owner: the next apply that states one overwrites it without a conflict"})
+		o.out.Print(event.Warned{Text: "released fields keep their values but have no owner: the next apply that sets one overwrites it without a conflict"})
 	}
 	return err
 }
 
-// unseen says that the tool's next input is unknown, and how to provide it.
+// unseen warns that the tool's next input is unknown, and says how to provide it.
 func (o *giveOptions) unseen() string {
-	said := fmt.Sprintf("what the next run of %s meets cannot be shown, because its manifests are not in the cluster", o.inventory)
+	said := fmt.Sprintf("the effect on the next run of %s cannot be shown, because its manifests are not in the cluster", o.inventory)
 	if len(o.engine.Wish.Paths) == 0 {
-		said += fmt.Sprintf("; it removes what %s receives and they do not state", o.engine.Wish.To)
+		said += fmt.Sprintf("; that run removes fields that %s receives and that the manifests do not set", o.engine.Wish.To)
 	}
 	return said + ". Add -f - and pipe them in: " + o.inventory.Render()
-}
-
-// endOfGive turns the errors of the engine and of the printer into the verb's.
-func endOfGive(ran, closed error) error {
-	incomplete, ok := errors.AsType[*give.IncompleteError](ran)
-	switch {
-	case closed != nil && !verb.Unread(closed):
-		return closed
-	case ok && incomplete.Unknown > 0:
-		return verb.ErrUnknown
-	case ok:
-		return verb.ErrNo
-	}
-	return ran
 }

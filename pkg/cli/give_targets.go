@@ -21,16 +21,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// giveScope says which objects are selected.
+// giveScope is the selection of objects.
 type giveScope struct {
 	targets target.Targets
-	// release is the Helm release whose objects are selected, and inventory lists them; both may be
-	// nil. Files among the targets then hold what is applied next.
+	// release is the Helm release whose objects are selected, inventory the object that lists them;
+	// at most one is set. Files in targets are then what the tool applies next.
 	release   *inventory.Release
 	inventory *inventory.Of
 }
 
-// resolve finds the selected objects, with what the receiver applies if that is known.
+// resolve finds the selected objects, with the manifests that the receiver applies if they are
+// known.
 func (o *giveScope) resolve(
 	ctx context.Context, c *connection.Connection, client *client.Client, emit func(event.Event),
 ) ([]give.Target, error) {
@@ -64,12 +65,12 @@ func (o *giveScope) resolve(
 		all = append(all, some...)
 	}
 	if len(all) == 0 {
-		return nil, &object.HintedError{Err: errors.New("no object matches"), Advice: "check the selector and the namespace; -A searches all of them"}
+		return nil, &object.HintedError{Err: errors.New("no object matches"), Advice: "check the selector and the namespace; -A searches all namespaces"}
 	}
 	return all, nil
 }
 
-// selected returns the matching objects, by name only.
+// selected returns the names of the matching objects.
 func selected(ctx context.Context, client *client.Client, t target.Target) ([]give.Target, error) {
 	var all []give.Target
 	seen := map[object.Key]bool{}
@@ -83,24 +84,22 @@ func selected(ctx context.Context, client *client.Client, t target.Target) ([]gi
 	return all, err
 }
 
-// plannedTargets returns the objects of manifests whose kinds are served.
+// plannedTargets returns the objects of the manifests. A kind that is not served is an error.
 func plannedTargets(ctx context.Context, client *client.Client, p *plan.Plan) ([]give.Target, error) {
 	var all []give.Target
 	var faults []error
-	for _, ph := range p.Phases {
-		for _, it := range ph.Items {
-			if it.Kind.Resource == "" {
-				faults = append(faults, client.Unserved(ctx, it.GVK))
-				continue
-			}
-			all = append(all, give.Target{Kind: it.Kind, Ref: it.Ref, Stated: it.Object})
+	for it := range p.Items() {
+		if it.Kind.Resource == "" {
+			faults = append(faults, client.Unserved(ctx, it.GVK))
+			continue
 		}
+		all = append(all, give.Target{Kind: it.Kind, Ref: it.Ref, Stated: it.Object})
 	}
 	return all, errors.Join(faults...)
 }
 
-// listed returns the objects of an inventory. An object whose version is no longer served is read
-// at one that is.
+// listed returns the objects of an inventory. If the version of an object is no longer served, it
+// uses the preferred one.
 func listed(
 	ctx context.Context, c *connection.Connection, server *client.Client, of inventory.Of, next nextRun, emit func(event.Event),
 ) ([]give.Target, error) {
@@ -146,10 +145,11 @@ func listed(
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
+	asIs := func(u *unstructured.Unstructured) *unstructured.Unstructured { return u }
 	return next.stated(ctx, server, targets, of.String(), asIs, emit)
 }
 
-// released returns the objects of a Helm release, as Helm applied them last or will apply them
+// released returns the objects of a Helm release, as Helm last applied them or will apply them
 // next.
 func released(
 	ctx context.Context, c *connection.Connection, client *client.Client, named inventory.Release, next nextRun, emit func(event.Event),
@@ -164,8 +164,8 @@ func released(
 	}
 	newest := inventory.Newest(all)
 	if newest == nil {
-		return nil, object.Hinted("helm list -A shows those that there are. Releases that Helm keeps elsewhere than in Secrets cannot be read: give their manifest with -f and --to=helm",
-			"there is no Helm release %s/%s", named.Namespace, named.Name)
+		return nil, object.Hinted("helm list -A shows all releases. If Helm does not store them in Secrets, they cannot be read: use -f with their manifests and --to=helm",
+			"Helm release %s/%s not found", named.Namespace, named.Name)
 	}
 	release, err := inventory.Decode(newest)
 	if err != nil {
@@ -200,16 +200,14 @@ func released(
 	return next.stated(ctx, client, targets, fmt.Sprintf("the release %s/%s", named.Namespace, named.Name), release.Applied, emit)
 }
 
-func asIs(u *unstructured.Unstructured) *unstructured.Unstructured { return u }
-
 // nextRun is what a tool will apply next, as far as it is known.
 type nextRun struct {
 	known     bool
 	manifests []object.Manifest
 }
 
-// stated returns the listed targets with their manifests and reports objects that only one side
-// has. If the manifests are unknown, it returns the targets unchanged.
+// stated returns the listed targets with their manifests and reports objects that are on only one
+// side. If the manifests are unknown, it returns the targets unchanged.
 func (n nextRun) stated(
 	ctx context.Context, client *client.Client, listed []give.Target, of string,
 	applied func(*unstructured.Unstructured) *unstructured.Unstructured, emit func(event.Event),
@@ -223,14 +221,18 @@ func (n nextRun) stated(
 		return nil, err
 	}
 	for _, ref := range met.Gone {
-		emit(event.Warned{Ref: ref, Text: fmt.Sprintf("%s lists it, and the manifests of its next run do not have it: nothing of it is given", of)})
+		emit(event.Warned{Ref: ref, Text: fmt.Sprintf("%s lists it, but the manifests of the next run do not contain it: its fields are not given", of)})
 	}
 	if met.Beyond > 0 {
-		emit(event.Warned{Text: fmt.Sprintf("%s of the manifests left out: %s does not list it yet", text.Count(met.Beyond, "object"), of)})
+		skipped := "1 object in the manifests was skipped: " + of + " does not list it yet"
+		if met.Beyond > 1 {
+			skipped = fmt.Sprintf("%d objects in the manifests were skipped: %s does not list them yet", met.Beyond, of)
+		}
+		emit(event.Warned{Text: skipped})
 	}
 	if len(met.Targets) == 0 {
-		return nil, object.Hinted("give those that it applies, with their namespaces",
-			"the manifests have no object of %s", of)
+		return nil, object.Hinted("use the manifests that it applies, with their namespaces",
+			"the manifests contain no object of %s", of)
 	}
 	return met.Targets, nil
 }

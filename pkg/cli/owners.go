@@ -49,22 +49,23 @@ func newOwners(c *connection.Connection, streams genericiooptions.IOStreams) *co
 	cmd := &cobra.Command{
 		Use:   "owners [TYPE/NAME… | TYPE [NAME…]]",
 		Short: "Show who owns which field, or count it for many objects",
-		Long: `Show an object with the owners of each field beside it: the field manager, how
-it wrote (Apply, Update, or a subresource), and when it last wrote anything of
-the object. On top stands how many fields each of them has.
+		Long: `Show an object with the owners of each field next to it: the field manager, how
+it wrote (Apply, Update, or a subresource), and when it last wrote anything in
+the object. The first lines show how many fields each owner has.
 
---history tells who owned a path before, as the webhook recorded it. Without a
-name, it lists what changed hands, the newest first: in the namespace, of one
-TYPE, or with -A everywhere.
+--history shows who owned a path before, as the webhook recorded it. Without a
+name, it lists changes of owners, newest first: in the namespace, of one TYPE,
+or with -A everywhere.
 
-Without a name, who owns what is counted, by managers and kinds: in the
-namespace, of one TYPE, of what -l selects or -f names, or with -A everywhere.
+Without a name, owners counts who owns what, by manager and kind: in the
+namespace, of one TYPE, of the objects that -l or -f selects, or with -A
+everywhere.
 
-Nothing is changed, except with --migrate-versions.
+Only --migrate-versions changes anything.
 
-Exit status: 0 shown or rewritten, 1 a manager that --expect does not name owns
-something, or an owner was not rewritten, 2 could not tell.`,
-		Example: `  # Whose are the fields of this Deployment?
+Exit status: 0 shown or rewritten, 1 a manager not in --expect owns something,
+or an owner was not rewritten, 2 could not tell.`,
+		Example: `  # Who owns which field of this Deployment?
   kubectl k8sconnect owners deploy/web
 
   # Who sets the number of replicas, and who did before?
@@ -73,31 +74,31 @@ something, or an owner was not rewritten, 2 could not tell.`,
   # Who changed replicas in the last day, and where?
   kubectl k8sconnect owners -n shop --history --since=24h --path=.spec.replicas
 
-  # What of it is kubectl edit's?
+  # Which of its fields does kubectl edit own?
   kubectl k8sconnect owners deploy/web --manager=kubectl-edit
 
-  # Who owns anything in the cluster that neither Flux nor Kubernetes should?
+  # Does anyone but Flux and Kubernetes own anything in the cluster?
   kubectl k8sconnect owners -A --expect=flux,kube-*
 
-  # What would have no owner without kubectl apply?
+  # Which fields would have no owner without kubectl apply?
   kubectl k8sconnect owners -n shop --from=kubectl-client-side-apply
 
-  # All that the autoscaler owns of it
+  # All its fields that the autoscaler owns
   kubectl k8sconnect owners deploy/web -o json | jq -r '.objects[].fields[] |
     select(any(.owners[]; .subresource == "scale")).path'`,
 		ValidArgsFunction: completion.Targets(c),
 		RunE:              verb.Runner(c, streams, flags.choose),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&flags.path, "path", "", "Only this path and what lies below it, such as .spec.replicas")
-	cmd.Flags().StringSliceVar(&flags.managers, "manager", nil, "Only what this field manager owns, including the status. Repeatable")
-	cmd.Flags().BoolVar(&flags.status, "status", false, "The status, too; -o yaml and -o json always have it")
-	cmd.Flags().BoolVar(&flags.history, "history", false, "Which paths changed owners; needs the webhook")
-	cmd.Flags().Var((*period)(&flags.since), "since", "With --history, only changes of this last time, such as 24h or 7d")
+	cmd.Flags().StringVar(&flags.path, "path", "", "Only this path and everything below it, such as .spec.replicas")
+	cmd.Flags().StringSliceVar(&flags.managers, "manager", nil, "Only fields that this field manager owns, including the status. Repeatable")
+	cmd.Flags().BoolVar(&flags.status, "status", false, "Include the status; -o yaml and -o json always do")
+	cmd.Flags().BoolVar(&flags.history, "history", false, "Show which paths changed owners; needs the webhook")
+	cmd.Flags().Var((*period)(&flags.since), "since", "With --history, only changes in this last period, such as 24h or 7d")
 	flags.target.AddSet(cmd)
 	flags.target.Add(cmd)
 	flags.many.Add(cmd)
-	cmd.Flags().Lookup("all-namespaces").Usage = "Count objects in all namespaces, and those without one"
+	cmd.Flags().Lookup("all-namespaces").Usage = "Count objects in all namespaces, and objects without one"
 	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Form of the results: table, yaml or json; for many objects also kyaml or html")
 	help.Words(cmd, "output", output.Table, output.YAML, output.JSON, output.KYAML, output.HTML)
 	help.Words(cmd, "path")
@@ -126,7 +127,7 @@ func (f *ownersFlags) choose(in verb.Invocation) (verb.Options, error) {
 	return f.toOptions(in)
 }
 
-// period is a duration that may be given in days, as ages are printed.
+// period is a duration that also accepts days, as in the printed ages.
 type period time.Duration
 
 func (p *period) Set(text string) error {
@@ -156,7 +157,7 @@ func (f *ownersFlags) checkSince(cmd *cobra.Command) error {
 	case !f.history:
 		return errors.New("--since requires --history")
 	case f.since <= 0:
-		return errors.New("--since is a time that has passed, such as 24h")
+		return errors.New("--since must be positive, such as 24h")
 	}
 	return nil
 }
@@ -191,10 +192,8 @@ func (o *ownersOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	return verb.Finish(err, o.out.Close(ctx))
 }
 
-// work reads and reports to the printer.
 func (o *ownersOptions) work(ctx context.Context, c *connection.Connection) error {
-	const pace = 0 // as the server allows
-	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
+	client, err := c.Connect(ctx, o.run, 0, o.out.Print)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"reflect"
-	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,31 +19,31 @@ import (
 // preflightRun collects the evaluated objects of a run and reports what will not work.
 type preflightRun struct {
 	emit func(event.Event)
-	// prunes: the run deletes members that left the set.
+	// prunes: the run deletes members that are no longer in the input.
 	prunes bool
 
-	// concerned: the plan has an object whose change can cause a finding. Without one nothing is
-	// collected, since others could refer to any object.
+	// concerned: the plan contains an object whose change can cause a finding. Otherwise nothing is
+	// collected; any object may be referred to, so all would be.
 	concerned bool
 
 	mu   sync.Mutex
 	seen map[object.Key]preflight.Object
-	// changes: one of those objects changes.
+	// changes: an object that can cause a finding changes.
 	changes bool
 	told    map[event.Remarked]bool
-	// kept are unchanged objects whose images may have been pushed again.
+	// kept are unchanged objects whose images may have been pushed again under the same tag.
 	kept []preflight.Kept
 }
 
 func newForesight(emit func(event.Event), prunes bool, p *plan.Plan) *preflightRun {
 	f := &preflightRun{emit: emit, prunes: prunes, seen: map[object.Key]preflight.Object{}, told: map[event.Remarked]bool{}}
-	for _, ph := range p.Phases {
-		f.concerned = f.concerned || slices.ContainsFunc(ph.Items, func(item plan.Item) bool { return preflight.Concerns(item.Ref) })
+	for item := range p.Items() {
+		f.concerned = f.concerned || preflight.Concerns(item.Ref)
 	}
 	return f
 }
 
-// seeing passes each evaluated object to all of the functions.
+// seeing returns a function that calls all of the functions.
 func seeing(all ...func(plan.Item, *unstructured.Unstructured, *unstructured.Unstructured, bool)) func(plan.Item, *unstructured.Unstructured, *unstructured.Unstructured, bool) {
 	return func(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
 		for _, see := range all {
@@ -67,13 +66,14 @@ func (f *preflightRun) see(item plan.Item, before, after *unstructured.Unstructu
 	case changes:
 		f.changes = f.changes || preflight.Concerns(item.Ref)
 		f.seen[item.Key()] = preflight.Object{Ref: item.Ref, Changes: true, Before: stated(before), After: made(item, stated(after))}
-	case !preflight.HasData(item.Ref): // Those are read where a key of them is needed.
-		f.seen[item.Key()] = preflight.Object{Ref: item.Ref, After: made(item, unchanged(after))}
+	case !preflight.HasData(item.Ref): // Data is read when a key is needed.
+		less := stated(after)
+		delete(less.Object, "status") // It is needed only for objects that change.
+		f.seen[item.Key()] = preflight.Object{Ref: item.Ref, After: made(item, less)}
 	}
 }
 
-// made returns what to keep of an object: its manifest, which is in memory anyway, if the object
-// has nothing else.
+// made returns the manifest if the object has nothing else: the manifest is in memory anyway.
 func made(item plan.Item, after *unstructured.Unstructured) *unstructured.Unstructured {
 	if item.Object != nil && reflect.DeepEqual(after.Object, item.Object.Object) {
 		return item.Object
@@ -81,8 +81,7 @@ func made(item plan.Item, after *unstructured.Unstructured) *unstructured.Unstru
 	return after
 }
 
-// stated returns an object without the metadata that the server writes, which is mostly managed
-// fields.
+// stated returns an object without metadata that the server writes, most of which is managedFields.
 func stated(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if u == nil {
 		return nil
@@ -98,14 +97,7 @@ func stated(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return less
 }
 
-// unchanged is stated without the status, which matters only where something changes.
-func unchanged(u *unstructured.Unstructured) *unstructured.Unstructured {
-	less := stated(u)
-	delete(less.Object, "status")
-	return less
-}
-
-// report reports on the objects collected so far, each finding once. Without a reader it sends no
+// report reports each finding about the objects collected so far once. Without a reader it sends no
 // requests.
 func (f *preflightRun) report(ctx context.Context, p *plan.Plan, reader diagnose.Reader) {
 	f.mu.Lock()
@@ -114,14 +106,12 @@ func (f *preflightRun) report(ctx context.Context, p *plan.Plan, reader diagnose
 		return
 	}
 	var objects []preflight.Object
-	for _, ph := range p.Phases {
-		for _, item := range ph.Items {
-			o, seen := f.seen[item.Key()]
-			if !seen {
-				o = preflight.Object{Ref: item.Ref, After: item.Object}
-			}
-			objects = append(objects, o)
+	for item := range p.Items() {
+		o, seen := f.seen[item.Key()]
+		if !seen {
+			o = preflight.Object{Ref: item.Ref, After: item.Object}
 		}
+		objects = append(objects, o)
 	}
 	for _, r := range preflight.Foresee(ctx, reader, preflight.Set{Objects: objects, Prunes: f.prunes}) {
 		if !f.told[r] {
@@ -131,14 +121,12 @@ func (f *preflightRun) report(ctx context.Context, p *plan.Plan, reader diagnose
 	}
 }
 
-// losses reports objects of the plan that need what a prune is about to delete.
+// losses reports objects of the plan that need something that the prune will delete.
 func losses(p *plan.Plan, emit func(event.Event)) func(applyset.Decision) {
 	return func(d applyset.Decision) {
 		var objects []*unstructured.Unstructured
-		for _, ph := range p.Phases {
-			for _, item := range ph.Items {
-				objects = append(objects, item.Object)
-			}
+		for item := range p.Items() {
+			objects = append(objects, item.Object)
 		}
 		var pruned []object.Ref
 		for _, m := range d.Doomed {
@@ -150,7 +138,7 @@ func losses(p *plan.Plan, emit func(event.Event)) func(applyset.Decision) {
 	}
 }
 
-// before reports findings before the run waits.
+// before reports findings before each wait of the run.
 func (f *preflightRun) before(wait func(context.Context, []plan.Item) error, p *plan.Plan) func(context.Context, []plan.Item) error {
 	if wait == nil {
 		return nil
@@ -161,7 +149,7 @@ func (f *preflightRun) before(wait func(context.Context, []plan.Item) error, p *
 	}
 }
 
-// tellKept reports, once a run, images that may have been pushed again since the Pods pulled them.
+// tellKept reports images that may have been pushed again since the Pods pulled them.
 func (f *preflightRun) tellKept(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

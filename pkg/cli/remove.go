@@ -18,14 +18,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// remover deletes single objects for another verb, as delete does.
+// remover deletes single objects for other verbs, as the verb delete does.
 type remover struct {
 	client *client.Client
 	emit   func(event.Event)
 }
 
-// remove deletes the object with that UID and returns once it is gone. It explains an object that
-// is stuck. Another object of that name is left alone and reported with of; nil does not report it.
+// remove deletes the object with this UID and returns once it is gone, or explains why it is stuck.
+// If stays returns a reason for the live object, it is not deleted.
 func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error {
 	var end event.Deleted
 	began := time.Now()
@@ -35,7 +35,7 @@ func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, u
 		Explainer: &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: r.client.NoRetry(), Now: r.client.Now}},
 		Emit: func(e event.Event) {
 			switch e := e.(type) {
-			case event.Planned, event.PhaseStarted, event.Started: // Only the other verb's plan is shown.
+			case event.Planned, event.PhaseStarted, event.Started: // The caller shows its own plan.
 			case event.Deleted:
 				end = e
 			default:
@@ -51,20 +51,14 @@ func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, u
 	case end.Action == event.Gone, end.Action == event.Absent:
 		return nil
 	case end.Action == event.Remains:
-		return remainsError(end, time.Since(began))
+		err = fmt.Errorf("its deletion was accepted, but it still exists after %s", time.Since(began).Round(time.Second))
+		if len(end.Causes) == 0 {
+			return err
+		}
+		return &object.HintedError{Err: fmt.Errorf("%w: %s", err, end.Causes[0].Message), Advice: end.Causes[0].Next}
 	case end.Err != nil:
 		return end.Err
 	default:
 		return err
 	}
-}
-
-// remainsError says that an object was not deleted, and why. waited may be shorter than the
-// timeout.
-func remainsError(d event.Deleted, waited time.Duration) error {
-	err := fmt.Errorf("its deletion was accepted, and it is still there after %s", waited.Round(time.Second))
-	if len(d.Causes) == 0 {
-		return err
-	}
-	return &object.HintedError{Err: fmt.Errorf("%w: %s", err, d.Causes[0].Message), Advice: d.Causes[0].Next}
 }

@@ -1,6 +1,7 @@
-// Package cli has the verbs, a file each: flags hold the command line, toOptions parses it once,
-// Execute hands a client and a printer to an engine. Start with [Main]. Flags of several verbs have
-// packages of their own (input, target, waitcmd). It decides nothing about objects.
+// Package cli contains the verbs, one file each: flags hold the command line, toOptions parses it
+// once, Execute passes a client and a printer to an engine. Start with [Main]. Flags that several
+// verbs share have packages of their own (input, target, waitcmd). It decides nothing about
+// objects.
 package cli
 
 import (
@@ -30,10 +31,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Main runs the plugin once and returns its exit status. args begins with the program's name.
+// Main runs the plugin once and returns its exit status. args[0] is the name of the program.
 func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
-	// A closed pipe ("… | head") must not end an apply half-way: with the signal caught, the write
-	// returns an error like any other.
+	// A closed pipe ("… | head") must not end an apply halfway. With the signal caught, the write
+	// returns an error.
 	closed := make(chan os.Signal, 1)
 	signal.Notify(closed, syscall.SIGPIPE)
 	defer signal.Stop(closed)
@@ -59,8 +60,8 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	return code
 }
 
-// called returns the arguments. Under the name with which kubectl asks for a plugin's completion,
-// they are those of cobra's completion command.
+// called returns the arguments. kubectl asks for completions under another program name; they are
+// then arguments of cobra's completion command.
 func called(args []string) []string {
 	program := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	if program == completion.Program {
@@ -73,7 +74,7 @@ func called(args []string) []string {
 type root struct {
 	*cobra.Command
 	connection *connection.Connection
-	// started: the command line was valid, and a verb runs.
+	// started: the command line was valid, and a verb was started.
 	started bool
 }
 
@@ -82,8 +83,8 @@ func newRoot(streams genericiooptions.IOStreams, vault *redact.Vault) *root {
 	r.Command = &cobra.Command{
 		Use:   "kubectl-k8sconnect",
 		Short: "Server-side apply that explains itself",
-		Long: `Server-side apply that people can trust: conflicts explained field by field, a
-diff of what you own as the server would really change it.
+		Long: `Server-side apply that you can trust: it explains conflicts field by field, and
+diff shows how the server would really change the fields that you own.
 
 Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl k8sconnect"},

@@ -33,14 +33,14 @@ type setsFlags struct {
 }
 
 type setsOptions struct {
-	// name of one set; empty lists all.
+	// name of one set; empty for all.
 	name       string
 	everywhere bool
 	run        string
 	out        *printer.Printer
 }
 
-// oneSet refuses a second argument: the first is then meant for a subcommand.
+// oneSet refuses a second argument: the first is then a misspelled subcommand.
 func oneSet(cmd *cobra.Command, args []string) error {
 	if len(args) < 2 {
 		return nil
@@ -59,22 +59,22 @@ func newSets(c *connection.Connection, streams genericiooptions.IOStreams) *cobr
 	cmd := &cobra.Command{
 		Use:   "sets [[KIND[.GROUP]/]NAME]",
 		Short: "List the sets of a namespace, or the members of one",
-		Long: `List the sets that apply --apply-set or kubectl apply --applyset made, with how
+		Long: `List the sets that apply --apply-set or kubectl apply --applyset created: how
 many members each has, whether they are ready, how its last run ended, and who
-holds its lock. With a NAME, the members of that set and the runs that are kept.
+holds its lock. With a NAME, list the members of that set and its recorded runs.
 
 Exit status: 0 listed, 2 could not tell.`,
-		Example: `  # The sets of the cluster
+		Example: `  # All sets in the cluster
   kubectl k8sconnect sets -A
 
-  # Its members, which of them are not ready, and its runs
+  # The members of a set, which of them are not ready, and its runs
   kubectl k8sconnect sets shop -n shop`,
 		Args:              oneSet,
 		ValidArgsFunction: completion.Sets(c),
 		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "The sets of all namespaces, and those whose parent has none")
+	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "Sets in all namespaces, and sets whose parent has none")
 	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Form of the results: table, wide, json, yaml, kyaml or name")
 	help.Words(cmd, "output", output.Table, output.Wide, output.JSON, output.YAML, output.KYAML, output.Name)
 	cmd.AddCommand(newSetsDelete(c, streams), newRollback(c, streams))
@@ -88,7 +88,7 @@ func (f *setsFlags) toOptions(in verb.Invocation) (*setsOptions, error) {
 		o.name = in.Args[0]
 		_, _, nameErr = applyset.ParseName(o.name)
 		if f.allNamespaces {
-			nameErr = errors.Join(nameErr, errors.New("-A goes without a NAME: a set is in one namespace"))
+			nameErr = errors.Join(nameErr, errors.New("-A and a NAME cannot be combined: a set is in one namespace"))
 		}
 	}
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
@@ -103,10 +103,8 @@ func (o *setsOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	return verb.Finish(err, o.out.Close(ctx))
 }
 
-// work lists the sets and reports to the printer.
 func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error {
-	const pace = 0 // as the server allows
-	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
+	client, err := c.Connect(ctx, o.run, 0, o.out.Print)
 	if err != nil {
 		return err
 	}
@@ -132,7 +130,7 @@ func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error 
 	all, err := sets.All(ctx, client, namespace)
 	faults := []error{err}
 	if err == nil {
-		o.out.Print(event.Planned{}) // No sets is an answer, too.
+		o.out.Print(event.Planned{}) // An empty list is also a result.
 	}
 	if err == nil && len(all) == 0 {
 		o.out.Print(event.NoSets{Namespace: namespace})
@@ -145,7 +143,7 @@ func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error 
 	return errors.Join(faults...)
 }
 
-// tellOf describes a set: its members, their readiness, and the run that holds its lock.
+// tellOf describes a set: its members, their readiness, its last run and its lock.
 func tellOf(ctx context.Context, client *client.Client, set *sets.Set) event.Set {
 	r := set.Record
 	told := event.Set{Ref: r.Parent, ID: r.ID, Tooling: r.Tooling, Namespaces: r.Promise.Namespaces, Fault: r.Check()}
@@ -169,7 +167,7 @@ func runsOf(ctx context.Context, client *client.Client, set *sets.Set) ([]event.
 	if err != nil {
 		return nil, err
 	}
-	// Only the Lease may say how the last run ended; without it, the history says most.
+	// Some results are only in the Lease. Without it, the history has most of them.
 	if last, err := sets.LastStated(ctx, client, set.Record.Parent); err == nil {
 		kept.Last = last
 	}
@@ -180,7 +178,8 @@ func runsOf(ctx context.Context, client *client.Client, set *sets.Set) ([]event.
 	return runs, nil
 }
 
-// judge determines which members are ready. A member that cannot be read is unknown.
+// judge finds out which members are ready. The readiness of a member that cannot be read is
+// unknown.
 func judge(ctx context.Context, client *client.Client, members []applyset.Member) []event.Member {
 	judged := make([]event.Member, len(members))
 	groups := map[schema.GroupVersionKind][]int{}

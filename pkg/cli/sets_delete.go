@@ -41,7 +41,7 @@ type setsDeleteOptions struct {
 	name    string
 	allow   []schema.GroupKind
 	confirm sets.ConfirmFlags
-	// within is how long to wait for the set's lock.
+	// within is how long to wait for the lock of the set.
 	within time.Duration
 	dryRun object.DryRun
 	// endsFor: see [deletion.Engine].
@@ -56,12 +56,12 @@ func newSetsDelete(c *connection.Connection, streams genericiooptions.IOStreams)
 	cmd := &cobra.Command{
 		Use:   "delete [KIND[.GROUP]/]NAME",
 		Short: "Delete all members of a set, and then its parent",
-		Long: `Delete the members of a set in the reverse of the order in which they are
-applied, its parent when all of them are gone, and at last its history and its
-Lease. Objects that a prune would keep are kept, and the parent with them.
+		Long: `Delete the members of a set in reverse apply order, then its parent once all of
+them are gone, and finally its history and its Lease. Objects that a prune would
+keep are kept, and so is the parent then.
 
 Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
-		Example: `  # All of the shop
+		Example: `  # Delete the set shop and everything in it
   kubectl k8sconnect sets delete shop -n shop --yes`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completion.Sets(c),
@@ -71,7 +71,7 @@ Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 	flags.confirm.Add(cmd.Flags())
 	flags.lock.Add(cmd.Flags())
 	cmd.Flags().StringSliceVar(&flags.allow, "prune-allow", nil,
-		"Delete objects of this KIND, too: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
+		"Also delete objects of this KIND: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
 	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
 	flags.causes.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", stuck.Lastings())
 	verb.OutputFlag(cmd, &flags.output, "")
@@ -81,8 +81,7 @@ Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 func (f *setsDeleteFlags) toOptions(in verb.Invocation) (*setsDeleteOptions, error) {
 	_, _, nameErr := applyset.ParseName(in.Args[0])
 	allow, allowErr := sets.Allowed(f.allow)
-	const named = true
-	within, lockErr := f.lock.Within(in.Cmd.Flags().Changed, named)
+	within, lockErr := f.lock.Within(in.Cmd.Flags().Changed, true)
 	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
 	endsFor, causesErr := f.causes.EndsFor(in.Cmd.Flags().Changed, waitcmd.IsUnattended(in.Streams))
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
@@ -102,14 +101,12 @@ func (o *setsDeleteOptions) Execute(ctx context.Context, in verb.Invocation) err
 	return err
 }
 
-// work deletes the set and reports to the printer.
 func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) error {
 	var lock *sets.Locking
 	if o.dryRun == object.DryRunNone {
 		lock = sets.New(c, o.run, o.within, o.out.Print)
 	}
-	const pace = 0 // as the server allows
-	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
+	client, err := c.Connect(ctx, o.run, 0, o.out.Print)
 	if err != nil {
 		return err
 	}
@@ -133,8 +130,8 @@ func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) 
 			return err
 		}
 		defer lock.Release(ctx)
-		// Another run may have changed the set while this one waited for the lock; its promise says
-		// where members are.
+		// Another run may have changed the set while this one waited for the lock, including the
+		// kinds and namespaces of its members.
 		if set, err = sets.Must(ctx, client, o.name, namespace); err != nil {
 			return err
 		}
@@ -148,7 +145,8 @@ func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) 
 	return o.forget(ctx, held, client, set.Record.Parent, lock)
 }
 
-// leftover removes what a killed run left after it had deleted the parent.
+// leftover removes the history and the Lease if an earlier run was killed after it had deleted the
+// parent.
 func (o *setsDeleteOptions) leftover(ctx context.Context, client *client.Client, gone *sets.AbsentError, lock *sets.Locking) error {
 	_, err := client.Get(ctx, sets.LeaseKind(), sets.LeaseOf(gone.Parent))
 	switch {
@@ -172,20 +170,20 @@ func (o *setsDeleteOptions) leftover(ctx context.Context, client *client.Client,
 }
 
 var errBegunAnew error = &object.HintedError{
-	Err: errors.New("the set was begun anew meanwhile"), Advice: "run it again, if that is to go, too",
+	Err: errors.New("another run has created the set again meanwhile"), Advice: "run this again to delete the new one",
 }
 
-// forget removes what was kept beside the parent of a deleted set: its history and, last, the Lease
-// that locks it, so that a run killed here can be repeated.
+// forget removes the history of a deleted set and then its Lease, so that a run killed in between
+// can be repeated.
 func (o *setsDeleteOptions) forget(ctx, held context.Context, client *client.Client, parent object.Ref, lock *sets.Locking) error {
 	keeper := sets.Keeper{Server: client, Parent: parent, Emit: o.out.Print}
-	if _, err := keeper.Remove(held); err != nil {
+	if err := keeper.Remove(held); err != nil {
 		return fmt.Errorf("%s: the set is deleted, but its history is not: %w", parent, err)
 	}
 	lock.Release(ctx)
 	err := lock.Remove(ctx, client)
-	if apierrors.IsForbidden(err) { // It is small and harmless.
-		o.out.Print(event.Warned{Ref: sets.LeaseOf(parent), Text: "stays, since it may not be deleted: " + err.Error()})
+	if apierrors.IsForbidden(err) { // The Lease is small and harmless.
+		o.out.Print(event.Warned{Ref: sets.LeaseOf(parent), Text: "is kept, because it may not be deleted: " + err.Error()})
 		return nil
 	}
 	if err != nil {
@@ -194,7 +192,7 @@ func (o *setsDeleteOptions) forget(ctx, held context.Context, client *client.Cli
 	return nil
 }
 
-// delete deletes the members and then the parent, unless members are kept.
+// delete deletes the members and, unless members are kept, the parent.
 func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection, client *client.Client, set *sets.Set) error {
 	decision, err := set.Decide(ctx, applyset.Set{Parent: set.Record.Parent, Allow: o.allow})
 	if err != nil {
@@ -244,7 +242,7 @@ func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection
 		return err
 	}
 	if kept > 0 {
-		o.out.Print(event.Warned{Text: fmt.Sprintf("%s stays, with %s", set.Record.Parent, text.Count(kept, "member"))})
+		o.out.Print(event.Warned{Text: fmt.Sprintf("%s is kept, with %s", set.Record.Parent, text.Count(kept, "member"))})
 	}
 	if kept > 0 || parentKept {
 		return verb.ErrNo
@@ -252,13 +250,13 @@ func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection
 	return nil
 }
 
-// parentStays returns why the parent, as it is now, must not be deleted after the members.
+// parentStays returns why the live parent must not be deleted after the members.
 func parentStays(set *sets.Set, live *unstructured.Unstructured, stayed int) string {
 	switch {
 	case stayed > 0:
-		return "it has " + text.Count(stayed, "member") + " that stayed"
+		return "it still has " + text.Count(stayed, "member")
 	case !applyset.Read(live).Promise.Equal(applyset.Read(set.Live).Promise):
-		return "others have changed what it promises while this run was under way: run it again"
+		return "another run has changed its list of kinds and namespaces meanwhile: run this again"
 	}
 	return ""
 }

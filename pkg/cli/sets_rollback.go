@@ -18,11 +18,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/waitcmd"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/sets"
-
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/waitcmd"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -47,7 +45,7 @@ type rollbackOptions struct {
 	name        string
 	parent      object.Ref // of the set, once it is found
 	to, confirm string
-	// number is the last run's when the target was chosen.
+	// number is that of the last run when the target was chosen.
 	number     int64
 	yes        bool
 	dryRun     bool
@@ -64,28 +62,28 @@ func newRollback(c *connection.Connection, streams genericiooptions.IOStreams) *
 	cmd := &cobra.Command{
 		Use:   "rollback NAME",
 		Short: "Apply an earlier run of a set again",
-		Long: `Apply what an earlier run of a set stated, and prune what came since. The
-changes are shown first, and have to be confirmed.
+		Long: `Apply the manifests of an earlier run of a set again, and prune what was added
+since. The changes are shown first and need confirmation.
 
-Without --to it is the run before the last; after a run that failed, the last
-one that did not.`,
-		Example: `  # Back to before the last apply
+Without --to, it is the run before the last one; after a failed run, the last
+successful one.`,
+		Example: `  # Roll back the last apply
   kubectl k8sconnect sets rollback web -n shop
 
-  # In CI: show it, and confirm what was shown
+  # In CI: confirm the changes that a run without --confirm showed
   kubectl k8sconnect sets rollback web -n shop --confirm=DIGEST`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completion.Sets(c),
 		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&flags.to, "to", "", "Id of the RUN to go back to; an unknown one lists those that there are")
+	cmd.Flags().StringVar(&flags.to, "to", "", "ID of the RUN to roll back to; an unknown ID lists the runs")
 	help.Complete(cmd, "to", completion.Runs(c))
-	cmd.Flags().BoolVar(&flags.yes, "yes", false, "Do it without asking")
-	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "The same, but only if it changes what a run without it showed with this DIGEST; for CI")
-	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "Only show what would change, as the server would do it; server and client are the same here")
-	cmd.Flags().Lookup("dry-run").NoOptDefVal = "server" // There is no client-side preview to warn of.
-	cmd.Flags().BoolVar(&flags.atomic, "atomic", false, "If it fails, take back what it wrote, as apply does")
+	cmd.Flags().BoolVar(&flags.yes, "yes", false, "Roll back without asking")
+	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "Roll back without asking, but only the changes that an earlier run showed with this DIGEST; for CI")
+	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "Only show what the server would change; server and client are the same here")
+	cmd.Flags().Lookup("dry-run").NoOptDefVal = "server" // No client-side preview exists, so none needs a warning.
+	cmd.Flags().BoolVar(&flags.atomic, "atomic", false, "If the rollback fails, undo what it wrote")
 	flags.choices.Add(cmd.Flags())
 	flags.await.Add(cmd)
 	flags.lock.Add(cmd.Flags())
@@ -100,8 +98,7 @@ func (f *rollbackFlags) toOptions(in verb.Invocation) (*rollbackOptions, error) 
 	predictor, predictorErr := f.choices.ToPredictor()
 	awaited, awaitedErr := f.await.ToAwaited(in.Cmd.Flags(), waitcmd.IsUnattended(in.Streams))
 	dryRun, dryRunErr := verb.DryRunOf(f.dryRun)
-	const named = true
-	within, lockErr := f.lock.Within(in.Cmd.Flags().Changed, named)
+	within, lockErr := f.lock.Within(in.Cmd.Flags().Changed, true)
 	o := &rollbackOptions{
 		name: in.Args[0], to: f.to, confirm: f.confirm, yes: f.yes,
 		predictor: predictor, awaited: awaited, lockWithin: within, dryRun: dryRun != object.DryRunNone,
@@ -110,8 +107,8 @@ func (f *rollbackFlags) toOptions(in verb.Invocation) (*rollbackOptions, error) 
 		o.journal = &restore.Journal{}
 	}
 	var toErr error
-	if f.to == "" && in.Cmd.Flags().Changed("to") { // a variable of a script that is not set
-		toErr = errors.New("--to names no run")
+	if f.to == "" && in.Cmd.Flags().Changed("to") { // Perhaps a script's variable is unset.
+		toErr = errors.New("--to is empty")
 	}
 	return o, errors.Join(nameErr, toErr, sets.CheckDigest(f.confirm), dryRunErr, predictorErr, awaitedErr, lockErr, in.Check())
 }
@@ -127,7 +124,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	}
 	of := []string{o.name, run.ID, run.Input, o.predictor.Manager}
 	shown, err := o.show(ctx, in, text)
-	if !errors.Is(err, verb.ErrNo) { // Nothing would change, or the outcome is unknown.
+	if !errors.Is(err, verb.ErrNo) { // Nothing would change, or the comparison failed.
 		if err != nil {
 			fmt.Fprintln(in.Streams.ErrOut, "nothing was changed")
 		}
@@ -146,8 +143,8 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	}
 	return o.apply(ctx, in, text, func(now *review.Plan, last history.Run) (held bool, err error) {
 		if o.to == "" && last.Place.Number > o.number {
-			return false, o.unconfirmed("run "+last.ID+" has changed the set meanwhile, so another run is the one to go back to",
-				"run it again: it shows what it would change now")
+			return false, o.unconfirmed("run "+last.ID+" has changed the set meanwhile, so this would roll back to another run",
+				"run this again to see what it would change now")
 		}
 		if o.yes && o.confirm == "" {
 			return false, nil
@@ -155,8 +152,8 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 		if now.Digest(digest, of...) == digest {
 			return true, nil
 		}
-		return false, o.unconfirmed("the cluster has changed since the difference was shown",
-			"run it again: it shows what it would change now")
+		return false, o.unconfirmed("the cluster has changed since the changes were shown",
+			"run this again to see what it would change now")
 	})
 }
 
@@ -182,7 +179,7 @@ func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []b
 	return &found, compare.Execute(ctx, in)
 }
 
-// apply applies the earlier run, if what that comes to is approved of.
+// apply applies the earlier run if approve, which gets the plan and the last run, agrees.
 func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []byte, approve func(now *review.Plan, last history.Run) (held bool, err error)) error {
 	print, err := verb.Printing(in.Connection, in.Streams, output.Table)
 	if err != nil {
@@ -200,7 +197,7 @@ func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []
 	back.approve = func(now *review.Plan, _ []string) (bool, error) {
 		last, _, err := back.lock.Last()
 		if err != nil {
-			last = history.Run{} // The contents decide alone.
+			last = history.Run{} // Then only the digest decides.
 		}
 		return approve(now, last)
 	}
@@ -245,14 +242,14 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 	}
 	newest, known := kept.Newest()
 	if known && !kept.Keeps(newest) {
-		tell(event.Warned{Ref: o.parent, Text: "run " + newest.ID + ", the last one, is not in the history: there is no way back to it"})
+		tell(event.Warned{Ref: o.parent, Text: "the last run, " + newest.ID + ", is not in the history: it cannot be rolled back to"})
 	}
 	to, err := kept.To(o.to)
 	if err != nil {
 		return history.Run{}, nil, fmt.Errorf("%s: %w", o.parent, err)
 	}
 	o.number = max(newest.Place.Number, last.Place.Number)
-	fmt.Fprintln(in.Streams.ErrOut, format.Fit("back to run ", fmt.Sprintf("%s of %s, by %s", to.ID, to.Started.Format(time.RFC3339), to.Who), width))
+	fmt.Fprintln(in.Streams.ErrOut, format.Fit("rolling back to run ", fmt.Sprintf("%s from %s, by %s", to.ID, to.Started.Format(time.RFC3339), to.Who), width))
 	manifests, err := keeper.Manifests(ctx, to, o.predictor.Manager)
 	return to, manifests, err
 }
@@ -270,26 +267,26 @@ func textOf(manifests []*unstructured.Unstructured) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// confirmed returns nil if the plan that was shown, with this digest, may be carried out.
+// confirmed returns nil if the plan with this digest may be carried out.
 func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooptions.IOStreams, digest string) error {
 	switch {
 	case o.confirm == digest, o.yes && o.confirm == "":
 		return nil
 	case o.confirm != "":
-		return o.unconfirmed("--confirm="+o.confirm+" is for something other than what is shown",
-			"look at it, and confirm it with --confirm="+digest)
+		return o.unconfirmed("--confirm="+o.confirm+" does not match what is shown",
+			"review it, and confirm it with --confirm="+digest)
 	case !verb.CanAsk(streams):
 		return o.unconfirmed("a rollback needs confirmation, but there is no terminal",
 			"confirm what is shown with --confirm="+digest+", or give --yes")
 	}
-	yes, err := verb.Ask(ctx, streams, "Go back to that?")
+	yes, err := verb.Ask(ctx, streams, "Roll back?")
 	if err == nil && !yes {
 		return o.unconfirmed("the answer was no", "")
 	}
 	return err
 }
 
-// unconfirmed says that nothing was changed because no user confirmed it.
+// unconfirmed returns the error of a run that no one confirmed and that changed nothing.
 func (o *rollbackOptions) unconfirmed(why, advice string) error {
 	return verb.Unconfirmed(advice, "%s: nothing was done: %s", o.parent, why)
 }

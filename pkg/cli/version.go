@@ -48,7 +48,7 @@ func newVersion(c *connection.Connection, streams genericiooptions.IOStreams) *c
 	var o versionOptions
 	cmd := &cobra.Command{
 		Use:               "version",
-		Short:             "Show the versions of plugin, API server and webhook",
+		Short:             "Show the versions of the plugin, the API server and the webhook",
 		Args:              verb.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: verb.Runner(c, streams, func(in verb.Invocation) (*versionOptions, error) {
@@ -58,7 +58,7 @@ func newVersion(c *connection.Connection, streams genericiooptions.IOStreams) *c
 			return &o, in.Check()
 		}),
 	}
-	cmd.Flags().BoolVar(&o.clientOnly, "client", false, "Only the plugin's version; no server is asked")
+	cmd.Flags().BoolVar(&o.clientOnly, "client", false, "Only the version of the plugin; the server is not contacted")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "json, yaml or kyaml; text by default")
 	help.Words(cmd, "output", "json", "yaml", "kyaml")
 	return cmd
@@ -76,7 +76,7 @@ func (o *versionOptions) Execute(ctx context.Context, in verb.Invocation) error 
 	return err
 }
 
-// clusterVersions asks the cluster for its versions.
+// clusterVersions asks the cluster for its version and the webhook's.
 func clusterVersions(ctx context.Context, c *connection.Connection) (*version.Info, *webhookVersion, error) {
 	client, err := c.Connect(ctx, c.NewRun(), 0, verb.Ignore)
 	if err != nil {
@@ -121,7 +121,7 @@ func (v versions) print(streams genericiooptions.IOStreams, output string) error
 	}
 }
 
-// Labels of an installed webhook, and of its version.
+// The label that selects the webhook configuration, and the one with the version.
 const (
 	webhookSelector     = "app.kubernetes.io/name=k8sconnect"
 	webhookVersionLabel = "app.kubernetes.io/version"
@@ -132,11 +132,11 @@ type webhookVersion struct {
 	// Installed is nil if unknown.
 	Installed *bool  `json:"installed,omitempty"`
 	Version   string `json:"version,omitempty"`
-	// Unknown is why it is unknown.
+	// Unknown is why Installed is nil.
 	Unknown string `json:"unknown,omitempty"`
 }
 
-// webhookOf looks for the webhook. A user without the right to look gets no error.
+// webhookOf looks for the webhook. A missing permission is not an error.
 func webhookOf(ctx context.Context, client *client.Client) *webhookVersion {
 	kind := schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfiguration"}
 	var found *unstructured.Unstructured
@@ -166,12 +166,12 @@ func (v *webhookVersion) String() string {
 }
 
 // UntilStopped returns a context that ends on Ctrl-C, on SIGTERM, or when the terminal closes. A
-// second Ctrl-C or SIGTERM ends the program at once; a second SIGHUP does not, because shell and
-// kernel each send one. Signals that were ignored at the start (nohup, a background job) stay
-// ignored.
+// second Ctrl-C or SIGTERM ends the program at once; a second SIGHUP does not, because the shell
+// and the kernel each send one. Signals that were ignored at the start (nohup, a background job)
+// stay ignored.
 func UntilStopped(ctx context.Context) context.Context {
 	stops := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
-	if len(stops) == 0 { // Notify without signals would mean all.
+	if len(stops) == 0 { // Without signals, NotifyContext would catch all of them.
 		return ctx
 	}
 	ctx, _ = signal.NotifyContext(ctx, stops...)

@@ -24,7 +24,7 @@ const (
 	InConflict Action = "conflict"
 	Failed     Action = "failed"
 	Skipped    Action = "skipped"
-	// Pruned members left the input and were deleted; Kept members left it and were not.
+	// Pruned members are no longer in the input and were deleted; Kept members were not.
 	Pruned Action = "pruned"
 	// Recreated objects were deleted and created from the manifest.
 	Recreated Action = "recreated"

@@ -20,7 +20,7 @@ type State struct {
 	Current int // index into phases, -1 before the first
 	places  map[object.Key]Place
 	// Total is known once the run is planned. inPhase counts the results of the current phase, Done
-	// all results, Tally results by action. Members that left the input are not in the plan and
+	// all results, Tally results by action. Members no longer in the input are not in the plan and
 	// only count in Tally. unpruned is set if one of them could not be deleted.
 	Total, inPhase, Done int
 	Tally                map[event.Action]int
@@ -119,7 +119,7 @@ func (s *State) result(ref object.Ref, action event.Action) {
 	s.inPhase++
 }
 
-// departed counts a member that left the input.
+// departed counts a member that is no longer in the input.
 func (s *State) departed(action event.Action) {
 	s.Begun = true
 	s.Tally[action]++

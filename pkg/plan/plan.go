@@ -7,6 +7,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"strings"
 
@@ -40,6 +41,28 @@ type Plan struct {
 	Warnings []Warning
 	// Invalid are the faults of objects that were omitted because of [Options].SkipInvalid.
 	Invalid []error
+}
+
+// Items iterates over the items of all phases, in order.
+func (p *Plan) Items() iter.Seq[Item] {
+	return func(yield func(Item) bool) {
+		for _, ph := range p.Phases {
+			for _, item := range ph.Items {
+				if !yield(item) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Len returns the number of items.
+func (p *Plan) Len() int {
+	n := 0
+	for _, ph := range p.Phases {
+		n += len(ph.Items)
+	}
+	return n
 }
 
 // Phase is a group of objects that may be applied concurrently.

@@ -82,7 +82,7 @@ func mutations() map[string]mutation {
 		"a Secret's value": {
 			kubectl: []string{"apply --server-side --field-manager=k8sconnect -f APPLIED --force-conflicts"}, before: "secrets/s",
 			applied: `{apiVersion: v1, kind: Secret, metadata: {name: s, labels: {applyset.kubernetes.io/part-of: "ID"}}, data: {token: eg==}}`,
-			named:   `nothing was written: a value of secret/s -n \S+ is another than was reviewed`,
+			named:   `nothing was written: a value in secret/s -n \S+ differs from the reviewed one`,
 			raced:   `secret/s .*\n.*the result would differ from what was confirmed: reviewed to update, now with another value`,
 		},
 		"a deletion": {
@@ -102,7 +102,7 @@ func mutations() map[string]mutation {
 			applied: `{apiVersion: v1, kind: ConfigMap, metadata: {name: extra, labels: {applyset.kubernetes.io/part-of: "ID"}}}`,
 			named:   `configmap/extra -n \S+\n.*reviewed unchanged, now to delete`,
 		},
-		"a member gone": {kubectl: []string{"delete configmap old"}, named: `configmap/old -n \S+\n.*reviewed to delete, now it stays, or is gone already`},
+		"a member gone": {kubectl: []string{"delete configmap old"}, named: `configmap/old -n \S+\n.*reviewed to delete, now kept, or already gone`},
 		"the manifest edited": {
 			manifest: func(text string) string { return strings.Replace(text, `{k: "2", l`, `{k: "3", l`, 1) },
 			named:    `configmap/a .*\.data\.k\n.*reviewed "1" → "2", now "1" → "3"`,
@@ -282,7 +282,7 @@ func TestConfirmRecreate(t *testing.T) {
 
 func job(image string) string { return strings.ReplaceAll(recreatedJob, "IMAGE", image) }
 
-// With --atomic, a confirmed run that may not write an object takes back what it wrote until then, and
+// With --atomic, a confirmed run that may not write an object rolls back what it wrote, and
 // what it recreated. It goes through if an object changes in a way that alters no outcome.
 func TestConfirmAtomic(t *testing.T) {
 	c := shared.Cluster(t)

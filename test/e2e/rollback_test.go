@@ -44,7 +44,7 @@ func TestRollbackLooksOnceMore(t *testing.T) {
 	kubectl(t, c, "delete", "configmap", "cm-0001", "-n", ns)
 	hold("")
 	r.wait(t)
-	r.ends(t, 1).says(t, "nothing was done: the cluster has changed since the difference was shown")
+	r.ends(t, 1).says(t, "nothing was done: the cluster has changed since the changes were shown")
 	if got := value(t, c, ns, "cm-0000"); got != "2" {
 		t.Errorf("nobody confirmed it, and the value is %s", got)
 	}

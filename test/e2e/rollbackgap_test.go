@@ -41,7 +41,7 @@ func TestRollbackOverAGap(t *testing.T) {
 		apply(version)
 	}
 	forget(t, c, ns, "run-3")
-	back().ends(t, 1).says(t, "run run-3, the last one, is not in the history").says(t, "back to run run-2 of")
+	back().ends(t, 1).says(t, "the last run, run-3, is not in the history").says(t, "rolling back to run run-2 from")
 	back("--to=run-3").ends(t, 2).says(t, "cannot roll back to run run-3: it is not in the history").offers(t, "run-2", "run-1")
 	k8sconnect(t, kubeconfig, "sets", "web", "-n", ns).ends(t, 0)
 
@@ -57,7 +57,7 @@ func TestRollbackOverAGap(t *testing.T) {
 	if got := runs(t, c, ns); strings.Join(got, " ") != "run-1 run-2 run-5" {
 		t.Errorf("kept are %s", got)
 	}
-	back().ends(t, 1).says(t, "run run-6, the last one, is not in the history").says(t, "back to run run-5 of")
+	back().ends(t, 1).says(t, "the last run, run-6, is not in the history").says(t, "rolling back to run run-5 from")
 	// A run that states the same as the last one kept, but not as the last one, is a run of its
 	// own.
 	apply("5", "--run-id=run-7")
@@ -84,13 +84,13 @@ func TestWhatAnUnkeptRunFollows(t *testing.T) {
 	apply("1").ends(t, 0)
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "--apply-set=web", "--prune", "-f", file(t, strings.ReplaceAll(configMaps(1, 1, "1"), "cm-", "other-"))).ends(t, 1)
 	apply("2", "--history=0").ends(t, 0)
-	back().ends(t, 1).says(t, "back to run run-1 of")
+	back().ends(t, 1).says(t, "rolling back to run run-1 from")
 
 	apply("3").ends(t, 0)
 	unsure()
 	apply("3").ends(t, 0)
 	apply("4", "--history=0").ends(t, 0)
-	back().ends(t, 1).says(t, "back to run run-3 of")
+	back().ends(t, 1).says(t, "rolling back to run run-3 from")
 
 	unsure()
 	apply("5", "--history=0").ends(t, 0)

@@ -148,7 +148,7 @@ func TestRightsLostDuringAPrune(t *testing.T) {
 	t.Cleanup(p.Heal)
 	r := k8sconnect(t, kubeconfig, applySet(ns, set, "--as="+user)...)
 	r.ends(t, 2).says(t, `unknown     serviceaccount/left`).says(t, `cannot delete resource "serviceaccounts"`).
-		says(t, "the lock of the set is not given back")
+		says(t, "the lock of the set was not released")
 	p.Heal()
 	if promised := kubectl(t, c, "get", "secret", "shop", "-n", ns, "-o", "jsonpath={.metadata.annotations}"); !strings.Contains(promised, "ServiceAccount") {
 		t.Errorf("the parent promises %s: %s", promised, r)

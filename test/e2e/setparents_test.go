@@ -43,7 +43,7 @@ func TestCustomResourceAsParent(t *testing.T) {
 	bind(t, c, role, ns, user)
 	const parent = "setshop.example.com/main"
 	apply := setRuns(t, parent)[0]
-	k8sconnect(t, kubeconfig, append(apply, "-n", ns)...).ends(t, 2).says(t, "may SetShop.example.com be the parent of a set?").says(t, "customresourcedefinitions")
+	k8sconnect(t, kubeconfig, append(apply, "-n", ns)...).ends(t, 2).says(t, "cannot check whether SetShop.example.com can be the parent of a set").says(t, "customresourcedefinitions")
 	kubectl(t, c, "create", "clusterrole", user, "--verb=get", "--resource=customresourcedefinitions", "--resource-name=setshops.example.com")
 	kubectl(t, c, "create", "clusterrolebinding", user, "--clusterrole="+user, "--user="+user)
 	t.Cleanup(func() { _ = kubectlCommand(t, c, "delete", "clusterrole,clusterrolebinding", user).Run() })

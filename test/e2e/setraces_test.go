@@ -51,7 +51,7 @@ func TestNamespaceOfASetIsGone(t *testing.T) {
 	kubectl(t, c, "delete", "namespace", other)
 
 	k8sconnect(t, kubeconfig, apply(rest)...).ends(t, 2).
-		says(t, "hint: if the namespace "+other+" is gone for good, take it out of the annotation applyset.kubernetes.io/additional-namespaces of secret/shop -n "+home)
+		says(t, "hint: if the namespace "+other+" no longer exists, remove it from the annotation applyset.kubernetes.io/additional-namespaces of secret/shop -n "+home)
 	kubectl(t, c, "create", "clusterrole", user+"-"+home, "--verb=get", "--resource=namespaces")
 	kubectl(t, c, "create", "clusterrolebinding", user+"-"+home, "--clusterrole="+user+"-"+home, "--user="+user)
 	t.Cleanup(func() {
@@ -92,13 +92,13 @@ func TestUnservedKindOfASet(t *testing.T) {
 	set := file(t, configMaps(2, 1, "1"))
 	k8sconnect(t, c.KubeconfigPath, applySet(ns, set)...).ends(t, 0)
 	kubectl(t, c, "annotate", "secret", "shop", "-n", ns, "--overwrite", "applyset.kubernetes.io/contains-group-kinds=ConfigMap,Gizmo.example.com")
-	const said = "promises members of Gizmo.example.com, which the server does not serve"
+	const said = "lists Gizmo.example.com, which the server does not serve"
 	k8sconnect(t, c.KubeconfigPath, "diff", "-f", set, "-n", ns, "--apply-set=shop", "--prune").ends(t, 0).says(t, said)
 	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0).says(t, said)
 }
 
 // Another client deletes the parent of a set: the next run says so, makes it anew, and still finds
-// the members, those of kinds that have left the input among them.
+// the members, those of kinds that are no longer in the input among them.
 func TestParentOfASetIsGone(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)

@@ -22,7 +22,7 @@ func TestSetsWithoutRights(t *testing.T) {
 	}
 	for _, args := range [][]string{{"-A"}, {"-A", "-o", "json"}} {
 		r := list(args...).says(t, "sets whose parent is a Secret: secrets is forbidden").says(t, "sets whose parent is a ConfigMap: configmaps is forbidden").
-			says(t, "hint: list those of a namespace that you may read: kubectl k8sconnect sets -n NAMESPACE")
+			says(t, "hint: list the sets in a namespace that you may read: kubectl k8sconnect sets -n NAMESPACE")
 		if out := r.stdout.String(); out != "" {
 			t.Errorf("nothing could be listed, and it prints %q", out)
 		}

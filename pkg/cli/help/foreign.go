@@ -15,7 +15,7 @@ func ForeignVerb(word string) string {
 	case "get", "describe", "list":
 		return command.Kubectl("get") + " and " + command.Kubectl("describe") + " read objects; here, owners shows who owns their fields, and sets lists sets"
 	case "rollback", "undo", "rollout":
-		return command.Kubectl("k8sconnect", "sets", "rollback", "NAME") + " applies an earlier run of a set again; apply --atomic takes back a run that fails"
+		return command.Kubectl("k8sconnect", "sets", "rollback", "NAME") + " applies an earlier run of a set again; apply --atomic rolls back a run that fails"
 	case "create", "replace", "patch", "edit":
 		return command.Kubectl("k8sconnect", "apply", "-f", "FILE") + " creates and changes objects"
 	case "prune":

@@ -15,7 +15,7 @@ import (
 )
 
 // confirm returns nil if the prune may be carried out. A dry run needs no confirmation, and reports
-// whether a run would.
+// that a run would need one.
 func (r *Run) confirm(ctx context.Context) error {
 	d := r.shown
 	doubt := d.Doubt()
@@ -40,42 +40,42 @@ func (r *Run) confirm(ctx context.Context) error {
 	return refusal
 }
 
-// digestOf identifies what is doomed: the set and the names of the objects. A user who confirms it
-// confirms exactly that.
+// digestOf returns a digest of the set and the names of the doomed objects. A user who confirms it
+// confirms exactly these.
 func digestOf(d applyset.Decision) string {
 	var p review.Plan
 	SeeDoomed(&p, d)
 	return p.Digest("", d.ID)
 }
 
-// SeeDoomed adds the members that leave the set to a plan.
+// SeeDoomed adds the deletion of the doomed members to a plan.
 func SeeDoomed(p *review.Plan, d applyset.Decision) {
 	for _, m := range d.Doomed {
 		p.See(event.Compared{Ref: m.Ref, Action: event.Delete, Departed: true})
 	}
 }
 
-var errUnconfirmed = errors.New("it would be pruned, and that was not confirmed")
+var errUnconfirmed = errors.New("it would be pruned, but that was not confirmed")
 
-// UnconfirmedError says that a prune looks like a mistake and was not confirmed, so that nothing
-// was written.
+// UnconfirmedError reports that a deletion needed confirmation and did not get it. Nothing was
+// written.
 type UnconfirmedError struct {
 	// Set is the parent of the set.
 	Set   object.Ref
 	Doubt string
-	// Digest confirms it where all of a set is to be deleted. A prune is confirmed with the digest
-	// that diff prints, of all that the run changes.
+	// Digest confirms the deletion of a whole set. A prune is confirmed with the digest of
+	// everything that the run changes, which diff prints.
 	Digest string
-	// Declined: the user was asked, and said no.
+	// Declined: the user was asked and said no.
 	Declined bool
-	// all: a whole set was to be deleted, so that no input can be wrong.
+	// all: a whole set was to be deleted, so there is no input to check.
 	all bool
-	// kept is the text of [Protected].
+	// kept is the result of [Protected].
 	kept string
 }
 
-// Protected names the members that are kept because of their kind, with the flag that deletes them;
-// empty if there are none.
+// Protected returns a sentence that names the members kept because of their kind, with the flag
+// that deletes them; empty without such members.
 func Protected(d applyset.Decision) string {
 	var names, kinds []string
 	for _, k := range d.Kept {
@@ -90,14 +90,14 @@ func Protected(d applyset.Decision) string {
 	case 0:
 		return ""
 	case 1:
-		return names[0] + " is kept, because what it holds goes with it; " + allow + " deletes it, too"
+		return names[0] + " is kept, because its contents would be deleted with it; " + allow + " deletes it"
 	}
-	return text.List(names, shown) + " are kept, because what they hold goes with them; " + allow + " deletes them, too"
+	return text.List(names, shown) + " are kept, because their contents would be deleted with them; " + allow + " deletes them"
 }
 
 func (e *UnconfirmedError) Error() string { return e.Set.String() + ": nothing was done: " + e.Doubt }
 
-// Unconfirmed marks the error as our refusal.
+// Unconfirmed marks the error as a refusal by the plugin.
 func (e *UnconfirmedError) Unconfirmed() bool { return true }
 
 func (e *UnconfirmedError) Hint() string {

@@ -1,4 +1,4 @@
-// Package sets has the shared parts of the verbs for sets: naming, the lock, growing the promise,
+// Package sets has the parts that the verbs for sets share: naming, the lock, writing the parent,
 // pruning, and the history in the cluster. Call [Options.Begin], run the engine, then [Run.End].
-// Package applyset decides which members may go.
+// Package applyset decides which members may be deleted.
 package sets

@@ -23,7 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// events announces a run by two Events on the set's parent: at its start and at its end.
+// events creates two Events on the parent of the set: at the start and at the end of a run.
 type events struct {
 	server LeaseServer
 	parent object.Ref
@@ -31,12 +31,12 @@ type events struct {
 	verb   string
 }
 
-// patience bounds the request for an Event, because nothing should wait for it.
+// patience bounds the request for an Event, because a run should not wait for it.
 const patience = 3 * time.Second
 
-// send writes an Event, if that is permitted. A failure does not affect the run.
+// send creates an Event if the user may. A failure does not affect the run.
 func (e *events) send(ctx context.Context, parent *unstructured.Unstructured, kind, reason, message string) {
-	const longest = 1000 // bytes; the API server takes 1,024
+	const longest, longestName = 1000, 200 // bytes; the API server accepts 1,024 and 253
 	ctx, cancel := context.WithTimeout(transport.Unguarded(context.WithoutCancel(ctx)), patience)
 	defer cancel()
 	now := metav1.Now()
@@ -47,7 +47,9 @@ func (e *events) send(ctx context.Context, parent *unstructured.Unstructured, ki
 	ev := corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: LeaseOf(e.parent).Namespace,
-			Name:      nameOf(e.parent.Name), Annotations: map[string]string{RunAnnotation: e.lock.run},
+			Name: strings.TrimRight(e.parent.Name[:min(len(e.parent.Name), longestName)], "-.") + "." +
+				strings.ToLower(ulid.Make().String()),
+			Annotations: map[string]string{RunAnnotation: e.lock.run},
 		},
 		InvolvedObject: corev1.ObjectReference{
 			APIVersion: e.parent.GVK.GroupVersion().String(), Kind: e.parent.GVK.Kind,
@@ -71,18 +73,13 @@ func (e *events) send(ctx context.Context, parent *unstructured.Unstructured, ki
 	_, _ = e.server.Create(ctx, object.Kind{GVK: gvk, Resource: "events", Namespaced: true}, u, object.Write{Manager: manager})
 }
 
-func nameOf(parent string) string {
-	const longest = 200
-	return strings.TrimRight(parent[:min(len(parent), longest)], "-.") + "." + strings.ToLower(ulid.Make().String())
-}
-
 // Tally counts the results of a run.
 type Tally struct {
 	mu     sync.Mutex
 	counts map[event.Action]int
 }
 
-// Counting counts events and passes them on.
+// Counting returns a function that counts events and passes them on to emit.
 func (t *Tally) Counting(emit func(event.Event)) func(event.Event) {
 	return func(e event.Event) {
 		if a, ok := e.(event.Applied); ok {
@@ -97,7 +94,7 @@ func (t *Tally) Counting(emit func(event.Event)) func(event.Event) {
 	}
 }
 
-// String returns the counts: "3 created, 57 unchanged".
+// String returns the counts, such as "3 created, 57 unchanged".
 func (t *Tally) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,8 +110,8 @@ func (t *Tally) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Asking returns a function that asks the user to confirm a prune; nil if no user can answer. pause
-// suspends other drawing.
+// Asking returns a function that asks the user to confirm a prune; nil without a terminal. pause
+// suspends other output.
 func Asking(streams genericiooptions.IOStreams, pause func(func())) func(context.Context, applyset.Decision, string) (bool, error) {
 	if !verb.CanAsk(streams) {
 		return nil
@@ -128,7 +125,7 @@ func Asking(streams genericiooptions.IOStreams, pause func(func())) func(context
 			if more := len(d.Doomed) - shown; more > 0 {
 				fmt.Fprintf(streams.ErrOut, "  and %d more\n", more)
 			}
-			yes, err = verb.Ask(ctx, streams, format.Plain(doubt)+". Go on, and delete them?")
+			yes, err = verb.Ask(ctx, streams, format.Plain(doubt)+". Delete them?")
 		})
 		return yes, err
 	}

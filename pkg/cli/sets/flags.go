@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Flags are the flags of verbs that apply a set or preview that.
+// Flags are the flags of verbs that apply a set or show what that would change.
 type Flags struct {
 	name  string
 	leave bool
@@ -26,13 +26,13 @@ type Flags struct {
 	yes   bool
 }
 
-// NameFlag names a set; SpelledByKubectl is kubectl's spelling.
+// NameFlag is the flag that names a set; SpelledByKubectl is kubectl's spelling.
 const (
 	NameFlag         = "apply-set"
 	SpelledByKubectl = "applyset"
 )
 
-// LeaveFlag takes objects out of their sets.
+// LeaveFlag is the flag that takes objects out of their sets.
 const LeaveFlag = "leave-set"
 
 // AddName adds the flag that names a set.
@@ -42,22 +42,22 @@ func AddName(flags *pflag.FlagSet, name *string, usage string) {
 	_ = flags.MarkHidden(SpelledByKubectl) // It fails only for an unknown flag.
 }
 
-// Add adds the flags. writes: the verb prunes, and does not only preview it.
+// Add adds the flags. writes: the verb prunes rather than only showing what would be pruned.
 func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
-	AddName(flags, &f.name, "[KIND[.GROUP]/]NAME of the set that holds the input; KIND is Secret by default")
-	flags.BoolVar(&f.leave, LeaveFlag, false, "Without --apply-set: take the objects out of the sets that they are members of")
-	flags.BoolVar(&f.prune, "prune", false, "Delete members of the set that left the input, once all is applied")
+	AddName(flags, &f.name, "Set to apply the objects to, as [KIND[.GROUP]/]NAME; KIND defaults to Secret")
+	flags.BoolVar(&f.leave, LeaveFlag, false, "Without --apply-set: remove the objects from the sets that they are members of")
+	flags.BoolVar(&f.prune, "prune", false, "Afterwards, delete members of the set that are no longer in the input")
 	flags.StringSliceVar(&f.allow, "prune-allow", nil,
-		"Prune objects of this KIND, too: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
+		"Also prune objects of this KIND: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
 	flags.BoolVar(&f.adopt, "adopt", false, "Deprecated: --allow-join")
-	_ = flags.MarkHidden("adopt") // pflag's own remark on it would go to stdout, among the results.
-	flags.BoolVar(&f.adopt, "allow-join", false, "Let objects join the set that belong to another set, a Helm release, or a Flux or Argo CD application")
+	_ = flags.MarkHidden("adopt") // pflag would print its notice to stdout.
+	flags.BoolVar(&f.adopt, "allow-join", false, "Let objects join the set even if they belong to another set, a Helm release, or a Flux or Argo CD application")
 	if writes {
-		flags.BoolVar(&f.yes, "yes", false, "Prune without asking, even if the input is empty, or has none or less than half of the set")
+		flags.BoolVar(&f.yes, "yes", false, "Prune without asking, even if the input is empty or contains less than half of the set")
 	}
 }
 
-// ConfirmFlags confirm that a whole set is deleted.
+// ConfirmFlags confirm the deletion of a whole set.
 type ConfirmFlags struct {
 	yes    bool
 	digest string
@@ -68,13 +68,13 @@ type ConfirmFlags struct {
 // Add adds the flags.
 func (f *ConfirmFlags) Add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.yes, "yes", false, "Delete the set without asking")
-	flags.StringVar(&f.digest, "confirm", "", "The same, but only what a run without it showed with this DIGEST; for CI")
+	flags.StringVar(&f.digest, "confirm", "", "Delete the set without asking, but only what an earlier run showed with this DIGEST; for CI")
 }
 
-// Check returns an error if what was given to --confirm has not the form of a digest.
+// Check returns an error if the value of --confirm is not a digest.
 func (f *ConfirmFlags) Check() error { return CheckDigest(f.digest) }
 
-// Offer says how to confirm what a dry run has shown; empty if that was nothing.
+// Offer returns how to confirm what a dry run has shown; empty if it showed nothing.
 func (f *ConfirmFlags) Offer() string {
 	if f.shown == "" {
 		return ""
@@ -82,19 +82,19 @@ func (f *ConfirmFlags) Offer() string {
 	return "confirm this with --confirm=" + f.shown + "\n"
 }
 
-// CheckDigest returns an error if what was given to --confirm has not the form of a digest.
+// CheckDigest returns an error if the value of --confirm is not a digest.
 func CheckDigest(given string) error {
 	if given == "" || review.IsDigest(given) {
 		return nil
 	}
 	return &object.HintedError{
-		Err:    fmt.Errorf("--confirm: %q is no digest", given),
-		Advice: "--dry-run ends with the digest",
+		Err:    fmt.Errorf("--confirm: %q is not a digest", given),
+		Advice: "--dry-run prints the digest",
 	}
 }
 
-// Confirm returns nil if the whole set may be deleted. A dry run needs no confirmation; [ConfirmFlags.Offer]
-// then has the digest.
+// Confirm returns nil if the whole set may be deleted. A dry run needs no confirmation;
+// [ConfirmFlags.Offer] then has the digest.
 func (f *ConfirmFlags) Confirm(
 	ctx context.Context, set object.Ref, d applyset.Decision, dryRun object.DryRun, ask func(context.Context, applyset.Decision, string) (bool, error),
 ) error {
@@ -113,7 +113,7 @@ func (f *ConfirmFlags) Confirm(
 	case len(d.Doomed) == 0, f.digest == digest:
 		return nil
 	case f.digest != "":
-		refusal.Doubt = fmt.Sprintf("--confirm=%s is for something else: what would be deleted has changed since", f.digest)
+		refusal.Doubt = fmt.Sprintf("--confirm=%s does not match: what would be deleted has changed", f.digest)
 	case f.yes:
 		return nil
 	case ask != nil:
@@ -126,7 +126,7 @@ func (f *ConfirmFlags) Confirm(
 	return refusal
 }
 
-// Allowed parses the protected kinds that may be pruned.
+// Allowed parses the kinds in --prune-allow.
 func Allowed(texts []string) ([]schema.GroupKind, error) {
 	var all []schema.GroupKind
 	var errs []error
@@ -148,16 +148,16 @@ type Options struct {
 	adopt bool
 	allow []schema.GroupKind
 	yes   bool
-	// Reviewed: the run as a whole is held to what was reviewed, the prune included.
+	// Reviewed: the run is held to what was reviewed, including the prune.
 	Reviewed bool
 }
 
-// Prune returns the options of a run that makes the set equal to the input, whatever that deletes.
-// The user must have agreed to that.
+// Prune returns the options of a run that makes the set equal to the input, however much that
+// deletes. The caller must have asked the user.
 func Prune(name string) Options { return Options{Name: name, Prune: true, yes: true} }
 
-// AdoptionChoices returns the choice of --allow-join: take the label that makes an object part of
-// another set.
+// AdoptionChoices returns the choices of --allow-join: to take the label that makes an object a
+// member of another set.
 func (o Options) AdoptionChoices() []predict.Choice {
 	if !o.adopt {
 		return nil
@@ -169,35 +169,35 @@ func (o Options) AdoptionChoices() []predict.Choice {
 	return label
 }
 
-// ToOptions parses the flags. selected: only a part of the input is applied.
+// ToOptions parses the flags. selected: only part of the input is applied.
 func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, error) {
 	o := Options{Name: f.name, Prune: f.prune, Leave: f.leave, adopt: f.adopt, yes: f.yes}
 	var errs []error
 	if given(NameFlag) && given(SpelledByKubectl) {
-		errs = append(errs, errors.New("--"+NameFlag+" and --"+SpelledByKubectl+" are one flag: give one of them"))
+		errs = append(errs, errors.New("--"+NameFlag+" and --"+SpelledByKubectl+" are the same flag: use one of them"))
 	}
 	if f.name != "" {
 		_, _, err := applyset.ParseName(f.name)
 		errs = append(errs, verb.FlagError("--"+NameFlag, err))
-	} else if given(NameFlag) || given(SpelledByKubectl) { // Perhaps a variable that is not set.
-		errs = append(errs, errors.New("--"+NameFlag+" names no set"))
+	} else if given(NameFlag) || given(SpelledByKubectl) { // Perhaps a variable is unset.
+		errs = append(errs, errors.New("--"+NameFlag+" is empty"))
 	}
 	var allowErr error
 	o.allow, allowErr = Allowed(f.allow)
 	errs = append(errs, allowErr)
 	switch {
 	case f.name == "" && f.prune:
-		errs = append(errs, object.Hinted("name one with --apply-set=NAME, from the first apply on",
-			"--prune needs a set: without one, it is unknown what left the input"))
+		errs = append(errs, object.Hinted("name one with --apply-set=NAME in every apply, including the first",
+			"--prune requires a set, which records what was applied before"))
 	case f.name == "" && f.adopt:
-		errs = append(errs, errors.New("--allow-join goes with --apply-set"))
+		errs = append(errs, errors.New("--allow-join requires --apply-set"))
 	case f.name != "" && f.leave:
 		errs = append(errs, errors.New("--"+LeaveFlag+" and --"+NameFlag+" cannot be combined: with a set, the objects become its members"))
 	case f.prune && selected:
-		errs = append(errs, errors.New("-l and --prune cannot be combined: objects that do not match would count as gone"))
+		errs = append(errs, errors.New("-l and --prune cannot be combined: objects that do not match would be pruned"))
 	}
 	if !f.prune && (len(f.allow) > 0 || f.yes) {
-		errs = append(errs, errors.New("--prune-allow and --yes go with --prune"))
+		errs = append(errs, errors.New("--prune-allow and --yes require --prune"))
 	}
 	return o, errors.Join(errs...)
 }

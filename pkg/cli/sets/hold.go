@@ -26,27 +26,27 @@ import (
 // LockFlags are the flags of verbs that change a set.
 type LockFlags struct{ timeout time.Duration }
 
-// timeoutFlag is how long to wait for the lock of a set.
+// timeoutFlag is the flag with the time to wait for the lock of a set.
 const timeoutFlag = "lock-timeout"
 
-// Add adds the flag. A minute outlasts the lock of a run that was killed.
+// Add adds the flag. The default outlasts the lock of a run that was killed.
 func (f *LockFlags) Add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.timeout, timeoutFlag, time.Minute,
-		"How long to wait while another run has the lock of the set; 0 does not wait")
+		"How long to wait for the lock of the set if another run has it; 0 does not wait")
 }
 
-// Within returns how long to wait. named: a set is named; only sets have a lock.
+// Within returns how long to wait. named: the run has a set, and so a lock.
 func (f *LockFlags) Within(given func(flag string) bool, named bool) (time.Duration, error) {
 	switch {
 	case f.timeout < 0:
 		return 0, errors.New("--" + timeoutFlag + " must not be negative")
 	case given(timeoutFlag) && !named:
-		return 0, errors.New("--" + timeoutFlag + " goes with --apply-set: without a set there is no lock")
+		return 0, errors.New("--" + timeoutFlag + " requires --apply-set: without a set there is no lock")
 	}
 	return f.timeout, nil
 }
 
-// Locking is the lock of the set that a run changes, with its reports.
+// Locking is the lock of the set that a run changes, with its messages and Events.
 type Locking struct {
 	*Lock
 	connection *connection.Connection
@@ -56,8 +56,8 @@ type Locking struct {
 	events     *events
 }
 
-// New returns the lock of a run, which is not held yet. From now on, clients of the connection
-// write only while it is held.
+// New returns the lock of a run, which is not held yet. Clients of the connection now write only
+// while it is held.
 func New(c *connection.Connection, run string, within time.Duration, emit func(event.Event)) *Locking {
 	holder := fmt.Sprintf("%s pid %d %s", Caller(), os.Getpid(), c.Process())
 	l := &Locking{Lock: NewLock(holder, run), connection: c, within: within, emit: emit}
@@ -65,19 +65,20 @@ func New(c *connection.Connection, run string, within time.Duration, emit func(e
 	return l
 }
 
-// Caller returns the user or account and the machine or Pod, for whoever finds a lock at night.
+// Caller returns the user or account and the machine or Pod, so that whoever finds a lock knows
+// where to look.
 func Caller() string {
 	const long = 60
 	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil {
 		name = cmp.Or(u.Username, name)
 	}
-	host, _ := os.Hostname() // The rest still identifies the process.
+	host, _ := os.Hostname() // The user still identifies the process.
 	return text.Truncate(text.Printable(cmp.Or(name, "?")), long) + "@" + text.Truncate(text.Printable(cmp.Or(host, "?")), long)
 }
 
 // Hold waits for the lock of the set with this parent. The returned context ends when the lock is
-// lost. brings creates the namespace of the parent if the set brings it; it may be nil.
+// lost. brings creates the namespace of the parent if it is part of the input; it may be nil.
 func (l *Locking) Hold(ctx context.Context, server LeaseServer, parent object.Ref, brings func(context.Context) error) (context.Context, error) {
 	renewing, err := l.connection.Quick(ctx)
 	if err != nil {
@@ -104,14 +105,14 @@ func (l *Locking) Hold(ctx context.Context, server LeaseServer, parent object.Re
 	return held, nil
 }
 
-// isNoNamespace reports whether a Lease could not be created because its namespace does not exist.
+// isNoNamespace reports whether the error is about a namespace that does not exist.
 func isNoNamespace(err error) bool {
 	var status apierrors.APIStatus
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
-// Announce executes a run and announces its start and end in the cluster before the lock is
-// released. parent is the set's parent, objects their number. Without a lock it announces nothing.
+// Announce calls do, and creates Events about its start and end while the lock is held. parent is
+// the parent of the set, objects the number of objects. Without a lock there are no Events.
 func (l *Locking) Announce(ctx context.Context, parent *unstructured.Unstructured, objects int, counts *Tally, do func(context.Context) error) error {
 	if l == nil || l.events == nil {
 		return do(ctx)
@@ -127,16 +128,16 @@ func (l *Locking) Announce(ctx context.Context, parent *unstructured.Unstructure
 	return err
 }
 
-// Ended records how the run ended, for the release of the lock. A run without a record has failed.
-// A nil Locking records nothing.
+// Ended sets the result that the release of the lock records. A run without a result has failed. A
+// nil Locking does nothing.
 func (l *Locking) Ended(result history.Result) {
 	if l != nil {
 		l.result = result
 	}
 }
 
-// ReleaseUnused releases the lock of a run that was refused and wrote nothing. It deletes the Lease of a
-// set that does not exist, if it may. A nil Locking does nothing.
+// ReleaseUnused releases the lock of a run that was refused and wrote nothing, and deletes the
+// Lease if the set does not exist. A nil Locking does nothing.
 func (l *Locking) ReleaseUnused(ctx context.Context, server LeaseServer, exists bool) {
 	if l == nil || !l.Held() {
 		return
@@ -144,12 +145,12 @@ func (l *Locking) ReleaseUnused(ctx context.Context, server LeaseServer, exists 
 	l.Ended(history.Refused)
 	l.Release(ctx)
 	if !exists {
-		_ = l.Remove(ctx, server) // It is small and harmless.
+		_ = l.Remove(ctx, server) // The Lease is small and harmless.
 	}
 }
 
-// Remove deletes the released Lease of a deleted set, unless another run has taken it. Requests of
-// a lock are not retried; those of server are.
+// Remove deletes the released Lease of a deleted set, unless another run has taken it. server
+// retries, unlike the client of the lock.
 func (l *Locking) Remove(ctx context.Context, server LeaseServer) error {
 	live, err := server.Get(ctx, LeaseKind(), l.ref)
 	if err != nil {
@@ -179,10 +180,10 @@ func (l *Locking) Release(ctx context.Context) {
 	if apierrors.IsForbidden(err) {
 		why += " (" + rights(l.ref) + ")"
 	}
-	l.emit(event.Warned{Ref: l.parent, Text: fmt.Sprintf("the lock of the set is not given back: %s; it is free in %s", why, validity)})
+	l.emit(event.Warned{Ref: l.parent, Text: fmt.Sprintf("the lock of the set was not released: %s; it expires in %s", why, validity)})
 }
 
-// rights names the rights to a Lease that a run needs.
+// rights returns which permissions on Leases a run needs.
 func rights(lease object.Ref) string {
 	return "a run of a set needs get, create and patch on leases.coordination.k8s.io in namespace " + lease.Namespace + ": see docs/rbac.md"
 }

@@ -28,37 +28,37 @@ const endTime = 15 * time.Second
 type Keeper struct {
 	Server Server
 	Parent object.Ref
-	// The user who runs it, for people.
+	// Who is the user of this run, for people to read.
 	Who string
-	// Keep is how many runs are kept; zero keeps none.
+	// Keep is how many runs to keep; zero keeps none.
 	Keep int
 	Emit func(event.Event)
-	// History is where the last run is noted; nil for a Keeper that only reads.
+	// History records the last run; nil for a Keeper that only reads.
 	History History
 
-	// run is the one being recorded; its ID is empty if it applies the same as the last one. kept:
-	// the history has it.
+	// run is the run being recorded; its ID is empty if it applies the same as the last one. kept:
+	// its Secrets are written.
 	run  history.Run
 	kept bool
 }
 
-// History knows the last run that applied something, even if its Secrets are gone.
+// History records the last run that applied something, even if the Secrets of that run are gone.
 type History interface {
-	// Last returns that run as noted when this one got the lock; without an ID if there is none.
-	// sure: no other run had the lock since.
+	// Last returns that run as recorded when this run got the lock; its ID is empty if there is
+	// none. sure: no other run has had the lock since.
 	Last() (last history.Run, sure bool, err error)
-	// Note records this run in its place, with the next request of the lock.
+	// Note records this run with the next request of the lock.
 	Note(run history.Run)
-	// NoteNow records it at once.
+	// NoteNow records this run with a request of its own.
 	NoteNow(ctx context.Context, run history.Run) error
 }
 
 // Begin records the run and its manifests. It does not record a run that applies the same as the
-// last one, if that ended well: it adds nothing to roll back to.
+// last one, if that succeeded: there is nothing new to roll back to.
 //
-// A failure to write the history does not stop the run: the history is for the next mistake, and a
-// quota or a missing right must not cause one. The failure is reported. The Lease still notes the
-// run, so that no rollback takes another run for the last.
+// A run continues if its history cannot be written, because of a quota or a missing permission;
+// Begin then emits a warning. The Lease still records the run, so that a rollback does not mistake
+// an earlier run for the last one.
 //
 // A nil Keeper records nothing.
 func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
@@ -85,11 +85,9 @@ func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 	}
 	run := history.Run{ID: id, Started: time.Now(), Who: k.Who, Result: history.Running}
 	var manifests []*unstructured.Unstructured
-	for _, ph := range p.Phases {
-		for _, item := range ph.Items {
-			manifests = append(manifests, item.Object)
-			run.Objects = append(run.Objects, history.ObjectOf(k.Parent, item.Object))
-		}
+	for item := range p.Items() {
+		manifests = append(manifests, item.Object)
+		run.Objects = append(run.Objects, history.ObjectOf(k.Parent, item.Object))
 	}
 	var err error
 	if run.Input, err = history.Digest(manifests); err != nil {
@@ -111,7 +109,7 @@ func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 	if k.run, again = kept.Follow(run); again {
 		k.run = history.Run{}
 		if newest, ok := kept.Newest(); ok && newest.Place.Number > 0 {
-			k.History.Note(newest) // It is still the last one, even if the Lease does not say so.
+			k.History.Note(newest) // It is still the last run, even if the Lease does not record it.
 		}
 		return nil
 	}
@@ -123,7 +121,7 @@ func (k *Keeper) begin(ctx context.Context, id string, p *plan.Plan) error {
 	return nil
 }
 
-// End records how the run ended, and removes runs beyond the limit.
+// End records the result of the run and removes runs beyond the limit.
 func (k *Keeper) End(ctx context.Context, result history.Result) {
 	if k == nil || k.run.ID == "" {
 		return
@@ -155,7 +153,8 @@ func (k *Keeper) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(secrets) == 1 && k.run.Result == history.Applied && tooLarge(secrets[0]) {
+	heads, _ := history.Heads(secrets)
+	if len(secrets) == 1 && k.run.Result == history.Applied && len(heads) == 1 && heads[0].TooLarge {
 		k.Emit(event.Warned{Text: "this run cannot be rolled back to: its manifests exceed the history limit"})
 	}
 	for _, u := range secrets {
@@ -164,11 +163,6 @@ func (k *Keeper) write(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func tooLarge(u *unstructured.Unstructured) bool {
-	heads, _ := history.Heads([]*unstructured.Unstructured{u})
-	return len(heads) == 1 && heads[0].TooLarge
 }
 
 // trim removes runs beyond the limit.
@@ -195,16 +189,17 @@ func (k *Keeper) remove(ctx context.Context, secrets []*unstructured.Unstructure
 	return nil
 }
 
-// Remove deletes the history, including unreadable runs, and returns how many runs it had.
-func (k *Keeper) Remove(ctx context.Context) (runs int, err error) {
-	kept, secrets, err := k.heads(ctx)
+// Remove deletes the history, including runs that cannot be read.
+func (k *Keeper) Remove(ctx context.Context) error {
+	_, secrets, err := k.heads(ctx)
 	if err != nil || len(secrets) == 0 {
-		return 0, err
+		return err
 	}
-	return len(kept.Runs), k.remove(ctx, secrets)
+	return k.remove(ctx, secrets)
 }
 
-// heads lists the history without the objects. A set whose parent has no namespace has none.
+// heads lists the Secrets of the history by their metadata. A set whose parent has no namespace has
+// none.
 func (k *Keeper) heads(ctx context.Context) (kept history.Kept, secrets []*unstructured.Unstructured, err error) {
 	if k.Parent.Namespace == "" {
 		return kept, nil, nil
@@ -225,13 +220,13 @@ func (k *Keeper) heads(ctx context.Context) (kept history.Kept, secrets []*unstr
 	return kept, secrets, nil
 }
 
-// Known returns the kept runs, the newest first, without their manifests.
+// Known returns the kept runs, newest first, without their manifests.
 func (k *Keeper) Known(ctx context.Context) (history.Kept, error) {
 	kept, _, err := k.heads(ctx)
 	return kept, err
 }
 
-// Runs reads the history. The last run is noted elsewhere: see [Lock.Last].
+// Runs returns the kept runs with their manifests. The Lease records the last run: see [Lock.Last].
 func (k *Keeper) Runs(ctx context.Context) (kept history.Kept, err error) {
 	_, heads, err := k.heads(ctx)
 	if err != nil {
@@ -266,12 +261,12 @@ func (k *Keeper) kind(ctx context.Context) (object.Kind, error) {
 	return k.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
 }
 
-// Promised returns a function that says where the members of a set have been: in the kinds and
-// namespaces of the runs in its history.
+// Promised returns a function that returns the kinds and namespaces of the runs in the history,
+// where members of the set have been.
 func Promised(server Server) func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
 	return func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
 		if parent.Namespace == "" {
-			return applyset.Promise{}, nil // Such a set has none.
+			return applyset.Promise{}, nil // Such a set has no history.
 		}
 		k := &Keeper{Server: server, Parent: parent, Emit: func(event.Event) {}}
 		kept, err := k.Runs(ctx)
@@ -288,9 +283,9 @@ func Promised(server Server) func(ctx context.Context, parent object.Ref) (apply
 	}
 }
 
-// Manifests returns the manifests of a run, to be applied again. A Secret whose values were
-// withheld keeps the values that the manager has in it now; if it no longer exists, it is left out.
-// Both are reported.
+// Manifests returns the manifests of a run to apply again. The history omits the values of some
+// Secrets: such a Secret keeps the live values that the manager owns, and is skipped if it no
+// longer exists. Both cause a warning.
 func (k *Keeper) Manifests(ctx context.Context, run history.Run, manager string) ([]*unstructured.Unstructured, error) {
 	var manifests []*unstructured.Unstructured
 	for _, o := range run.Objects {
@@ -308,7 +303,7 @@ func (k *Keeper) Manifests(ctx context.Context, run history.Run, manager string)
 	return manifests, nil
 }
 
-// fill copies the live values into a Secret; nil if it does not exist.
+// fill returns a Secret with the live values that the manager owns; nil if it does not exist.
 func (k *Keeper) fill(ctx context.Context, u *unstructured.Unstructured, manager string) (filled *unstructured.Unstructured, err error) {
 	kind, err := k.kind(ctx)
 	if err != nil {
@@ -334,9 +329,9 @@ func (k *Keeper) fill(ctx context.Context, u *unstructured.Unstructured, manager
 	case err != nil:
 		return nil, err
 	case filled == nil:
-		k.Emit(event.Warned{Ref: ref, Text: "is gone, and is not created again: the history keeps no values of a Secret in another namespace"})
+		k.Emit(event.Warned{Ref: ref, Text: "no longer exists and is not created again: the history does not keep the values of a Secret in another namespace"})
 	default:
-		k.Emit(event.Warned{Ref: ref, Text: "keeps its present values: the history keeps none of a Secret in another namespace"})
+		k.Emit(event.Warned{Ref: ref, Text: "keeps its present values: the history does not keep the values of a Secret in another namespace"})
 	}
 	return filled, nil
 }

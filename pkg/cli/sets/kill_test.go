@@ -258,14 +258,14 @@ func TestPromisedByOthersMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.calls, w.joinAt = 0, at
-		// It has to promise more at first, and less at its end.
+		// The promise has to grow first, and shrink at the end.
 		if err := w.run([]object.Key{start[0], {Kind: "D", Namespace: "z", Name: "d"}}); err != nil {
 			t.Fatal(err)
 		}
 		if w.calls < at {
 			return
 		}
-		// The next run finds the promise. It has left each input, so it goes.
+		// The next run finds the kind in the promise. The object is in no input, so it is pruned.
 		if err := w.run(start[:1]); err != nil {
 			t.Fatal(err)
 		}
@@ -275,8 +275,8 @@ func TestPromisedByOthersMeanwhile(t *testing.T) {
 	}
 }
 
-// The parent is deleted by hand at any moment of a run. A run that ends well without one says
-// that it is gone, and the next run writes it anew and covers each member.
+// The parent is deleted by hand at any moment of a run. A run that succeeds without a parent warns
+// that it is gone, and the next run writes it again so that it covers each member.
 func TestParentDeletedMeanwhile(t *testing.T) {
 	for at := 1; ; at++ {
 		w := &world{members: map[object.Key]string{}, t: t}
@@ -289,7 +289,7 @@ func TestParentDeletedMeanwhile(t *testing.T) {
 		if w.calls < at {
 			return
 		}
-		if told := strings.Contains(strings.Join(w.said, ""), "was deleted while this run was under way"); w.parent == nil && err == nil && !told {
+		if told := strings.Contains(strings.Join(w.said, ""), "was deleted during this run"); w.parent == nil && err == nil && !told {
 			t.Errorf("deleted at %d of %d: the run ends well, and says %q", at, w.calls, w.said)
 		}
 		w.calls, w.goneAt = 0, afterwards

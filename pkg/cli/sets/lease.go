@@ -29,23 +29,24 @@ type LeaseServer interface {
 
 // Annotations of a Lease.
 const (
-	// RunAnnotation is the id of the run that has or last had the lock.
+	// RunAnnotation is the ID of the run that has, or last had, the lock.
 	RunAnnotation = "k8sconnect.io/run"
-	// WhoAnnotation is that run's user, and ResultAnnotation how it ended; "running" until then.
+	// WhoAnnotation is the user of that run, and ResultAnnotation its result; "running" while it
+	// runs.
 	WhoAnnotation    = "k8sconnect.io/who"
 	ResultAnnotation = "k8sconnect.io/result"
 	// StatedAnnotation is the last run that applied something: see [history.Note]. TurnAnnotation
 	// is the number of transitions of the Lease when it was written.
 	StatedAnnotation = "k8sconnect.io/stated"
 	TurnAnnotation   = "k8sconnect.io/stated-in"
-	// SetAnnotation names the parent of the set, for people.
+	// SetAnnotation is the parent of the set, for people to read.
 	SetAnnotation = "k8sconnect.io/apply-set"
 )
 
 // manager is the field manager of Leases and Events.
 const manager = "k8sconnect-lock"
 
-// LeaseKind is how every server serves Leases.
+// LeaseKind returns the kind of Leases, which every server serves.
 func LeaseKind() object.Kind {
 	return object.Kind{
 		GVK:      schema.GroupVersionKind{Group: coordinationv1.GroupName, Version: "v1", Kind: "Lease"},
@@ -53,7 +54,7 @@ func LeaseKind() object.Kind {
 	}
 }
 
-// fixed is the namespace of Leases for sets whose parent has none.
+// fixed is the namespace of Leases for sets whose parent has no namespace.
 const fixed = "default"
 
 // LeaseOf returns the Lease that locks the set with this parent.
@@ -72,7 +73,7 @@ func recordOf(live *unstructured.Unstructured) (resourcelock.LeaderElectionRecor
 }
 
 // Get implements resourcelock.Interface. It ends the election if another run has the lock and the
-// wait is over.
+// time to wait is over.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	ctx, cancel, server := l.next(ctx)
 	defer cancel()
@@ -103,7 +104,7 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	switch {
 	case lease.HolderIdentity == l.holder:
 	case held && lease.HolderIdentity == "":
-		l.loses(&LostError{why: "another run took it over, and is done"})
+		l.loses(&LostError{why: "another run took it over and has finished"})
 	case held:
 		l.loses(&LostError{why: lease.HolderIdentity + " took it over", by: lease.HolderIdentity})
 	case lease.HolderIdentity != "":
@@ -112,8 +113,8 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return &lease, []byte(l.version), nil
 }
 
-// inTheWay reports the holder of the lock, or ends the election because of it. It leaves an expired
-// Lease to the election.
+// inTheWay reports the holder of the lock, or ends the election after the time to wait. The
+// election itself replaces the holder of an expired Lease.
 func (l *Lock) inTheWay(run string) {
 	held := &HeldError{
 		Holder: l.lease.HolderIdentity, Run: run, Since: l.lease.AcquireTime.Time, Waited: time.Since(l.began),
@@ -138,8 +139,8 @@ func (l *Lock) Create(ctx context.Context, lease resourcelock.LeaderElectionReco
 	return l.write(ctx, lease, server.Create)
 }
 
-// Update implements resourcelock.Interface. It skips renewals: the election would renew at each
-// poll.
+// Update implements resourcelock.Interface. It skips early renewals, because the election renews at
+// each poll.
 func (l *Lock) Update(ctx context.Context, lease resourcelock.LeaderElectionRecord) error {
 	if l.Held() && l.age() < renewal {
 		return nil
@@ -159,7 +160,7 @@ func (l *Lock) write(
 	defer l.mu.Unlock()
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), l.version != "" && apierrors.IsNotFound(err):
-		return err // The election reads it again: it may be ours, if the answer was lost.
+		return err // The election reads the Lease again. It may be ours, if a response was lost.
 	case err != nil:
 		return l.failed(err)
 	}
@@ -173,14 +174,14 @@ func (l *Lock) next(ctx context.Context) (context.Context, context.CancelFunc, L
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.granted.IsZero() {
-		return ctx, func() {}, l.server // It is retried as the run's requests are.
+		return ctx, func() {}, l.server // Its retries are those of the run.
 	}
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	return ctx, cancel, l.server
 }
 
-// failed handles a request without an answer, or refused: it ends an election that is not won yet,
-// and one that has failed to renew its Lease for too long.
+// failed handles a failed request. It ends an election that is not won yet, or that has not renewed
+// its Lease for too long.
 func (l *Lock) failed(err error) error {
 	switch {
 	case l.granted.IsZero():
@@ -200,16 +201,16 @@ func (l *Lock) Describe() string { return l.set }
 // RecordEvent does nothing: the Events of a run say more.
 func (l *Lock) RecordEvent(string) {}
 
-// object returns the Lease to write. A run that releases the lock and has applied nothing repeats
-// the note of the last one, if that was sure.
+// object returns the Lease to write. A run that releases the lock without having applied anything
+// repeats the note on the last run, if that is known to be current.
 func (l *Lock) object(lease resourcelock.LeaderElectionRecord) *unstructured.Unstructured {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	spec := resourcelock.LeaderElectionRecordToLeaseSpec(&lease)
-	fields, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec) // It is a type of the API.
+	fields, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec) // An API type can be converted.
 	notes := map[string]string{RunAnnotation: l.run, SetAnnotation: l.set, ResultAnnotation: string(history.Running), WhoAnnotation: l.who}
 	free := lease.HolderIdentity == ""
-	if free { // The name of the former holder stays there.
+	if free { // The patch leaves the former holder's name.
 		delete(notes, WhoAnnotation)
 		notes[ResultAnnotation] = string(cmp.Or(l.result, history.Failed))
 	}
@@ -225,7 +226,7 @@ func (l *Lock) object(lease resourcelock.LeaderElectionRecord) *unstructured.Uns
 	return u
 }
 
-// patch returns a patch of the Lease's annotations.
+// patch returns a patch for the annotations of the Lease.
 func (l *Lock) patch(notes map[string]string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	u.SetGroupVersionKind(l.ref.GVK)
@@ -235,8 +236,8 @@ func (l *Lock) patch(notes map[string]string) *unstructured.Unstructured {
 	return u
 }
 
-// Last returns the last run before this one that applied something; without an ID if none was
-// noted. sure: no other run had the lock since.
+// Last returns the last run before this one that applied something; its ID is empty if none was
+// recorded. sure: no other run has had the lock since.
 func (l *Lock) Last() (run history.Run, sure bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -248,14 +249,14 @@ func (l *Lock) Last() (run history.Run, sure bool, err error) {
 func (l *Lock) Note(run history.Run) {
 	note, err := history.Note(run)
 	if err != nil {
-		return // It consists of words and numbers.
+		return // Words and numbers can be encoded.
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.note = note
 }
 
-// NoteNow records the run with a request of its own, which, unlike those of the lock, is sent only
+// NoteNow records the run with a request of its own. Unlike requests of the lock, it is sent only
 // while the lock is held.
 func (l *Lock) NoteNow(ctx context.Context, run history.Run) error {
 	l.Note(run)

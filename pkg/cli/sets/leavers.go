@@ -18,17 +18,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// LeavingMembers collects the members of sets that an apply without a set changes. They stay
-// members unless --leave-set is given.
+// LeavingMembers collects the objects that an apply without a set changes and that are members of
+// sets. They stay members unless --leave-set is given.
 type LeavingMembers struct {
-	// Leave: the run takes them out of their sets.
+	// Leave: the run takes the objects out of their sets.
 	Leave bool
 
 	mu   sync.Mutex
 	sets map[string][]object.Ref
 }
 
-// Carry returns the label that the run keeps on its objects; empty for none.
+// Carry returns the label that the run leaves on its objects; empty for none.
 func (l *LeavingMembers) Carry() string {
 	if l.Leave {
 		return ""
@@ -36,7 +36,7 @@ func (l *LeavingMembers) Carry() string {
 	return applyset.PartOfLabel
 }
 
-// See records an object as it was, and as it was or would be written. It is called concurrently.
+// See records an object before and after the run. It may be called concurrently.
 func (l *LeavingMembers) See(_ plan.Item, before, after *unstructured.Unstructured, changes bool) {
 	if before == nil || after == nil || !changes {
 		return
@@ -54,8 +54,8 @@ func (l *LeavingMembers) See(_ plan.Item, before, after *unstructured.Unstructur
 	l.sets[id] = append(l.sets[id], object.RefOf(before))
 }
 
-// Warn warns once for each set with such members. would: nothing was written. It sends requests
-// only if there is such a set; without an answer, the warning has the id instead of the name.
+// Warn warns once about each set with such members. would: nothing was written. It sends requests
+// only if there is such a set; if they fail, the warning has the ID of the set instead of the name.
 func (l *LeavingMembers) Warn(ctx context.Context, server Server, would bool, emit func(event.Event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,12 +89,12 @@ func (l *LeavingMembers) text(refs []object.Ref, of, name string, would bool) st
 	}
 	said := fmt.Sprintf("%s %s %s: %s. ", text.Count(len(refs), "object"), how, of, text.List(names, shown))
 	if l.Leave {
-		return said + "No prune of the set deletes them any more; to add them back, apply with " + name
+		return said + "They will no longer be pruned; to add them back, apply with " + name
 	}
-	return said + "This run does not name it, and its next prune deletes those that its own input lacks: apply with " + name + ", or take them out with --" + LeaveFlag
+	return said + "This run does not use the set, and its next prune deletes those that are not in its own input: apply with " + name + ", or remove them from it with --" + LeaveFlag
 }
 
-// option returns the flag that names the set of a parent.
+// option returns the flags that name the set of a parent.
 func option(parent object.Ref) string {
 	said := "--" + NameFlag + "=" + text.ShellQuote(Spelled(parent))
 	if parent.Namespace != "" {
@@ -103,14 +103,14 @@ func option(parent object.Ref) string {
 	return said
 }
 
-// Spelled returns the name of a parent's set, within the namespace of the parent.
+// Spelled returns the name of the parent's set as a user in its namespace would write it.
 func Spelled(parent object.Ref) string {
 	return strings.TrimPrefix(parent.Resource(), strings.ToLower(applyset.ParentKind().Kind)+"/")
 }
 
-// Decide lists the members and decides which to prune. It keeps a namespace or CRD that holds
-// objects of other owners, or whose contents cannot be listed, and a volume whose claim stays: the
-// deletion would wait for that of the claim.
+// Decide lists the members and decides which to prune. It keeps a namespace or CRD that contains
+// objects of other owners, or whose contents cannot be listed. It also keeps a volume whose claim
+// stays: the deletion of the volume would wait for that of the claim.
 func (s *Set) Decide(ctx context.Context, of applyset.Set) (applyset.Decision, error) {
 	members, err := s.Members(ctx)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *Set) claimOf(ctx context.Context, volume applyset.Member) (object.Key, 
 	return claim, nil
 }
 
-// claimed names the first object of another owner that would be deleted with a member; empty if
+// claimed returns the first object of another owner that would be deleted with a member; empty if
 // there is none.
 func (s *Set) claimed(ctx context.Context, m applyset.Member) (string, error) {
 	live, err := s.Server.Get(ctx, m.Kind, m.Ref)

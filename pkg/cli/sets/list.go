@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Must is Find for a set that has to exist.
+// Must is Find, with an error for a set that does not exist.
 func Must(ctx context.Context, server Server, name, namespace string) (*Set, error) {
 	s, err := Find(ctx, server, name, namespace)
 	switch {
@@ -31,22 +31,21 @@ func Must(ctx context.Context, server Server, name, namespace string) (*Set, err
 	return s, nil
 }
 
-// AbsentError says that a set does not exist.
+// AbsentError reports that a set does not exist.
 type AbsentError struct{ Parent object.Ref }
 
 func (e *AbsentError) Error() string { return "there is no set " + e.Parent.String() }
 
-// Hint says where to look.
 func (e *AbsentError) Hint() string {
 	see := command.Kubectl("k8sconnect", "sets") + " -A shows all sets"
 	if e.Parent.Namespace == "" {
 		return see
 	}
-	return "name its namespace with -n, if it is in another; " + see
+	return "if it is in another namespace, add -n; " + see
 }
 
-// All lists the sets of a namespace; if it is empty, of all namespaces and of none. The error names
-// kinds of parents that may not be listed; the other sets are still returned.
+// All lists the sets in a namespace; with an empty namespace, all sets. The error has the kinds of
+// parents that could not be listed; the other sets are returned with it.
 func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 	kinds, err := parents(ctx, server)
 	faults := []error{err}
@@ -66,7 +65,7 @@ func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 			switch {
 			case !apierrors.IsForbidden(err):
 			case namespace == "" && kind.Namespaced:
-				err = &object.HintedError{Err: err, Advice: "list those of a namespace that you may read: " + command.Kubectl("k8sconnect", "sets") + " -n NAMESPACE"}
+				err = &object.HintedError{Err: err, Advice: "list the sets in a namespace that you may read: " + command.Kubectl("k8sconnect", "sets") + " -n NAMESPACE"}
 			case kind.Namespaced:
 				err = &object.HintedError{Err: err, Advice: "listing sets needs list on secrets and configmaps: see docs/rbac.md"}
 			}
@@ -86,8 +85,8 @@ func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 	return slices.CompactFunc(all, func(a, b *Set) bool { return a.Record.Parent == b.Record.Parent }), errors.Join(faults...)
 }
 
-// parents returns the kinds of possible parents. A user who may not list CRDs gets those that need
-// none.
+// parents returns the kinds of possible parents. A user who may not list CRDs gets Secrets and
+// ConfigMaps.
 func parents(ctx context.Context, server Server) ([]object.Kind, error) {
 	var kinds []object.Kind
 	for _, name := range []string{"Secret", "ConfigMap"} {
@@ -122,7 +121,8 @@ func parents(ctx context.Context, server Server) ([]object.Kind, error) {
 	return kinds, errors.Join(faults...)
 }
 
-// names finds the names of sets, of which objects have only the id, each once a run.
+// names finds the names of sets, because members have only the ID. It looks for each set once in a
+// run.
 type names struct {
 	find func(id string, member object.Ref) (parent object.Ref)
 
@@ -137,7 +137,7 @@ func namesOf(ctx context.Context, server Server) *names {
 	}
 }
 
-// fill replaces a set's id by the name of its parent, if that can be found.
+// fill replaces the ID of a set by the name of its parent, if that can be found.
 func (n *names) fill(claims []applyset.Claim, member object.Ref) {
 	for i, c := range claims {
 		if c.Mark != applyset.PartOfLabel {
@@ -160,15 +160,15 @@ func (n *names) of(id string, member object.Ref) object.Ref {
 	return parent
 }
 
-// find finds the parent of the set with this id; zero if there is none or it is unknown. If it may
-// not list all namespaces, it looks in those of the members.
+// find returns the parent of the set with this ID; zero if it is not found. A user who may not list
+// all namespaces gets a search in those of the members.
 func find(ctx context.Context, server Server, id string, members []object.Ref) (parent object.Ref) {
-	kinds, _ := parents(ctx, server) // The known ones suffice.
+	kinds, _ := parents(ctx, server) // Search those that are known.
 	for _, kind := range kinds {
 		sel := object.Selection{Labels: applyset.IDLabel + "=" + id}
 		visit := func(u *unstructured.Unstructured) {
 			ref := object.RefOf(u)
-			ref.GVK = kind.GVK // A list of metadata has a kind of its own.
+			ref.GVK = kind.GVK // Metadata lists have their own kind.
 			if applyset.ID(ref) == id {
 				parent = ref
 			}

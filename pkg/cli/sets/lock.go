@@ -18,15 +18,16 @@ import (
 )
 
 const (
-	// validity is how long an unrenewed Lease lasts: after that, another run replaces a killed one.
+	// validity is how long an unrenewed Lease lasts: after that, another run can take the lock.
 	validity = 30 * time.Second
-	// margin is how much of it must be left when a write begins.
+	// margin is how much of the validity must be left when a write begins.
 	margin = 10 * time.Second
-	// renewal is the pause between two renewals, poll that between two reads of another run's
-	// Lease, or two tries of a renewal.
+	// renewal is the pause between two renewals. poll is the pause between two reads of another
+	// run's Lease, or two attempts of a renewal.
 	renewal = 5 * time.Second
 	poll    = time.Second
-	// attempt bounds one request of a renewal, so that one that hangs does not use up the time.
+	// attempt bounds one request of a renewal, so that one hanging request does not use up the
+	// validity.
 	attempt = 5 * time.Second
 	// outage is how long a holder tries to renew its Lease, without writing, before it gives up.
 	outage = time.Minute
@@ -34,7 +35,8 @@ const (
 	goodbye = 3 * time.Second
 )
 
-// Lock is the lock of one set for one run. It is the resourcelock.Interface of its own election.
+// Lock is the lock of one set for one run. It implements resourcelock.Interface for its own
+// election.
 type Lock struct {
 	holder, run, who string
 
@@ -46,15 +48,17 @@ type Lock struct {
 	report func(*HeldError)
 
 	mu sync.Mutex
-	// first acquires the lock; server sends the next request: later without retries.
+	// first is the client that acquires the lock. server sends the next request; once the lock is
+	// held, it is a client without retries.
 	first, server LeaseServer
-	// lease is the Lease as last read or written, at version, which was first seen at since.
+	// lease is the Lease as last read or written. version is its resourceVersion, which was first
+	// seen at since.
 	lease    resourcelock.LeaderElectionRecord
 	version  string
 	since    time.Time
 	reported string
-	// granted is when the last successful renewal was sent; zero if the lock is not held. Others
-	// count from then, or later.
+	// granted is when the last successful renewal was sent; zero if the lock is not held. Other
+	// runs count the validity from a later time.
 	granted time.Time
 	lost    error
 	// news is closed and replaced when the lock is acquired, renewed or lost.
@@ -64,22 +68,22 @@ type Lock struct {
 	done chan struct{}
 	lose context.CancelCauseFunc // ends the run
 
-	// was is the Lease's note on the last run, as it was before this run held it; sure: the run
-	// that had the lock last wrote it.
+	// was is the note on the last run in the Lease before this run held it. sure: the run that last
+	// had the lock wrote it.
 	was  string
 	sure bool
-	// note is the note to write; empty if this run applied nothing.
+	// note is the note to write; empty if this run has applied nothing.
 	note string
 }
 
-// NewLock returns a lock that is not held yet. No two processes have the same holder.
+// NewLock returns a lock that is not held yet. holder must be unique to this process.
 func NewLock(holder, run string) *Lock {
 	return &Lock{holder: holder, run: run, who: Caller(), news: make(chan struct{})}
 }
 
-// Acquire waits that long for the lock of the set with this parent, and reports each holder once.
-// The returned context ends with ctx, or with a *LostError when the lock is lost. Acquire returns a
-// *HeldError if it does not get the lock in time.
+// Acquire waits up to within for the lock of the set with this parent, and reports each holder
+// once. The returned context ends with ctx, or with a *LostError when the lock is lost. Acquire
+// returns a *HeldError if it does not get the lock in time.
 func (l *Lock) Acquire(ctx context.Context, parent object.Ref, first, renewing LeaseServer, within time.Duration, report func(*HeldError)) (context.Context, error) {
 	electing, end := context.WithCancelCause(klog.NewContext(context.WithoutCancel(ctx), logr.Discard()))
 	held, lose := context.WithCancelCause(ctx)
@@ -97,7 +101,7 @@ func (l *Lock) Acquire(ctx context.Context, parent object.Ref, first, renewing L
 	acquired := l.news
 	go func() {
 		defer close(l.done)
-		for electing.Err() == nil { // An election ends at its deadline, an outage later.
+		for electing.Err() == nil { // After its deadline, the next election tries to renew.
 			elector.Run(electing)
 		}
 	}()
@@ -116,7 +120,7 @@ func (l *Lock) Acquire(ctx context.Context, parent object.Ref, first, renewing L
 }
 
 // age returns the time since the Lease was renewed. The monotonic clock may stop while the machine
-// sleeps, and the wall clock can be set, so the larger of both counts.
+// sleeps, and the wall clock may be set, so age uses the larger difference.
 func (l *Lock) age() time.Duration {
 	now := time.Now()
 	return max(now.Sub(l.granted), now.Round(0).Sub(l.granted.Round(0)))
@@ -129,11 +133,10 @@ func (l *Lock) Held() bool {
 	return !l.granted.IsZero()
 }
 
-// errNotHeld refuses a write without the lock.
 var errNotHeld = errors.New("the lock of the set is not held")
 
-// Begin waits, before a write is sent, until the Lease was renewed recently enough. It returns an
-// error if the lock is lost or not held.
+// Begin delays a write until the Lease was renewed recently enough. It returns an error if the lock
+// is lost or not held.
 func (l *Lock) Begin(ctx context.Context) error {
 	for {
 		l.mu.Lock()
@@ -155,14 +158,14 @@ func (l *Lock) Begin(ctx context.Context) error {
 	}
 }
 
-// wake wakes those who wait for news.
+// wake wakes the writes that wait for news.
 func (l *Lock) wake() {
 	close(l.news)
 	l.news = make(chan struct{})
 }
 
-// loses ends the run and the election before it refuses a write, which would otherwise look like
-// one refused by the server.
+// loses ends the run and the election. It ends the run first: a write refused before that would
+// look like one that the server refused.
 func (l *Lock) loses(err *LostError) {
 	err.set = l.set
 	l.lost, l.granted = err, time.Time{}
@@ -171,15 +174,15 @@ func (l *Lock) loses(err *LostError) {
 	l.wake()
 }
 
-// Release releases the lock if it is held. It does not wait for a write without an answer: an API
-// server drops that when its connection ends.
+// Release releases the lock if it is held. It does not wait for a write that is still unanswered:
+// the API server drops that when its connection ends.
 func (l *Lock) Release(ctx context.Context) error {
 	if l.end == nil {
 		return nil
 	}
 	l.end(nil)
 	<-l.done
-	l.end = nil // It is released once.
+	l.end = nil // Release it once.
 	defer l.lose(nil)
 	l.mu.Lock()
 	held := !l.granted.IsZero()
@@ -198,7 +201,7 @@ func (l *Lock) Release(ctx context.Context) error {
 		if !apierrors.IsConflict(err) {
 			return err
 		}
-		// A renewal whose answer was lost may have arrived.
+		// A renewal whose response was lost may have changed the Lease.
 		live, err := l.server.Get(ctx, LeaseKind(), l.ref)
 		if err != nil {
 			return err

@@ -291,7 +291,7 @@ func TestTakenAway(t *testing.T) {
 	}{
 		"deleted":            {func(s *server) { s.change(func() { s.lease = nil }) }, "its Lease was deleted"},
 		"taken":              {func(s *server) { s.held("b") }, "b took it over"},
-		"taken and released": {func(s *server) { s.held("") }, "another run took it over, and is done"},
+		"taken and released": {func(s *server) { s.held("") }, "another run took it over and has finished"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(t *testing.T, s *server) {

@@ -13,13 +13,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// unfinished is the result of a killed run: the holder of its Lease is gone.
+// unfinished is the result of a run that was killed: its Lease has a holder that no longer renews
+// it.
 const unfinished = "unfinished"
 
 // LockState returns the holder of the lock of the set with this parent, and its last run. Both are
-// nil if it was never held; a lock that may not be read has an unknown holder. now is the server's
-// time: a Lease that was not renewed for twice its duration belongs to a dead run, even if a clock
-// is wrong by less than that.
+// nil if the lock was never held. If the Lease cannot be read, the holder is unknown. now is the
+// server's time: a Lease that was not renewed for twice its duration belongs to a dead run, even if
+// a clock is wrong by less than that.
 func LockState(ctx context.Context, server object.Getter, parent object.Ref, now time.Time) (*event.Lock, *event.SetRun) {
 	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
 	if apierrors.IsNotFound(err) {
@@ -44,14 +45,14 @@ func LockState(ctx context.Context, server object.Getter, parent object.Ref, now
 			run.Result = unfinished
 		}
 	}
-	if run.Result == "" { // Another program wrote the Lease and notes no results.
+	if run.Result == "" { // Another program wrote the Lease, without a result.
 		return held, nil
 	}
 	return held, run
 }
 
 // LastStated returns the last run that applied something in the set with this parent, from its
-// Lease; without an ID if there is no note. A [history.FaultError] goes into [history.Kept].
+// Lease; its ID is empty without a note. The caller adds a [history.FaultError] to [history.Kept].
 func LastStated(ctx context.Context, server object.Getter, parent object.Ref) (history.Run, error) {
 	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
 	if apierrors.IsNotFound(err) {
@@ -63,7 +64,7 @@ func LastStated(ctx context.Context, server object.Getter, parent object.Ref) (h
 	return history.ReadNote(live.GetAnnotations()[StatedAnnotation])
 }
 
-// LostError says that a run has lost its lock, so that it sends no more writes.
+// LostError reports that a run has lost its lock and sends no more writes.
 type LostError struct {
 	set, why string
 	// by is the run that has the lock now, if any.
@@ -79,10 +80,9 @@ func (e *LostError) Error() string {
 	return said
 }
 
-// Late reports that the run ends with a no: it did not finish in time.
+// Late makes the run exit with 1: it did not finish in time.
 func (e *LostError) Late() bool { return true }
 
-// Unwrap returns why the Lease could not be renewed.
 func (e *LostError) Unwrap() error { return e.err }
 
 func (e *LostError) Hint() string {
@@ -92,17 +92,17 @@ func (e *LostError) Hint() string {
 	return "nothing more was written; run it again: it continues where it stopped"
 }
 
-// HeldError says that another run holds the lock and the wait is over.
+// HeldError reports that another run still has the lock after the time to wait.
 type HeldError struct {
 	Holder, Run string
 	Since       time.Time
-	// Waited is how long we waited.
+	// Waited is how long this run has waited.
 	Waited time.Duration
-	// valid is the duration of its Lease, left what remains of it.
+	// valid is the duration of the Lease, left the rest of it.
 	valid, left time.Duration
 }
 
-// Late reports that the run ends with a no: it did not get the lock in time.
+// Late makes the run exit with 1: it did not get the lock in time.
 func (e *HeldError) Late() bool { return true }
 
 func (e *HeldError) Error() string {
@@ -119,11 +119,10 @@ func (e *HeldError) Error() string {
 	return said
 }
 
-// Hint says whether it is worth waiting.
 func (e *HeldError) Hint() string {
 	if e.Waited > e.valid {
-		return "that run is alive: it renews the lock. Wait for longer (--lock-timeout=10m), or stop it"
+		return "that run is alive: it renews the lock. Wait longer (--lock-timeout=10m), or stop it"
 	}
 	wait := (e.left + time.Second).Truncate(time.Minute) + time.Minute
-	return fmt.Sprintf("if that run is dead, the lock is free in %s: --lock-timeout=%s waits for that", e.left.Round(time.Second), strings.TrimSuffix(wait.String(), "0s"))
+	return fmt.Sprintf("if that run is dead, the lock expires in %s: --lock-timeout=%s waits for that", e.left.Round(time.Second), strings.TrimSuffix(wait.String(), "0s"))
 }

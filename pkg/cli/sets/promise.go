@@ -17,9 +17,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// recall finds the members of a set whose parent, and with it the promise, was deleted. It looks
-// where the input and other records say, and promises what it finds again, so that the next prune
-// finds it. A new set has none.
+// recall finds the members of a set whose parent was deleted, and with it the list of their kinds
+// and namespaces (the promise). It looks in the kinds and namespaces of the input and of the
+// history, and adds them to the new promise, so that the next prune looks there too. A new set has
+// no such members.
 func (r *Run) recall(ctx context.Context) error {
 	if r.set.Exists {
 		return nil
@@ -29,7 +30,7 @@ func (r *Run) recall(ctx context.Context) error {
 	if r.Former != nil {
 		former, err := r.Former(ctx, r.set.Record.Parent)
 		if err == nil {
-			wider = wider.Union(former) // Without it, the input says most.
+			wider = wider.Union(former) // Without a history, the input has most of them.
 		}
 	}
 	r.set.Record.Promise = wider
@@ -43,7 +44,7 @@ func (r *Run) recall(ctx context.Context) error {
 	}
 	r.recalled = true
 	r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: fmt.Sprintf(
-		"is gone, but %s found: it is created again. Members of kinds or in namespaces that neither the input nor the history has are not found; they have the label %s",
+		"is gone, but %s found: it is created again. Members whose kind or namespace is in neither the input nor the history are not found; they have the label %s",
 		found(len(members)), applyset.Selector(r.set.ID()))})
 	return nil
 }
@@ -55,8 +56,8 @@ func found(n int) string {
 	return text.Count(n, "member") + " of its set were"
 }
 
-// checkParent warns if another parent has replaced the one that this run wrote: the promise is
-// gone, and a run with nothing left to write to it would not notice.
+// checkParent warns if the parent that this run wrote was deleted or replaced: the promise is gone,
+// and a run that does not write the parent again would not notice.
 func (r *Run) checkParent(ctx context.Context) {
 	if r.DryRun != object.DryRunNone || !r.set.Exists || ctx.Err() != nil {
 		return
@@ -66,15 +67,15 @@ func (r *Run) checkParent(ctx context.Context) {
 	switch {
 	case apierrors.IsNotFound(err):
 	case err == nil && live.GetUID() != r.set.Live.GetUID():
-		what = "was deleted and created again by others"
+		what = "was deleted and created again"
 	default:
 		return
 	}
-	r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: what + " while this run was under way: nothing records any more where the members of the set are. " +
-		"They still have its label, so run this again: that writes the parent anew, and finds the members in the kinds and namespaces of the input and of the history"})
+	r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: what + " during this run: nothing records where the members of the set are any more. " +
+		"They still have its label: run this again to create the parent and to find the members in the kinds and namespaces of the input and the history"})
 }
 
-// promise returns the promise that the input needs.
+// promise returns the promise that the input needs: its kinds and namespaces.
 func (r *Run) promise() applyset.Promise {
 	refs := make([]object.Ref, len(r.input))
 	for i, in := range r.input {
@@ -83,19 +84,8 @@ func (r *Run) promise() applyset.Promise {
 	return applyset.PromiseOf(refs)
 }
 
-// begin calls grow, and says where the set is stored if it is new: without a named namespace, in
-// the context's.
-func (r *Run) begin(ctx context.Context, p *plan.Plan) error {
-	isNew := !r.set.Exists && !r.recalled && r.DryRun == object.DryRunNone
-	err := r.grow(ctx, p)
-	if err == nil && isNew {
-		r.Emit(event.SetBegun{Parent: r.set.Record.Parent})
-	}
-	return err
-}
-
-// grow writes the parent with its previous promise and what the input needs; if the parent already
-// has all of it, it does not write. Promises that others make meanwhile stay.
+// grow adds what the input needs to the promise of the parent, if that lacks any of it. It keeps
+// what other runs add meanwhile.
 func (r *Run) grow(ctx context.Context, p *plan.Plan) error {
 	for attempts := retry.At(r.set.Record.Parent); ; {
 		attempts.Saw(r.set.Live)
@@ -128,8 +118,8 @@ func (r *Run) growOnce(ctx context.Context, p *plan.Plan) error {
 	if !apierrors.IsNotFound(err) || r.set.Exists || !has(p, namespaceKey(r.Namespace)) {
 		return err
 	}
-	// The set brings the namespace of its parent. The namespace is labelled, as a member, only
-	// after the promise is written.
+	// The input contains the namespace of the parent. The namespace gets its label, as a member,
+	// only after the promise is written.
 	if dryRun {
 		return nil
 	}
@@ -142,17 +132,15 @@ func (r *Run) growOnce(ctx context.Context, p *plan.Plan) error {
 func namespaceKey(name string) object.Key { return object.Key{Kind: "Namespace", Name: name} }
 
 func has(p *plan.Plan, key object.Key) bool {
-	for _, ph := range p.Phases {
-		for _, it := range ph.Items {
-			if it.Key() == key {
-				return true
-			}
+	for it := range p.Items() {
+		if it.Key() == key {
+			return true
 		}
 	}
 	return false
 }
 
-// makeNamespace creates the parent's namespace, with nothing but its name.
+// makeNamespace creates the namespace of the parent, with nothing but its name.
 func (r *Run) makeNamespace(ctx context.Context) error {
 	kind, err := r.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
 	if err != nil {
@@ -183,7 +171,7 @@ func (r *Run) withdraw(ctx context.Context) {
 		return isUnserved(err)
 	})
 	if !p.Equal(r.set.Record.Promise) {
-		_ = r.set.Write(ctx, p, false) // A promise that is too large costs the next run a warning.
+		_ = r.set.Write(ctx, p, false) // An unneeded kind costs the next run only a warning.
 	}
 }
 

@@ -18,12 +18,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Leaving are the members to delete.
+// Leaving are the members to delete, in order.
 type Leaving struct {
-	// Phases is their order of deletion, Plan the order in which they would be applied.
+	// Phases is the order of their deletion, Plan the order of their apply.
 	Phases []deletion.Phase
 	Plan   *plan.Plan
-	// Live are the members as read.
+	// Live are the live members by key.
 	Live map[object.Key]*unstructured.Unstructured
 
 	decision applyset.Decision
@@ -31,14 +31,14 @@ type Leaving struct {
 	stayed   []applyset.Kept
 }
 
-// Stayed returns the members that were to be deleted and turned out to stay.
+// Stayed returns the members that were to be deleted and were kept after all.
 func (d *Leaving) Stayed() []applyset.Kept {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.stayed)
 }
 
-// stays returns why a member, as it is now, is not deleted after all.
+// stays returns why a live member is not deleted after all; empty if it is.
 func (d *Leaving) stays(kind object.Kind, live *unstructured.Unstructured) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -52,9 +52,9 @@ func (d *Leaving) stays(kind object.Kind, live *unstructured.Unstructured) strin
 	return kept.Text()
 }
 
-// Order orders members for deletion, the reverse of apply. Each deletion is bound to the member's
-// UID and to a version for which the decision is the same, so that an object that left the set or
-// is kept by now stays. Members that are gone are left out.
+// Order orders members for deletion, in reverse order of apply. Each deletion is bound to the UID
+// of the member, and to a version for which the decision is the same: an object that has left the
+// set or is now kept is not deleted. Members that are gone are skipped.
 func Order(ctx context.Context, reader object.LiveReader, set *Set, decision applyset.Decision) (*Leaving, error) {
 	members := decision.Doomed
 	manifests, kinds, err := read(ctx, reader, members)
@@ -67,7 +67,7 @@ func Order(ctx context.Context, reader object.LiveReader, set *Set, decision app
 	}
 	p, err := plan.Build(manifests, plan.Options{Kinds: kinds})
 	if err != nil {
-		// Their depends-on annotations form a cycle; the kinds alone give an order.
+		// Their depends-on annotations form a cycle; order them by kind only.
 		for i, m := range manifests {
 			manifests[i].Object = m.Object.DeepCopy()
 			manifests[i].Object.SetAnnotations(nil)
@@ -94,7 +94,7 @@ func Order(ctx context.Context, reader object.LiveReader, set *Set, decision app
 	return departing, nil
 }
 
-// read reads the members, whose specs say what they need.
+// read reads the members, whose specs show what they depend on.
 func read(ctx context.Context, reader object.LiveReader, members []applyset.Member) ([]object.Manifest, map[schema.GroupVersionKind]object.Kind, error) {
 	kinds := map[schema.GroupVersionKind]object.Kind{}
 	refs := map[schema.GroupVersionKind][]object.Ref{}
@@ -125,8 +125,8 @@ func read(ctx context.Context, reader object.LiveReader, members []applyset.Memb
 	return manifests, kinds, errors.Join(faults...)
 }
 
-// Timeout returns how long a member's deletion may take: as for delete, long for objects that go
-// after everything they hold.
+// Timeout returns how long the deletion of a member may take. As for the verb delete, it is longer
+// for objects whose contents are deleted first.
 func Timeout(kind object.Kind) time.Duration {
 	const usual, long = 5 * time.Minute, 20 * time.Minute
 	switch kind.GVK.GroupKind().String() {
@@ -136,11 +136,12 @@ func Timeout(kind object.Kind) time.Duration {
 	return usual
 }
 
-// Pruned translates events of delete's engine into results of an apply and emits them.
+// Pruned returns a function that turns events of the deletion engine into results of an apply and
+// passes them to emit.
 func Pruned(emit func(event.Event)) func(event.Event) {
 	return func(e event.Event) {
 		switch e := e.(type) {
-		case event.Planned, event.PhaseStarted: // Only the plan of the apply is shown.
+		case event.Planned, event.PhaseStarted: // The apply shows its own plan.
 		case event.Deleted:
 			if a, told := prunedOf(e); told {
 				emit(a)
@@ -151,7 +152,7 @@ func Pruned(emit func(event.Event)) func(event.Event) {
 	}
 }
 
-// prunedOf returns the result for a member; false if it is no longer one.
+// prunedOf returns the result for a member; false if it was already gone.
 func prunedOf(d event.Deleted) (event.Applied, bool) {
 	a := event.Applied{Ref: d.Ref, Action: d.Action, DryRun: d.DryRun, Departed: true, Reason: d.Reason, Err: d.Err, Causes: d.Causes}
 	if d.Action == event.Gone {
@@ -160,11 +161,11 @@ func prunedOf(d event.Deleted) (event.Applied, bool) {
 	return a, d.Action != event.Absent
 }
 
-// Leaving reports, for a diff, what a prune would do; show shows the doomed members.
+// Leaving reports, for a diff, what a prune would keep, and calls show with the doomed members.
 func (r *Run) Leaving(ctx context.Context, show func(context.Context, []applyset.Member) error) error {
 	for _, k := range r.shown.Kept {
 		if k.Reason != applyset.Copied {
-			r.Emit(event.Compared{Ref: k.Ref, Action: event.None, Departed: true, Reason: "left the input, and stays: " + k.Text()})
+			r.Emit(event.Compared{Ref: k.Ref, Action: event.None, Departed: true, Reason: "is no longer in the input and stays: " + k.Text()})
 		}
 	}
 	if len(r.shown.Doomed) == 0 {
@@ -173,7 +174,7 @@ func (r *Run) Leaving(ctx context.Context, show func(context.Context, []applyset
 	return show(ctx, r.shown.Doomed)
 }
 
-// Show reports members that would be deleted, with the values of Secrets masked.
+// Show reports members that would be deleted, with masked values of Secrets.
 func Show(ctx context.Context, reader object.LiveReader, doomed []applyset.Member, emit func(event.Event)) error {
 	manifests, _, err := read(ctx, reader, doomed)
 	if err != nil {
@@ -188,8 +189,7 @@ func Show(ctx context.Context, reader object.LiveReader, doomed []applyset.Membe
 	return nil
 }
 
-// written returns the part of an object that users write, without fields that only the server
-// writes.
+// written returns the fields of an object that users write.
 func written(u *unstructured.Unstructured) map[string]any {
 	u = u.DeepCopy()
 	delete(u.Object, "status")

@@ -20,41 +20,41 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Run is one run over a set: an apply or its preview. Server, Namespace and Emit are required.
+// Run is one run on a set: an apply or a diff. Server, Namespace and Emit are required.
 type Run struct {
 	Server Server
-	// Namespace is the parent's, if its kind has one.
+	// Namespace is that of the parent, if its kind has one.
 	Namespace string
 	DryRun    object.DryRun
 	// Manager is the field manager that applies the members.
 	Manager string
-	// Ask asks the user to confirm what is doomed; doubt says why. Nil if no user can answer.
+	// Ask asks the user to confirm what is doomed; doubt says why. Nil if no user can be asked.
 	Ask func(ctx context.Context, d applyset.Decision, doubt string) (bool, error)
-	// Approve is called once the leaving members are known, before the first write: an error ends
+	// Approve is called before the first write, once the members to prune are known. An error ends
 	// the run. Nil approves.
 	Approve func(ctx context.Context, d applyset.Decision) error
-	// Shown is called with what will be pruned, before the first write; it may be nil.
+	// Shown is called before the first write with what will be pruned; it may be nil.
 	Shown func(d applyset.Decision)
-	// Delete deletes the doomed members with delete's engine and returns nil once they are gone. It
-	// returns those that turned out to stay.
+	// Delete deletes the doomed members and waits until they are gone. It returns those that were
+	// kept after all.
 	Delete func(ctx context.Context, set *Set, d applyset.Decision) (stayed []applyset.Kept, err error)
-	// Lock is called before the set is read for a decision; nil if nothing is written. brings
-	// creates the namespace of the parent, if the plan has it.
+	// Lock locks the set; nil if nothing is written. brings creates the namespace of the parent;
+	// nil if that exists or is not in the plan.
 	Lock func(ctx context.Context, parent object.Ref, brings func(context.Context) error) error
-	// Former returns where other records than the parent say that members have been. It is called
-	// if there is no parent, and may be nil.
+	// Former returns where the history says that members have been. It is called if there is no
+	// parent, and may be nil.
 	Former func(ctx context.Context, parent object.Ref) (applyset.Promise, error)
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
 	options Options
 	set     *Set
-	// input is the plan's; shown is the decision before the first write.
+	// input are the objects of the plan; shown is the decision before the first write.
 	input []applyset.Input
 	shown applyset.Decision
 
-	// promised is the promise before the run; upcoming are the input's kinds that were not served
-	// when the run began.
+	// promised is the promise before the run. upcoming are the kinds in the input that were not
+	// served when the run began.
 	promised applyset.Promise
 	upcoming []schema.GroupKind
 
@@ -62,15 +62,15 @@ type Run struct {
 	joined map[object.Key]*event.Joined
 	// named finds the names of other sets; nil before the run begins.
 	named *names
-	// recalled: members of the set are left without a parent.
+	// recalled: the set has members although its parent was deleted.
 	recalled bool
-	made     object.Key // a namespace that was created for the parent
+	made     object.Key // the namespace, if it was created for the parent
 }
 
-// Begin finds the set and makes the plan's objects its members. If the run prunes, it lists the
-// members that left and asks for confirmation of what looks like a mistake. Then it writes the
-// parent, so that its promise covers past and future members, before anything of the plan is
-// written. A nil run has no set.
+// Begin finds the set and makes the objects of the plan its members. If the run prunes, it lists
+// the members that are no longer in the input, and asks for confirmation if that looks like a
+// mistake. Then it writes the parent before anything of the plan, so that its promise covers old
+// and new members. Do not call it for a run without a set.
 func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	var err error
 	r.options, r.named = o, namesOf(ctx, r.Server)
@@ -90,16 +90,23 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	case !early:
 		err = r.settle(ctx, p)
 	case r.set.Exists:
-		err = object.Hinted("compare again, and confirm that",
-			"%s: nothing was written: another run has begun the set meanwhile", r.set.Record.Parent)
+		err = object.Hinted("run diff again, and confirm what it shows",
+			"%s: nothing was written: another run has created the set meanwhile", r.set.Record.Parent)
 	}
 	if err != nil {
 		return err
 	}
-	return r.begin(ctx, p)
+	isNew := !r.set.Exists && !r.recalled && r.DryRun == object.DryRunNone
+	if err := r.grow(ctx, p); err != nil {
+		return err
+	}
+	if isNew {
+		r.Emit(event.SetBegun{Parent: r.set.Record.Parent})
+	}
+	return nil
 }
 
-// settle finds out what the run comes to, and returns an error if that may not be done.
+// settle finds out what the run would change, and returns an error if it may not.
 func (r *Run) settle(ctx context.Context, p *plan.Plan) error {
 	if err := r.check(p); err != nil {
 		return err
@@ -132,8 +139,8 @@ func (r *Run) settle(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// brings returns how the namespace of the set is created, which its lock needs; nil if the set
-// exists or the plan does not have the namespace.
+// brings returns a function that creates the namespace of the set, which its lock needs; nil if the
+// set exists or the namespace is not in the plan.
 func (r *Run) brings(p *plan.Plan) func(context.Context) error {
 	if r.Lock == nil || r.set.Exists || !has(p, namespaceKey(r.set.Record.Parent.Namespace)) {
 		return nil
@@ -160,47 +167,45 @@ func (r *Run) lock(ctx context.Context, p *plan.Plan) error {
 	return r.set.read(ctx, live)
 }
 
-// Set returns the set of the run.
+// Set returns the set; nil before Begin.
 func (r *Run) Set() *Set { return r.set }
 
-// check returns an error if the set cannot be written, or not with this input.
+// check returns an error if the set cannot be written, or cannot have this input.
 func (r *Run) check(p *plan.Plan) error {
 	parent := r.set.Record.Parent
 	builtin := applyset.MayBeParent(parent.GVK.GroupKind())
 	switch {
 	case !r.set.Exists && !builtin:
-		return object.Hinted("create it first: what its spec has to say, only you know",
-			"%s does not exist, and only a Secret or a ConfigMap is created as a parent", parent)
+		return object.Hinted("create it first: only you know its spec",
+			"%s does not exist, and only a Secret or a ConfigMap is created automatically", parent)
 	case r.set.Exists && builtin && r.set.Record.IsNew() && !r.options.adopt:
-		return object.Hinted("name the set differently; --allow-join makes a set of that object all the same",
-			"%s exists already and is not a set: it is used for something else", parent)
+		return object.Hinted("choose another name for the set; --allow-join uses this object anyway",
+			"%s already exists and is not a set", parent)
 	}
 	if err := r.set.Record.Check(); err != nil {
 		return err
 	}
-	for _, ph := range p.Phases {
-		for _, it := range ph.Items {
-			if it.Key() == parent.Key() {
-				return object.Hinted("leave it out of the input, or name the set differently",
-					"%s: %s is the parent of the set, and cannot be one of its members", it.Source, it.Ref)
-			}
+	for it := range p.Items() {
+		if it.Key() == parent.Key() {
+			return object.Hinted("remove it from the input, or choose another name for the set",
+				"%s: %s is the parent of the set and cannot be a member", it.Source, it.Ref)
 		}
 	}
 	return nil
 }
 
-// label makes the plan's objects members: the label is applied with the object, so that we own it.
-// An object that says it belongs to another set is an error.
+// label makes the objects of the plan members: the label is applied with the object, so that the
+// run owns it. An object with the label of another set is an error.
 func (r *Run) label(p *plan.Plan) error {
 	id := r.set.ID()
 	var faults []error
 	for _, ph := range p.Phases {
 		for i, it := range ph.Items {
 			if !listable(it.Kind) {
-				continue // The server answers such an object and does not store it.
+				continue // The server does not store such an object.
 			}
 			if other := it.Object.GetLabels()[applyset.PartOfLabel]; other != "" && other != id {
-				faults = append(faults, object.Hinted("leave the label out: who applies a set, sets it",
+				faults = append(faults, object.Hinted("remove the label: apply adds it",
 					"%s: %s: its label %s says that it is part of another set", it.Source, it.Ref, applyset.PartOfLabel))
 				continue
 			}
@@ -214,21 +219,21 @@ func (r *Run) label(p *plan.Plan) error {
 	return errors.Join(faults...)
 }
 
-// listable reports whether objects of a kind can be listed. It assumes so for a kind that is not
+// listable reports whether objects of a kind can be listed. It is true for a kind that is not
 // served yet.
 func listable(kind object.Kind) bool {
 	return len(kind.Verbs) == 0 || slices.Contains(kind.Verbs, "list")
 }
 
-// decide lists the members and decides which to prune.
 func (r *Run) decide(ctx context.Context) (applyset.Decision, error) {
 	return r.set.Decide(ctx, applyset.Set{Parent: r.set.Record.Parent, Manager: r.Manager, Input: r.input, Allow: r.options.allow})
 }
 
-// Made reports whether the key is that of the namespace that this run has created for its parent.
-func (r *Run) Made(key object.Key) bool { return key == r.made }
+// Made reports whether the key is that of the namespace that this run created for the parent. A nil
+// Run created none.
+func (r *Run) Made(key object.Key) bool { return r != nil && key == r.made }
 
-// Admit refuses an object that exists, belongs to another owner, and is not yet a member.
+// Admit refuses an existing object that belongs to another owner and is not yet a member.
 func (r *Run) Admit(item plan.Item, live *unstructured.Unstructured) error {
 	id := r.set.ID()
 	if live.GetLabels()[applyset.PartOfLabel] == id || item.Key() == r.made {
@@ -241,7 +246,7 @@ func (r *Run) Admit(item plan.Item, live *unstructured.Unstructured) error {
 		joined.From = append(joined.From, c.String())
 	}
 	if len(claims) > 0 && !r.options.adopt {
-		return object.Hinted("--allow-join lets it join this set; stop the other one from applying it first, or both will go on changing it",
+		return object.Hinted("--allow-join lets it join this set; first stop the other owner from applying it, or both will keep changing it",
 			"it belongs to %s (%s)", strings.Join(joined.From, " and "), claims[0].Mark)
 	}
 	r.mu.Lock()
@@ -253,23 +258,22 @@ func (r *Run) Admit(item plan.Item, live *unstructured.Unstructured) error {
 	return nil
 }
 
-// Mark adds to an event of the engine whether an existing object joined the set.
+// Mark adds to a result whether an existing object joined the set.
 func (r *Run) Mark(e event.Event) event.Event {
 	if a, ok := e.(event.Applied); ok && (a.Action == event.Configured || a.Action == event.Shared || a.Action == event.Unchanged) {
 		r.mu.Lock()
 		a.Joined = r.joined[a.Ref.Key()]
 		r.mu.Unlock()
 		if a.Ref.Key() == r.made {
-			a.Action = event.Created // We created it a moment before.
+			a.Action = event.Created // This run created it a moment before.
 		}
 		return a
 	}
 	return e
 }
 
-// End ends the run whose apply ended with this error: it prunes what left the set and shrinks the
-// promise, or reports why it does not. leftOut: some of the input was left out. Finally it warns if
-// the parent is gone.
+// End ends the run whose apply returned applied: it prunes and shrinks the promise, or reports why
+// not. leftOut: some of the input was skipped. Finally it warns if the parent is gone.
 func (r *Run) End(ctx context.Context, applied error, leftOut bool) error {
 	err := r.end(ctx, applied, leftOut)
 	if applied != nil {
@@ -300,7 +304,7 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 	if len(r.shown.Doomed)+len(r.shown.Kept) == 0 && r.left(r.shown).Equal(r.set.Record.Promise) {
 		return nil
 	}
-	// List the members again: much may have changed since they were shown.
+	// List the members again: they may have changed since they were shown.
 	decided, err := r.decide(ctx)
 	if err != nil {
 		return err
@@ -316,15 +320,15 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 		return nil
 	}
 	err = r.set.Write(ctx, left, false)
-	// On a conflict, others have promised more since. A promise that is too large costs the next
-	// run a LIST.
+	// On a conflict, others have extended the promise since. A promise that is too large costs the
+	// next run one LIST.
 	if err != nil && !apierrors.IsConflict(err) {
-		r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: fmt.Sprintf("what left is pruned, but the parent still names its kinds: %v; the next prune puts that right", err)})
+		r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: fmt.Sprintf("the objects were pruned, but the parent still lists their kinds: %v; the next prune corrects that", err)})
 	}
 	return nil
 }
 
-// whyNot returns why nothing may be pruned; empty if it may.
+// whyNot returns why nothing may be pruned; empty if pruning is allowed.
 func whyNot(ctx context.Context, applied error, leftOut bool) string {
 	switch {
 	case applied != nil && errors.Is(context.Cause(ctx), context.Canceled):
@@ -336,13 +340,13 @@ func whyNot(ctx context.Context, applied error, leftOut bool) string {
 	case applied != nil:
 		return "not everything was applied"
 	case leftOut:
-		return "some of the input was left out"
+		return "some of the input was skipped"
 	}
 	return ""
 }
 
-// prune reports what is kept and deletes what is doomed. It returns the members that turned out to
-// stay.
+// prune reports what is kept and deletes what is doomed. It returns the members that were kept
+// after all.
 func (r *Run) prune(ctx context.Context, d applyset.Decision) ([]applyset.Kept, error) {
 	for _, k := range d.Kept {
 		if k.Reason != applyset.Copied {

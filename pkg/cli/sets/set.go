@@ -24,8 +24,8 @@ type Server interface {
 	object.Applier
 	object.Deleter
 	object.LiveReader
-	// Resource finds the kind of a TYPE as kubectl does, Preferred the kind of a group at its
-	// preferred version, Kind at a given version.
+	// Resource finds a kind by its TYPE as kubectl does, Preferred by its group at the preferred
+	// version, Kind by its group and version.
 	Resource(ctx context.Context, text string) (object.Kind, error)
 	Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error)
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
@@ -38,17 +38,18 @@ type Server interface {
 // Set is a set in the cluster.
 type Set struct {
 	Server Server
-	// Kind is the parent's.
+	// Kind is that of the parent.
 	Kind   object.Kind
 	Record applyset.Record
-	// Exists: the parent exists, and Live is the parent.
+	// Exists: the parent exists, and Live is the live parent.
 	Exists bool
 	Live   *unstructured.Unstructured
-	// Unserved are the promised kinds that were not served when the members were listed, sorted.
+	// Unserved are the kinds in the promise that were not served when the members were listed,
+	// sorted.
 	Unserved []schema.GroupKind
 }
 
-// Find finds a set by NAME or KIND[.GROUP]/NAME in a namespace. A set that does not exist is no
+// Find finds a set by NAME or KIND[.GROUP]/NAME in a namespace. A set that does not exist is not an
 // error.
 func Find(ctx context.Context, server Server, name, namespace string) (*Set, error) {
 	typ, name, err := applyset.ParseName(name)
@@ -78,7 +79,7 @@ func Find(ctx context.Context, server Server, name, namespace string) (*Set, err
 	case apierrors.IsNotFound(err):
 		return s, nil
 	case apierrors.IsForbidden(err):
-		return nil, object.Hinted("who works with a set needs get on its parent; see docs/rbac.md for all that it needs",
+		return nil, object.Hinted("a set requires get on its parent; docs/rbac.md lists all permissions",
 			"the set %s cannot be read: %w", ref, err)
 	case err != nil:
 		return nil, err
@@ -123,7 +124,7 @@ func (s *Set) mayBeParent(ctx context.Context) error {
 		return no
 	}
 	if err != nil {
-		return fmt.Errorf("may %s be the parent of a set? %w", s.Kind.GVK.GroupKind(), err)
+		return fmt.Errorf("cannot check whether %s can be the parent of a set: %w", s.Kind.GVK.GroupKind(), err)
 	}
 	if _, allowed := definition.GetLabels()[applyset.ParentTypeLabel]; !allowed {
 		return no
@@ -137,12 +138,12 @@ func (s *Set) ID() string { return applyset.ID(s.Record.Parent) }
 // Name returns the name of the set, such as secret/shop.
 func (s *Set) Name() string { return s.Record.Parent.Resource() }
 
-// listing bounds the lists that are under way at once.
+// listing bounds the number of concurrent LIST requests.
 const listing = 16
 
-// Members lists the members where the promise says that they may be: with one LIST for each kind if
-// all namespaces may be listed or there is only one, else with one for each namespace. A kind that
-// is no longer served has no members; if that is uncertain, Members returns an error.
+// Members lists the members in the kinds and namespaces of the promise: with one LIST for each kind
+// if all namespaces may be listed or there is only one, else with one for each namespace. A kind
+// that is no longer served has no members; if that is uncertain, Members returns an error.
 func (s *Set) Members(ctx context.Context) ([]applyset.Member, error) {
 	var (
 		mu    sync.Mutex
@@ -195,7 +196,7 @@ func (s *Set) list(ctx context.Context, kind object.Kind, visit func(*unstructur
 	if len(namespaces) > 1 {
 		err := s.Server.Metadata(ctx, kind, sel, func(u *unstructured.Unstructured) {
 			if slices.Contains(namespaces, u.GetNamespace()) {
-				visit(u) // A copy of a member in another namespace is none.
+				visit(u) // A copy in another namespace is not a member.
 			}
 		})
 		if !apierrors.IsForbidden(err) {
@@ -214,14 +215,15 @@ func (s *Set) list(ctx context.Context, kind object.Kind, visit func(*unstructur
 	return nil
 }
 
-// denied returns nil if the namespace in which we may not list is gone, and else the refusal with a
-// hint. The rights in a namespace go with it, so a refusal may mean that it is gone.
+// denied returns nil if the namespace that could not be listed does not exist, else the error with
+// a hint. The permissions in a namespace are deleted with it, so a refusal may mean that it is
+// gone.
 func (s *Set) denied(ctx context.Context, namespace string, refusal error) error {
 	kind, err := s.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
 	if err != nil {
 		return err
 	}
-	there := namespace == s.Record.Parent.Namespace // The parent was read there.
+	there := namespace == s.Record.Parent.Namespace // The parent was read in it.
 	if !there {
 		_, err = s.Server.Get(ctx, kind, object.Ref{GVK: kind.GVK, Name: namespace})
 		if apierrors.IsNotFound(err) {
@@ -231,14 +233,14 @@ func (s *Set) denied(ctx context.Context, namespace string, refusal error) error
 	}
 	advice := "the members of a set are found by listing its kinds, which needs list in namespace " + namespace + ": see docs/rbac.md"
 	if !there {
-		advice = fmt.Sprintf("if the namespace %s is gone for good, take it out of the annotation %s of %s; if not, members in it can be seen by who may list there",
+		advice = fmt.Sprintf("if the namespace %s no longer exists, remove it from the annotation %s of %s; otherwise use an account that may list the members in it",
 			namespace, applyset.NamespacesAnnotation, s.Record.Parent)
 	}
 	return &object.HintedError{Err: refusal, Advice: advice}
 }
 
-// Blind names members that cannot be seen; empty if there are none. It ignores kinds of the input,
-// which the input brings.
+// Blind returns a sentence about members that cannot be listed; empty if there are none. It ignores
+// kinds in the input, which the input may install.
 func (s *Set) Blind(input applyset.Promise) string {
 	var names []string
 	for _, gk := range s.Unserved {
@@ -249,11 +251,11 @@ func (s *Set) Blind(input applyset.Promise) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("promises members of %s, which the server does not serve: any that are left go unseen; the annotation is %s",
+	return fmt.Sprintf("lists %s, which the server does not serve, as kinds of its members: any that are left cannot be found; the annotation is %s",
 		strings.Join(names, ", "), applyset.KindsAnnotation)
 }
 
-// isUnserved reports whether an error says for certain that a kind is not served.
+// isUnserved reports whether an error proves that a kind is not served.
 func isUnserved(err error) bool {
 	if err == nil || !meta.IsNoMatchError(err) {
 		return false
@@ -262,7 +264,7 @@ func isUnserved(err error) bool {
 	return !ok || doubtful.Unwrap() == nil
 }
 
-// forget resets the set to one that was never written.
+// forget resets the set to one that does not exist.
 func (s *Set) forget() {
 	s.Exists, s.Live, s.Record = false, nil, applyset.Record{Parent: s.Record.Parent}
 	if namespace := s.Record.Parent.Namespace; namespace != "" {
@@ -270,7 +272,7 @@ func (s *Set) forget() {
 	}
 }
 
-// Reread reads the parent again. It returns an error if that is gone.
+// Reread reads the parent again. It returns an error if the parent is gone.
 func (s *Set) Reread(ctx context.Context) error {
 	live, err := s.Server.Get(ctx, s.Kind, s.Record.Parent)
 	if err != nil {
@@ -280,7 +282,7 @@ func (s *Set) Reread(ctx context.Context) error {
 }
 
 // Write writes the parent with a promise. It returns a conflict if the parent has changed since it
-// was read: tools without a lock promise too.
+// was read: some tools write it without a lock.
 func (s *Set) Write(ctx context.Context, p applyset.Promise, dryRun bool) error {
 	body, err := applyset.Render(s.Record, p)
 	if err != nil {

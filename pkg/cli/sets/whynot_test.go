@@ -31,7 +31,7 @@ func TestWhyNot(t *testing.T) {
 		"not ready in time":   {ctx: late, applied: &wait.UnmetError{}, want: "not everything is ready"},
 		"out of time":         {ctx: late, applied: context.DeadlineExceeded, want: "the run ended early"},
 		"too late to matter":  {ctx: interrupted},
-		"left out":            {ctx: t.Context(), leftOut: true, want: "some of the input was left out"},
+		"left out":            {ctx: t.Context(), leftOut: true, want: "some of the input was skipped"},
 		"both":                {ctx: t.Context(), applied: errors.New("refused"), leftOut: true, want: "not everything was applied"},
 	} {
 		if got := whyNot(c.ctx, c.applied, c.leftOut); got != c.want {

@@ -27,14 +27,14 @@ const contextLines = 3
 type diffTable struct {
 	output.Base
 	texts     output.PlanOrdered[string]
-	stays     output.PlanOrdered[event.Compared] // members that left the input and are kept
+	stays     output.PlanOrdered[event.Compared] // members that are no longer in the input and stay
 	written   bool
 	contested int
 	yielded   int // of objects that are not shown
-	joining   int // objects that are not shown because they only join a set
+	joining   int // objects that are not shown, since they only join a set
 	takeovers takeovers
 	left      leftOver
-	digest    string   // of the whole diff
+	digest    string   // of all that would change
 	outside   *outside // nil without an external program
 }
 

@@ -107,7 +107,7 @@ status:
 	for _, want := range []string{
 		"given      deployment.apps/web", "given      widget.give.example.com/w", "2 given, 1 unchanged",
 		"kustomization/give-ks/apps lists Widget at give.example.com/v1alpha1, which the server no longer serves: it is read at give.example.com/v1",
-		"what the next run of kustomization/give-ks/apps meets cannot be shown, because its manifests are not in the cluster; it removes what kustomize-controller receives and they do not state. " +
+		"the effect on the next run of kustomization/give-ks/apps cannot be shown, because its manifests are not in the cluster; that run removes fields that kustomize-controller receives and that the manifests do not set. " +
 			"Add -f - and pipe them in: flux build kustomization apps -n give-ks --path=FOLDER",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(out), " "), strings.Join(strings.Fields(want), " ")) {
@@ -151,8 +151,8 @@ status: {inventory: {entries: [{id: give-next_web_apps_Deployment, v: v1}, {id: 
 		for _, want := range []string{
 			"kustomize-controller's next apply: 1 conflict before, none after", "registry.example/web:hotfix → registry.example/web:1.0",
 			".metadata.labels.by", "the receiver's manifest lacks it and would remove it",
-			"configmap/leaving -n give-next: kustomization/give-next/apps lists it, and the manifests of its next run do not have it: nothing of it is given",
-			"1 object of the manifests left out: kustomization/give-next/apps does not list it yet",
+			"configmap/leaving -n give-next: kustomization/give-next/apps lists it, but the manifests of the next run do not contain it: its fields are not given",
+			"1 object in the manifests was skipped: kustomization/give-next/apps does not list it yet",
 		} {
 			if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
 				t.Errorf("no %q", want)
