@@ -64,7 +64,7 @@ type applyOptions struct {
 	rules   *config.Rules
 	// journal records writes for --atomic; nil without it.
 	journal *restore.Journal
-	// pruned are the objects that the run deleted from its set, in apply order.
+	// pruned lists the objects that the run deleted from its set, in apply order.
 	pruned *plan.Plan
 	// history is how many runs of a set to keep. undone: this run was rolled back.
 	history int

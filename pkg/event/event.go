@@ -131,17 +131,17 @@ type Applied struct {
 	Conflicts  []managedfields.Conflict
 	Unleavable []fieldpath.Path
 	AdoptFrom  string
-	// Released are paths that left the manifest but stay in the object, because others own them or
+	// Released lists paths that left the manifest but stay in the object, because others own them or
 	// because they are yielded. Removed are paths that left both.
 	Released, Removed []managedfields.Change
-	// Taken are paths of other owners that now have the manifest's value: conflicts that the user
+	// Taken lists paths of other owners that now have the manifest's value: conflicts that the user
 	// chose to take, and fields of adopted managers.
 	Taken []managedfields.Change
-	// Yielded are paths that the user left to their owners; Left are values that differ from the
+	// Yielded lists paths that the user left to their owners; Left lists values that differ from the
 	// manifest's because something in the cluster sets them.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
-	// Adopted are the managers whose fields became ours in this run. OnlyOwners is set if nothing
+	// Adopted lists the managers whose fields became ours in this run. OnlyOwners is set if nothing
 	// but owners changed in the object.
 	Adopted    []string
 	OnlyOwners bool
@@ -176,13 +176,13 @@ type Compared struct {
 	// Reason says why the action is Unknown or Recreate, or what was not checked.
 	Reason string
 	Err    error
-	// Yielded are paths that the user left to their owners; Left are values that differ from the
+	// Yielded lists paths that the user left to their owners; Left lists values that differ from the
 	// manifest's because something in the cluster sets them.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
 	// Changes are the changes to managed fields, sorted by path.
 	Changes []managedfields.Change
-	// Adopted are the managers whose fields would become ours. OnlyOwners is set if nothing but
+	// Adopted lists the managers whose fields would become ours. OnlyOwners is set if nothing but
 	// owners would change in the object.
 	Adopted    []string
 	OnlyOwners bool

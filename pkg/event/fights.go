@@ -22,7 +22,7 @@ type Fights struct {
 	// Unclear counts objects with repeated writes that their metadata do not explain, and that were
 	// not read because others are busier.
 	Unclear int
-	// Unstored are writes that changed nothing, by kind, too few to prove that one object got
+	// Unstored lists writes that changed nothing, by kind, too few to prove that one object got
 	// several.
 	Unstored []Fight
 	// Uncounted is why such writes could not be counted; nil if they were, or did not need to be.

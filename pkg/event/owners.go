@@ -150,11 +150,11 @@ type ObjectTransition struct {
 
 func (PastChanges) event() {}
 
-// Surveyed counts the owners of fields in many objects: the result of owners without a named
-// object.
+// Surveyed counts the owners of fields in many objects. It is the result of the verb owners if no
+// object is named.
 //
-// A field is shared if another manager owns it or something below it. Every other field has a sole
-// owner: it would have no owner if that manager released it.
+// A field is shared if another manager also owns it or something below it. Any other field has a
+// sole owner: without this manager, the field would have no owner.
 type Surveyed struct {
 	// Where describes the selection, to be appended to a sentence.
 	Where string
@@ -163,7 +163,7 @@ type Surveyed struct {
 	// Managers has one row for each manager, Holdings one for each owner and kind.
 	Managers []ManagerHolding
 	Holdings []KindHolding
-	// Unexpected are the fields outside the status, by object, of managers that --expect does not
+	// Unexpected lists the fields outside the status, by object, of managers that --expect does not
 	// name. Expecting is set if --expect was given.
 	Unexpected []ObjectHolding
 	Expecting  bool
@@ -173,7 +173,7 @@ type Surveyed struct {
 	From []string
 	// Unserved is what is owned at API versions that the server does not serve.
 	Unserved []VersionHolding
-	// Seen are all managers that own anything.
+	// Seen lists all managers that own anything.
 	Seen []string
 	// Unread lists what could not be read.
 	Unread []Unread
@@ -244,7 +244,7 @@ type Migrated struct {
 	Ref object.Ref
 	// To is the version to which they are, or would be, rewritten.
 	To string
-	// Rewritten are the rewritten owners, with their old versions. Left are owners that cannot be
+	// Rewritten lists the rewritten owners, with their old versions. Left lists owners that cannot be
 	// rewritten.
 	Rewritten []managedfields.Owner
 	Left      []LeftOwner
@@ -255,7 +255,7 @@ type Migrated struct {
 // LeftOwner is an owner that stays at its version.
 type LeftOwner struct {
 	Owner managedfields.Owner
-	// Unknown are its paths that the served version does not have; empty if that version has no
+	// Unknown lists its paths that the served version does not have; empty if that version has no
 	// schema.
 	Unknown []FieldName
 }
@@ -281,7 +281,7 @@ type Given struct {
 	DryRun bool
 	// Moves are the fields that changed owners, grouped by former owner.
 	Moves []Move
-	// Left are selected fields that did not change owners.
+	// Left lists selected fields that did not change owners.
 	Left []Withheld
 	// Next predicts the receiver's next apply; nil if its manifest is unknown.
 	Next *NextApply

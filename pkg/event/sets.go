@@ -96,9 +96,9 @@ type RollingBack struct {
 type RolledBack struct {
 	Ref    object.Ref
 	Action Action
-	// Left are paths that others have changed since the run, and that therefore keep their values.
+	// Left lists paths that others have changed since the run, and that therefore keep their values.
 	Left []fieldpath.Path
-	// Unreturned are taken paths that their former owner could not get back.
+	// Unreturned lists taken paths that their former owner could not get back.
 	Unreturned []Unreturned
 	// Reason says why the object was Kept, what could not be restored, or, with Failed, in what
 	// state the object is.
@@ -107,7 +107,7 @@ type RolledBack struct {
 	Err error
 }
 
-// Unreturned are paths that Manager owned before the run and that now have no owner, because it has
+// Unreturned lists paths that Manager owned before the run and that now have no owner, because it has
 // since applied at another API version.
 type Unreturned struct {
 	Manager string

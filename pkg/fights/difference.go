@@ -16,7 +16,7 @@ type difference struct {
 	before, after []managedfields.Entry
 	// gained and lost are paths by owner, without those in the status.
 	gained, lost []managedfields.Entry
-	// touched are the owners that gained a path, in the status or not; timed are those whose time
+	// touched lists the owners that gained a path, in the status or not; timed lists those whose time
 	// changed.
 	touched, timed []managedfields.Owner
 	dropped        []managedfields.Owner

@@ -248,8 +248,8 @@ func SameOwners(a, b *unstructured.Unstructured) bool {
 
 const writeOnly, storedAs = "stringData", "data"
 
-// stored returns the entry with stored paths in place of write-only ones. In the core group, only
-// Secrets have a field of that name.
+// stored returns the entry with write-only paths replaced by the paths under which they are stored
+// (stringData by data). In the core group, only Secrets have stringData.
 func stored(e Entry) Entry {
 	pe := fieldpath.FieldElement(writeOnly)
 	if e.APIVersion != "v1" || !fieldpath.Touches(e.Fields, fieldpath.Path{pe}) {

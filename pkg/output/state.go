@@ -32,7 +32,7 @@ type State struct {
 	Waits bool
 	// Waited counts the results of waiting for applied objects.
 	Waited map[event.Action]int
-	// LeftOut are the errors about skipped input.
+	// LeftOut lists the errors about skipped input.
 	LeftOut []error
 	// Hooks are the Helm hooks that were skipped.
 	Hooks []event.Hook

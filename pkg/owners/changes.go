@@ -130,8 +130,8 @@ func (q Query) names(t event.Transition) bool {
 // watched from the beginning.
 const atOnce = time.Minute
 
-// cover sets when the places were watched, and which of them were not. It returns an error if no
-// place was watched, so that an empty result proves nothing.
+// cover sets when the places were watched and which of them were not. It returns an error if none
+// of them was watched, because an empty result would then be meaningless.
 func (q Query) cover(out *event.PastChanges, n notes, now time.Time) error {
 	noted, ok := n.longest()
 	if !ok {

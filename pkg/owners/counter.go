@@ -22,7 +22,7 @@ type Question struct {
 	Managers []string
 	// From are the managers whose objects are listed, with the fields that only they own.
 	From []string
-	// Expected are patterns of [path.Match] for expected managers; nil expects all. Status fields,
+	// Expected lists patterns of [path.Match] for expected managers; nil expects all. Status fields,
 	// and fields written through the status subresource, are always expected, and so are the
 	// records of this plugin and its webhook.
 	Expected []string
@@ -66,7 +66,7 @@ type Counter struct {
 	leaving    []event.ObjectHolding
 	unread     []event.Unread
 	names      map[string]event.FieldName
-	// seen are all managers with an entry, counted or not.
+	// seen lists all managers with an entry, counted or not.
 	seen map[string]bool
 }
 

@@ -21,7 +21,7 @@ const (
 type Scope struct {
 	// Kinds are the tracked kinds, and since when they are tracked.
 	Kinds map[string]time.Time `json:"kinds"`
-	// Refused are kinds that we may not list or watch at present.
+	// Refused lists kinds that we may not list or watch at present.
 	Refused []string `json:"refused,omitempty"`
 	// Never are kinds that are never tracked.
 	Never []string `json:"never,omitempty"`

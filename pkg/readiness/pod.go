@@ -67,8 +67,9 @@ func evaluateUnscheduled(s *subject, c statusCondition) Verdict {
 }
 
 const (
-	// startGrace is how long a container may fail to start for a reason that may pass: a registry
-	// recovers, or a ConfigMap is created. The kubelet tries at 0, 10, 30 and 70 seconds.
+	// startGrace is how long a container may keep failing to start for a transient reason, such as
+	// a registry outage or a ConfigMap that does not exist yet. The kubelet tries at 0, 10, 30 and
+	// 70 seconds.
 	startGrace = time.Minute
 	// A crash loop is lasting after at least crashes restarts and crashGrace of waiting. The
 	// kubelet waits 10 seconds, then twice as long each time, up to 5 minutes, and starts over once

@@ -20,7 +20,7 @@ func scraps() []string {
 	}
 }
 
-// hostile returns strings of scraps, the same in every run.
+// hostile returns adversarial strings made of fragments; they are the same in every run.
 func hostile(n int) []string {
 	random := rand.New(rand.NewPCG(1, 2))
 	all, out := scraps(), scraps()

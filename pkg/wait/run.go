@@ -157,7 +157,7 @@ type hang struct {
 	// moved is when it last moved, asked when it was last explained.
 	moved, asked time.Time
 	causes       []event.Cause
-	// lasting are causes that may end the wait, with the time since when every explanation has
+	// lasting lists causes that may end the wait, with the time since when every explanation has
 	// reported them. decides: the current explanation reads everything again.
 	lasting map[causeKey]time.Time
 	decides bool

@@ -114,9 +114,9 @@ type view struct {
 	namespace string
 	labels    string
 
-	// named are the named objects; nil for a selector.
+	// named lists the named objects; nil for a selector.
 	named map[string]*item
-	// selected are the objects that the selector has matched so far.
+	// selected lists the objects that the selector has matched so far.
 	selected map[key]*item
 	// goal is the goal for selected objects. Named objects have their own.
 	goal *Goal
@@ -199,10 +199,11 @@ type item struct {
 	// told is its last report.
 	told  event.Judged
 	burst schedule.Burst
-	// done: it has its result, action.
+	// done is set once the object has its result, action.
 	done   bool
 	action event.Action
-	// expired: it ran out of time during the wait. late is its result; lateTold: that was reported.
+	// expired is set if the object ran out of time during the wait, late is its result, and
+	// lateTold is set once late has been reported.
 	expired, lateTold bool
 	late              *event.Waited
 	// timer triggers the next evaluation.

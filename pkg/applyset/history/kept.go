@@ -21,8 +21,8 @@ type Kept struct {
 }
 
 // To returns the run with the id. Without an id, it returns the last successful run before the
-// newest one, or an error if that was deleted, was too large, or cannot be read: an older run would
-// be a state that the user does not expect.
+// newest one. If that run was deleted, was too large or cannot be read, it returns an error instead
+// of an older run, which the user would not expect.
 func (k Kept) To(id string) (Run, error) {
 	all := k.all()
 	if id != "" {

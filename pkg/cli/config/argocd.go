@@ -16,10 +16,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Converted are the rules converted from Applications and ApplicationSets.
+// Converted lists the rules converted from Applications and ApplicationSets.
 type Converted struct {
 	rules []*yaml.Node
-	// Left are the differences for which there is no rule; Notes say where a rule means something
+	// Left lists the differences for which there is no rule; Notes say where a rule means something
 	// else. Each has its line.
 	Left, Notes []string
 }

@@ -29,7 +29,7 @@ type Rules struct {
 	mu sync.Mutex
 	// looked: the run evaluated objects, so that there was something to decide.
 	looked bool
-	// matched are the places of rules that matched.
+	// matched lists the places of rules that matched.
 	matched   map[string]bool
 	decisions map[decided]predict.Decision
 }

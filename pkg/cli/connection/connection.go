@@ -61,7 +61,7 @@ type Connection struct {
 	timeout time.Duration
 	// flags are the flags of every verb, as typed.
 	flags *pflag.FlagSet
-	// expected are expectations from elsewhere than flags and variables.
+	// expected lists expectations from elsewhere than flags and variables.
 	expected map[string][]expectation
 	// recognised: the cluster is the expected one.
 	recognised bool

@@ -54,7 +54,7 @@ type Options struct {
 	warnings   []manifest.Warning
 	// invalid holds the faults of objects that --skip-invalid left out.
 	invalid []error
-	// unselected are the objects that -l left out.
+	// unselected lists the objects that -l left out.
 	unselected []object.Ref
 	// hooks are Helm hooks that were left out.
 	hooks []manifest.Hook

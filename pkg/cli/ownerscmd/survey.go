@@ -68,7 +68,7 @@ type Asked struct {
 	Target   target.Flags
 	Managers []string
 	Output   string
-	// Shown are the given flags that apply only to the owners of one object.
+	// Shown lists the given flags that apply only to the owners of one object.
 	Shown []string
 	// Named: the arguments name objects, and not a TYPE alone or nothing.
 	Named bool

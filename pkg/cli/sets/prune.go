@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Leaving are the members to delete, in order.
+// Leaving lists the members to delete, in order.
 type Leaving struct {
 	// Phases is the order of their deletion, Plan the order of their apply.
 	Phases []deletion.Phase

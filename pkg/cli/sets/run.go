@@ -49,7 +49,7 @@ type Run struct {
 
 	options Options
 	set     *Set
-	// input are the objects of the plan; shown is the decision before the first write.
+	// input lists the objects of the plan; shown is the decision before the first write.
 	input []applyset.Input
 	shown applyset.Decision
 

@@ -44,7 +44,7 @@ type Set struct {
 	// Exists: the parent exists, and Live is the live parent.
 	Exists bool
 	Live   *unstructured.Unstructured
-	// Unserved are the kinds in the promise that were not served when the members were listed,
+	// Unserved lists the kinds in the promise that were not served when the members were listed,
 	// sorted.
 	Unserved []schema.GroupKind
 }

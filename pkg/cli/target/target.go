@@ -51,7 +51,7 @@ const fieldSelectorFlag = "field-selector"
 // Targets are the parsed arguments: named objects, selected objects of some types, or objects in
 // files.
 type Targets struct {
-	// Named are the named objects, each once, in the order of the arguments.
+	// Named lists the named objects, each once, in the order of the arguments.
 	Named []Named
 	// Types are those whose objects are selected by the label selector, all of them if it is empty.
 	Types  []string

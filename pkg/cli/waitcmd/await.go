@@ -34,7 +34,7 @@ type Flags struct {
 	times     TimesFlag
 }
 
-// Awaited are the parsed flags.
+// Awaited holds the parsed flags.
 type Awaited struct {
 	// ready is the goal of objects without a goal of their own; nil if they are not waited for.
 	ready *wait.Goal

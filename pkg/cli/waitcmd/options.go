@@ -60,7 +60,7 @@ type waitOptions struct {
 // TimesFlag has times for single kinds and conditions.
 type TimesFlag struct {
 	given []string
-	// Standing are times that hold for many runs, in the same form; given ones take precedence.
+	// Standing lists times that hold for many runs, in the same form; given ones take precedence.
 	Standing []string
 }
 
@@ -165,7 +165,7 @@ func (f *HangFlags) Add(cmd *cobra.Command, otherwise string, causes ...map[stri
 	help.Words(cmd, "stuck-after")
 }
 
-// Hanging are the parsed flags.
+// Hanging holds the parsed flags.
 type Hanging struct {
 	stuckAfter time.Duration
 	endsFor    func(event.Cause) time.Duration

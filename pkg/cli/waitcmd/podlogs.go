@@ -39,7 +39,7 @@ type podLogs struct {
 
 	mu    sync.Mutex
 	known map[event.Container]podLog
-	// refused are the namespaces whose logs we may not read.
+	// refused lists the namespaces whose logs we may not read.
 	refused map[string]bool
 }
 

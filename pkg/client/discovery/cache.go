@@ -40,7 +40,7 @@ type Cache struct {
 	read *served
 	// distrusted: the content of the disk is ignored.
 	distrusted bool
-	// seen are the lists in which kinds first appeared during this run.
+	// seen lists the lists in which kinds first appeared during this run.
 	seen map[schema.GroupVersion]*metav1.APIResourceList
 }
 
@@ -48,7 +48,7 @@ type Cache struct {
 type served struct {
 	groups *metav1.APIGroupList
 	lists  map[schema.GroupVersion]*metav1.APIResourceList
-	// failed are the group versions whose kinds are unknown, and why.
+	// failed lists the group versions whose kinds are unknown, and why.
 	failed map[schema.GroupVersion]error
 	// whole: a group version in neither map is not served, as with aggregated discovery (KEP-3352).
 	whole bool

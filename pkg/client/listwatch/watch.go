@@ -60,7 +60,7 @@ type watching struct {
 	sel    object.Selection
 	tell   func(object.Change)
 
-	// known are the reported objects, without their content.
+	// known lists the reported objects, without their content.
 	known map[types.NamespacedName]sighting
 	// round counts the lists.
 	round int

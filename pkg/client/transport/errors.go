@@ -84,7 +84,7 @@ func (e *credentialsError) Hint() string {
 // startingError says that the server is reachable, but not ready.
 type startingError struct {
 	code int32
-	// failing are the names of the failing checks.
+	// failing lists the names of the failing checks.
 	failing []string
 }
 

@@ -22,7 +22,7 @@ import (
 type Request struct {
 	// Ref is the object of the request; without a name, the request concerns a kind.
 	Ref object.Ref
-	// About are the objects that warnings of the server concern; nil means Ref.
+	// About lists the objects that warnings of the server concern; nil means Ref.
 	About []object.Ref
 	// Guarded: the request is bound to a resource version, so a conflict is not retried.
 	Guarded bool

@@ -285,7 +285,7 @@ func (t *retryBudget) over(what failure) {
 
 // attempt is one try of a request, passed to the transport and the warnings in the context.
 type attempt struct {
-	// about are the objects that the request concerns.
+	// about lists the objects that the request concerns.
 	about []object.Ref
 	// quiet: its warnings are not shown.
 	quiet bool

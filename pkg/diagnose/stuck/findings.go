@@ -38,7 +38,7 @@ type finding struct {
 // diagnosis is one run of the rules over the known facts.
 type diagnosis struct {
 	*diagnose.Run
-	// looked are the objects in the current chain, each blocked by the next.
+	// looked lists the objects in the current chain, each blocked by the next.
 	looked []object.Key
 	// classes contains the object that represents each class.
 	classes map[class]object.Ref

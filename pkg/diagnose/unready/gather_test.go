@@ -103,7 +103,7 @@ func TestGatherController(t *testing.T) {
 		"a condition explains it": {said, made},
 		// Events may explain more about its Pod.
 		"its Pod explains it": {nobodysWidget + itsPod, append(slices.Clip(made), "list Event type!=Normal")},
-		// The list of all workloads includes those of the object, so it is read once.
+		// The list of all workloads already includes the object's own, so there is only one list.
 		"its controller lags behind": {stale + definition, slices.Concat(controllers, apart, []string{"get Namespace prod", "list Event type!=Normal"})},
 		"nothing explains it":        {nobodysWidget, slices.Concat(made, controllers)},
 	} {

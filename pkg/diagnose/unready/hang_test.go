@@ -29,7 +29,7 @@ type scene struct {
 	live   *unstructured.Unstructured
 	tell   func(object.Change)
 	began  time.Time
-	// own are the times of requests about namespaced objects, except for warnings; all those of
+	// own lists the times of requests about namespaced objects, except for warnings; all those of
 	// every request.
 	own, all []time.Time
 }

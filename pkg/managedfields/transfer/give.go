@@ -45,10 +45,10 @@ type Wish struct {
 type Outcome struct {
 	// Entries are all entries of the object after the transfer.
 	Entries []managedfields.Entry
-	// Given are the fields that change owners, sorted by path. A field with several former owners
+	// Given lists the fields that change owners, sorted by path. A field with several former owners
 	// is listed once for each.
 	Given []Given
-	// Left are selected fields that do not change owners.
+	// Left lists selected fields that do not change owners.
 	Left []Left
 }
 

@@ -160,7 +160,7 @@ type rollbackEntry struct {
 	Action event.Action `json:"action"`
 	Reason string       `json:"reason,omitempty"`
 	Left   []string     `json:"left,omitempty"`
-	// Unreturned are taken paths that their former owner could not get back.
+	// Unreturned lists taken paths that their former owner could not get back.
 	Unreturned []unreturned `json:"unreturned,omitempty"`
 	Error      *fault       `json:"error,omitempty"`
 }

@@ -20,7 +20,7 @@ type activity struct {
 	// lacking is what awaited objects lack; news counts these reports.
 	lacking map[object.Key]lack
 	news    int
-	// explained are objects with a known cause, in order of appearance.
+	// explained lists objects with a known cause, in order of appearance.
 	explained []explanation
 	// waiting is since when, and how long at most, the run waits for them.
 	waiting pending
@@ -227,7 +227,7 @@ type pending struct {
 	// since is when it began; zero if unknown. limit is how long it may take; 0 means no limit.
 	since time.Time
 	limit time.Duration
-	// lacks is what is missing, or the reason; it may be empty.
+	// lacks describes what is missing, or why; it may be empty.
 	lacks string
 	// others is what else is pending. It is truncated first.
 	others string

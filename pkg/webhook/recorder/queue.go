@@ -33,7 +33,7 @@ type queue struct {
 	pace  pace
 	peers peers
 	swept time.Time
-	// done are the calls that report outcomes, to be made without a lock.
+	// done lists the calls that report outcomes, to be made without a lock.
 	done []func()
 }
 

@@ -36,11 +36,11 @@ type writer struct {
 	store Store
 	// clusterScoped is the namespace for the records of cluster-scoped objects.
 	clusterScoped string
-	// own are the resource versions that this writer wrote and that the watch has not seen yet.
+	// own lists the resource versions that this writer wrote and that the watch has not seen yet.
 	own map[string]bool
 }
 
-// maxOwn bounds them.
+// maxOwn limits how many own resource versions are kept.
 const maxOwn = 4096
 
 // change adds to a record, and reports whether it changed.

@@ -99,7 +99,7 @@ const goneAfter = 5 * time.Second
 // absent are the known kinds that discovery lacks, with the time of the first such answer.
 type absent struct {
 	since map[schema.GroupResource]time.Time
-	// contradicted are those of them that are served nevertheless.
+	// contradicted lists those of them that are served nevertheless.
 	contradicted []string
 }
 

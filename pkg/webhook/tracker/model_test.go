@@ -84,7 +84,7 @@ type model struct {
 	recorded, accused map[string]bool
 	// since is the version of the first list. The history before it is not promised.
 	since int
-	// vanished are the takeovers of objects that were deleted before they were seen.
+	// vanished lists the takeovers of objects that were deleted before they were seen.
 	vanished map[string]bool
 	// stored is the last checkpoint, and declared are the gaps up to then.
 	stored   stored

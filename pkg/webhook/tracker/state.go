@@ -21,17 +21,17 @@ type state struct {
 	// heard is when the API server last sent something about any resource.
 	heard time.Time
 
-	// waiting are the changes, oldest first, that wait for a hint, or for an earlier change of the
+	// waiting lists the changes, oldest first, that wait for a hint, or for an earlier change of the
 	// same object that does. waitingOf counts them by object.
 	waiting   []*pendingChange
 	waitingOf map[types.UID]int
-	// given are the changes that the sink has and has not settled, oldest first. Settled ones are
+	// given lists the changes that the sink has and has not settled, oldest first. Settled ones are
 	// removed when there are many.
 	given   []*pendingChange
 	clearAt int
 	// gaps are those that no leader has handled yet.
 	gaps []*pendingChange
-	// undeclared are handled gaps that are not stored yet.
+	// undeclared lists handled gaps that are not stored yet.
 	undeclared Coverage
 
 	// dirty is set if there are changes to note.
@@ -300,7 +300,7 @@ func (s *state) passed(c Checkpoint) {
 // stored is the content that a leader stores. A tracker that reads it loses nothing.
 type stored struct {
 	checkpoint Checkpoint
-	// seen are the notes: changes that are before its positions and not recorded.
+	// seen lists the notes: changes that are before its positions and not recorded.
 	seen []unrecorded
 	// news are the gaps that were not declared yet.
 	news Coverage

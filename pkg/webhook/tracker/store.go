@@ -36,7 +36,7 @@ type kept struct {
 	checkpoint Checkpoint
 	coverage   Coverage
 	scope      ownership.Scope
-	// seen are the leader's notes, noted those of other replicas. unread is the time of the
+	// seen lists the leader's notes, noted those of other replicas. unread is the time of the
 	// leader's notes if they cannot be decoded.
 	seen, noted []unrecorded
 	unread      Span

@@ -26,7 +26,7 @@ type tale struct {
 	lines []string
 	// others counts the reported transitions that are not recorded.
 	others int
-	// admitted are the versions of objects with hints.
+	// admitted lists the versions of objects with hints.
 	admitted map[string]bool
 }
 

@@ -29,13 +29,13 @@ type View struct {
 	lists map[diagnose.Question]Pods
 	// More is how many unready Pods were not kept.
 	More int
-	// detailed are the Pods whose references are read. For others, only known objects are used.
+	// detailed lists the Pods whose references are read. For others, only known objects are used.
 	detailed map[types.NamespacedName]bool
 	// OnlyKnown: ask no new questions.
 	OnlyKnown bool
 	// events are the warnings read, by namespace and object, the newest first.
 	events map[string]map[types.UID][]*corev1.Event
-	// about are the objects whose warnings the rules use, by namespace. Warnings are read last, for
+	// about lists the objects whose warnings the rules use, by namespace. Warnings are read last, for
 	// all objects of a run.
 	about map[string]map[types.UID]bool
 }
