@@ -27,7 +27,7 @@ type Workload struct {
 	programs []string
 	// Account is the service account that its Pods run as.
 	Account string
-	// own lists its labels, labels those of its Pods.
+	// own holds the object's labels, labels those of its Pods.
 	own, labels labels.Set
 	selector    *metav1.LabelSelector
 	// Wanted and Ready count Pods.

@@ -40,7 +40,7 @@ type Cache struct {
 	read *served
 	// distrusted: the content of the disk is ignored.
 	distrusted bool
-	// seen lists the lists in which kinds first appeared during this run.
+	// seen holds the lists in which kinds first appeared during this run.
 	seen map[schema.GroupVersion]*metav1.APIResourceList
 }
 
