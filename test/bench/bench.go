@@ -11,7 +11,7 @@ import (
 
 // bench carries out a plan.
 type bench struct {
-	dir        string // of the samples' files
+	dir        string // the folder of the samples' files
 	tools      []tool
 	shared     *lab // where generated objects are applied
 	references references
@@ -19,13 +19,13 @@ type bench struct {
 	progress   io.Writer
 }
 
-// outcomeError says that what a tool did is not right.
+// outcomeError reports that a tool's outcome is wrong.
 type outcomeError struct{ what string }
 
 func (e *outcomeError) Error() string { return e.what }
 
-// run measures everything. An error means that it could not continue; what is wrong with a
-// tool's outcome is among the results.
+// run measures everything. It returns an error only if it could not continue; wrong outcomes are
+// among the results.
 func (b *bench) run(ctx context.Context, cells []cell) error {
 	defer func() {
 		if b.shared != nil {
@@ -40,8 +40,8 @@ func (b *bench) run(ctx context.Context, cells []cell) error {
 	return nil
 }
 
-// cell measures all tools on one sample at one round-trip time, in turn, several times. A
-// tool that has taken long is not measured again: its rows say how often it was.
+// cell measures all tools on one sample at one round-trip time, in turn, several times. A slow tool
+// gets fewer runs; its rows show how many.
 func (b *bench) cell(ctx context.Context, c cell) error {
 	const budget = 30.0
 	spent := map[string]float64{}
@@ -60,7 +60,7 @@ func (b *bench) cell(ctx context.Context, c cell) error {
 	return nil
 }
 
-// wrong notes a wrong outcome and returns every other error.
+// wrong records a wrong outcome, and returns every other error.
 func (b *bench) wrong(err error, t tool, where string) error {
 	outcome, ok := errors.AsType[*outcomeError](err)
 	if !ok {
@@ -72,8 +72,8 @@ func (b *bench) wrong(err error, t tool, where string) error {
 	return nil
 }
 
-// lab returns where a cell is measured, and a function that ends it. Real sets define kinds,
-// which do not go away without a trace, so each round on them has one of its own.
+// lab returns the lab for a cell, and a function that closes it. Real sets define kinds, which
+// leave traces when they are deleted, so each round on them has its own lab.
 func (b *bench) lab(ctx context.Context, c cell, t tool) (*lab, func(), error) {
 	if c.sample.foreign() {
 		l, err := b.open(ctx, c.controllers, t)
@@ -89,8 +89,8 @@ func (b *bench) lab(ctx context.Context, c cell, t tool) (*lab, func(), error) {
 	return b.shared, func() {}, err
 }
 
-// open starts a lab, and lets each tool do everything once, unmeasured, so that its caches,
-// the API server's and the operating system's are as in daily use.
+// open starts a lab. Each tool first does everything once, unmeasured, so that all caches are warm,
+// as in daily use.
 func (b *bench) open(ctx context.Context, controllers bool, tools ...tool) (*lab, error) {
 	l, err := newLab(ctx, controllers)
 	if err != nil {
@@ -99,7 +99,7 @@ func (b *bench) open(ctx context.Context, controllers bool, tools ...tool) (*lab
 	for _, t := range tools {
 		for _, kind := range generatedKinds() {
 			if controllers && kind != "ConfigMap" {
-				continue // They write what is in a Deployment.
+				continue // They change Deployments.
 			}
 			if err := b.warm(ctx, l, t, kind); b.wrong(err, t, "warm-up") != nil {
 				l.close()
@@ -121,7 +121,7 @@ func (b *bench) warm(ctx context.Context, l *lab, t tool, kind string) error {
 	}
 	for _, work := range t.works {
 		if work == workWait && l.controllers {
-			continue // They put a ConfigMap of their own there, which is not like ours.
+			continue // They create a ConfigMap, which does not meet the condition.
 		}
 		if _, err := b.perform(ctx, t, p, work); err != nil {
 			return fmt.Errorf("%s: %w", work, err)
@@ -130,8 +130,7 @@ func (b *bench) warm(ctx context.Context, l *lab, t tool, kind string) error {
 	return p.clear(ctx)
 }
 
-// round lets a tool do the cell's works on a fresh plot, and returns how many seconds it
-// took.
+// round runs one tool's works on a fresh plot, and returns the seconds that it took.
 func (b *bench) round(ctx context.Context, c cell, t tool) (took float64, err error) {
 	works := slices.DeleteFunc(slices.Clone(c.works), func(work string) bool { return !slices.Contains(t.works, work) })
 	if t.name == toolKubectl && c.leftOut() {
@@ -150,7 +149,7 @@ func (b *bench) round(ctx context.Context, c cell, t tool) (took float64, err er
 	if err != nil {
 		return 0, err
 	}
-	defer func() { // Without that, the bench cannot continue.
+	defer func() { // The bench cannot continue without that.
 		if clearErr := p.clear(ctx); clearErr != nil {
 			err = clearErr
 		}
@@ -181,7 +180,7 @@ func (b *bench) round(ctx context.Context, c cell, t tool) (took float64, err er
 	return took, nil
 }
 
-// perform makes a tool do one work, and checks the outcome.
+// perform runs one work with a tool, and checks the outcome.
 func (b *bench) perform(ctx context.Context, t tool, p *plot, work string) (measured, error) {
 	before, err := p.read(ctx)
 	if err != nil {
@@ -204,7 +203,7 @@ func (b *bench) perform(ctx context.Context, t tool, p *plot, work string) (meas
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%s took more than %s", t.name, limit))
 	defer cancel()
 	m, err := p.lab.measure(ctx, t.name, argv)
-	// kubectl needs several calls, until definitions and their objects are in.
+	// kubectl needs several calls: objects fail until their definitions are served.
 	for pass := 1; err == nil && m.Exit != 0 && pass < 4 && t.name == toolKubectl && work == workCreate && p.sample.foreign(); pass++ {
 		var more measured
 		more, err = p.lab.measure(ctx, t.name, argv)
@@ -214,8 +213,8 @@ func (b *bench) perform(ctx context.Context, t tool, p *plot, work string) (meas
 	if err != nil {
 		return m, err
 	}
-	// kubectl deletes definitions and then does not find their objects: all have to be gone,
-	// whatever it says.
+	// kubectl deletes definitions and then fails to find their objects. Only the outcome counts:
+	// all have to be gone.
 	if m.Exit != 0 && (t.name != toolKubectl || work != workDelete || !p.sample.foreign()) {
 		return m, &outcomeError{fmt.Sprintf("exit status %d:\n%s", m.Exit, tail(p.lab.log()))}
 	}

@@ -11,14 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// check checks the outcome of a work: how many objects it wrote, and whether that is right.
-// Objects that were not written are as before.
+// check checks the outcome of a work: the number of objects that it wrote, and their content.
 func (b *bench) check(ctx context.Context, t tool, p *plot, work string, before map[name]state) error {
 	after, err := p.read(ctx)
 	if err != nil {
 		return err
 	}
-	if t.name == toolHelm && work == workDelete { // It never deletes definitions.
+	if t.name == toolHelm && work == workDelete { // Helm never deletes definitions.
 		maps.DeleteFunc(after, func(n name, _ state) bool { return strings.HasPrefix(n.kind, definitionKind+".") })
 	}
 	err = checkWritten(p.sample, work, before, after)
@@ -33,8 +32,8 @@ func (b *bench) check(ctx context.Context, t tool, p *plot, work string, before 
 
 // checkWritten checks that a work wrote and deleted as many objects as it should have.
 func checkWritten(s sample, work string, before, after map[name]state) error {
-	// The API server writes an object at its second apply, too, of which the manifests say
-	// nothing but the name: it drops the manager that owns nothing.
+	// If a manifest sets nothing but a name, the API server also writes the object at its second
+	// apply: it drops the manager that owns nothing.
 	bare := map[name]bool{}
 	for _, u := range s.whole.objects {
 		bare[nameOf(u)] = len(u.Object) == 3 && len(u.GetLabels())+len(u.GetAnnotations()) == 0
@@ -67,8 +66,8 @@ func checkWritten(s sample, work string, before, after map[name]state) error {
 	return nil
 }
 
-// references are what the first tool made of the manifests of a name: every other tool has
-// to come to the same.
+// references are the live objects that the first tool produced, by sample. Every other tool has to
+// produce the same.
 type references map[string]map[name]state
 
 func (r references) check(title string, manifests []*unstructured.Unstructured, live map[name]state) error {
@@ -84,9 +83,9 @@ func (r references) check(title string, manifests []*unstructured.Unstructured, 
 	return nil
 }
 
-// canonical is an object's content as text, without what differs each time it is created,
-// without the API server's own account of it, and without the marks of sets and of Helm. It
-// changes the object.
+// canonical returns an object's content as JSON, without fields that differ from run to run,
+// without the API server's bookkeeping, and without the marks of sets and of Helm. It changes the
+// object.
 func canonical(u *unstructured.Unstructured) string {
 	delete(u.Object, "status")
 	for _, field := range []string{"creationTimestamp", "generation", "managedFields", "namespace", "resourceVersion", "uid"} {
@@ -97,7 +96,7 @@ func canonical(u *unstructured.Unstructured) string {
 	delete(labels, "applyset.kubernetes.io/part-of")
 	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, "meta.helm.sh/") })
 	if len(labels) == 0 {
-		labels = nil // or an empty map stays
+		labels = nil // otherwise an empty map stays
 	}
 	if len(annotations) == 0 {
 		annotations = nil

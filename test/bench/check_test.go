@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// expect wants no error, or one with a text in it.
+// expect fails the test unless err contains text; an empty text requires no error.
 func expect(t *testing.T, err error, text string) {
 	t.Helper()
 	switch {
@@ -77,8 +77,8 @@ func TestAnObjectThatSaysNothingMayBeWrittenAgain(t *testing.T) {
 	}
 }
 
-// Every tool has to come to what the first made of the manifests, but for what differs each
-// time and for the marks of Helm and of sets.
+// Objects of all tools have to be equal, except for fields that differ from run to run and the
+// marks of Helm and of sets.
 func TestReferences(t *testing.T) {
 	service := func(metadata, ip, uid, port string) *unstructured.Unstructured {
 		objects, err := decode([]byte("{apiVersion: v1, kind: Service, metadata: {name: web, uid: '" + uid + "'" + metadata + "}, spec: {clusterIP: " + ip +
@@ -119,7 +119,7 @@ func TestReport(t *testing.T) {
 	}
 	r.add(c, workAgain, toolKubectl, took(26))
 	r.add(c, workAgain, toolRaw, took(0.25))
-	r.add(c, workCreate, toolKubectl, took(120)) // with nothing of the plugin's beside it
+	r.add(c, workCreate, toolKubectl, took(120)) // without the plugin's own objects
 	r.note("kubectl: no %s", "time")
 	r.note("kubectl: no %s", "time")
 	r.failures = []string{"kubectl: wrong"}

@@ -14,17 +14,16 @@ import (
 	"time"
 )
 
-// usage is the cost of one call of a program.
+// usage is the cost of one run of a program.
 type usage struct {
-	Seconds    float64 // from its start to its end
+	Seconds    float64 // wall clock
 	CPUSeconds float64 // user and system
 	PeakBytes  int64   // resident memory
 	Exit       int
 }
 
-// call runs a program by way of a process that does nothing else: Linux counts the memory
-// of the process that starts a program as the program's own until it has been started, and
-// this one's is large.
+// call runs a program from a small child process. Linux counts the memory of the parent as the
+// program's own until it has started, and this process is large.
 func call(ctx context.Context, env []string, log string, argv ...string) (u usage, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -43,8 +42,8 @@ func call(ctx context.Context, env []string, log string, argv ...string) (u usag
 	return u, nil
 }
 
-// launch is the process in between: it runs the program with its output in a file, and
-// writes its usage to out.
+// launch runs in the child process: it runs the program with its output in a file, and writes its
+// usage to out.
 func launch(ctx context.Context, out io.Writer, log string, argv []string) error {
 	file, err := os.Create(log)
 	if err != nil {
@@ -67,7 +66,7 @@ func launch(ctx context.Context, out io.Writer, log string, argv []string) error
 	if rusage, ok := state.SysUsage().(*syscall.Rusage); ok {
 		u.PeakBytes = rusage.Maxrss
 		if runtime.GOOS != "darwin" {
-			u.PeakBytes <<= 10 // KiB, and bytes there
+			u.PeakBytes <<= 10 // KiB here, bytes on macOS
 		}
 	}
 	return json.NewEncoder(out).Encode(u)

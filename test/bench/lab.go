@@ -19,20 +19,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// lab is where the tools are measured: a control plane, without controllers unless the
-// work needs them, and the stretch of network in front of it.
+// lab is a control plane to measure tools on, with a network of variable latency in front of it. It
+// has no controllers unless the work needs them.
 type lab struct {
 	dir         string
 	cluster     *cluster.Cluster
 	proxy       *proxy.TCP
-	audited     int64             // the part of the audit log that was read, in bytes
-	client      dynamic.Interface // our own, beside the proxy
+	audited     int64             // how much of the audit log was read, in bytes
+	client      dynamic.Interface // bypasses the proxy
 	mapper      meta.RESTMapper
 	plots       int // so far
 	controllers bool
 }
 
-// newLab starts everything; close ends it.
+// newLab starts a lab; close stops it.
 func newLab(ctx context.Context, controllers bool) (_ *lab, err error) {
 	l := &lab{controllers: controllers}
 	defer func() {
@@ -48,7 +48,7 @@ func newLab(ctx context.Context, controllers bool) (_ *lab, err error) {
 		Controllers: controllers,
 		APIServerArgs: []string{
 			"--audit-log-maxsize=10000",      // MB: one file, however long the run
-			"--delete-collection-workers=16", // only the clearing up needs it
+			"--delete-collection-workers=16", // for a fast cleanup
 		},
 	})
 	if err != nil {
@@ -61,7 +61,7 @@ func newLab(ctx context.Context, controllers bool) (_ *lab, err error) {
 	if err != nil {
 		return nil, err
 	}
-	config.QPS = -1 // Work beside a measurement must not lag behind it.
+	config.QPS = -1 // Preparations and checks must not be throttled.
 	if l.client, err = dynamic.NewForConfig(config); err != nil {
 		return nil, err
 	}
@@ -84,9 +84,9 @@ func (l *lab) close() {
 	_ = os.RemoveAll(l.dir)
 }
 
-// environment is that of a tool: a user, a home and a discovery cache of its own, the
-// network between it and the server, and none of the caller's settings that could change
-// what it does. kubectl knows sets only by a variable.
+// environment returns a tool's environment: a user, a home and a discovery cache of its own, the
+// proxy as the server, and no settings of the caller that could affect it. kubectl enables sets
+// only by a variable.
 func (l *lab) environment(user string) ([]string, error) {
 	home := filepath.Join(l.dir, user)
 	kubeconfig := filepath.Join(home, "kubeconfig")
@@ -113,10 +113,10 @@ func (l *lab) environment(user string) ([]string, error) {
 	return append(env, "KUBECTL_APPLYSET=true", "HOME="+home, "KUBECACHEDIR="+filepath.Join(home, "cache"), "KUBECONFIG="+kubeconfig), nil
 }
 
-// measured is a call together with what the server and the network saw of it.
+// measured is the cost of a run: its process, its requests and its traffic.
 type measured struct {
 	usage
-	requests       int   // that the API server got
+	requests       int   // received by the API server
 	sent, received int64 // bytes, to and from the server
 }
 
@@ -141,7 +141,7 @@ func (l *lab) measure(ctx context.Context, user string, argv []string) (m measur
 	return m, l.cluster.Failure()
 }
 
-// log is the output of the program that was measured last.
+// log is the file with the output of the last measured program.
 func (l *lab) log() string { return filepath.Join(l.dir, "output.log") }
 
 // requests returns how many requests a user has made since the last call. The server writes an event
@@ -164,7 +164,7 @@ func (l *lab) requests(ctx context.Context, user string) (n int, err error) {
 	return n, nil
 }
 
-// finished counts a user's requests: one that runs long has an event for its start, too.
+// finished counts a user's requests. A long-running request also has an event for its start.
 func finished(events []cluster.AuditEvent, user string) (n int) {
 	for _, event := range events {
 		if event.User.Username == user && event.Stage != "ResponseStarted" {

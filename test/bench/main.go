@@ -26,7 +26,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The program is its own helper, under these verbs.
+// The program also runs itself, with these verbs.
 const (
 	verbLaunch = "launch" // LOG PROGRAM [ARG…]
 	verbRaw    = "raw"    // FILE
@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	// The table is printed, even if the bench could not continue.
+	// Print the table even if the bench could not continue.
 	err = b.run(ctx, cells)
 	b.results.report(os.Stdout)
 	if err == nil && len(b.results.failures) > 0 {
@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string) error {
 	return err
 }
 
-// options are what to measure, and how often.
+// options select what to measure, and how often.
 type options struct {
 	plugin, flux, helm string // programs
 	works, kinds       []string
@@ -96,7 +96,7 @@ Exit status: 0; 1 if a tool did something wrong; 2 if it could not measure.
 
 `
 
-// parse reads the command line; --peers and --short change the defaults of the other flags.
+// parse reads the command line. --peers and --short change the defaults of other flags.
 func parse(args []string) (o options, err error) {
 	flags := pflag.NewFlagSet("bench", pflag.ContinueOnError)
 	flags.Usage = func() { fmt.Fprint(os.Stderr, intro, flags.FlagUsages()) }

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// TestMain lets the test binary be its own helper, as the program is.
+// TestMain lets the test binary act as the launcher, as the program does.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == verbLaunch {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
@@ -30,11 +30,11 @@ func TestMain(m *testing.M) {
 }
 
 func TestPlan(t *testing.T) {
-	t.Setenv(envCorpus, t.TempDir()) // none there
+	t.Setenv(envCorpus, t.TempDir()) // no corpus
 	const all = "create again change diff wait delete"
 	tests := map[string]struct {
 		args string
-		want string // cells, and works
+		want string // cells with their works
 	}{
 		"what is named, and no real sets": {
 			args: "--kind Deployment --count 100 --rtt 20ms --work again",

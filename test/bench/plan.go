@@ -20,29 +20,29 @@ const (
 	workPrune    = "prune a tenth" // of the set
 )
 
-// allWorks are in the order in which they are done.
+// allWorks returns the works in the order in which they are done.
 func allWorks() []string {
 	return append([]string{workStart, workCreate, workAgain, workChange, workDiff, workWait, workDelete}, setWorks()...)
 }
 
-// setWorks are done one after the other in a namespace of their own.
+// setWorks returns the works on a set, which are done in a namespace of their own.
 func setWorks() []string { return []string{workSet, workSetAgain, workPrune} }
 
 const (
-	large   = 10_000 // objects: here memory counts
+	large   = 10_000 // objects: large enough to measure memory
 	largest = 100_000
 	far     = 100 * time.Millisecond
 )
 
-// cell is measured side by side: a sample at a round-trip time.
+// cell is a sample at a round-trip time, measured with all tools.
 type cell struct {
 	sample sample
 	rtt    time.Duration
 	works  []string
 	n      int
-	// controllers: the controllers do a part of the work.
+	// controllers reports whether the work needs the cluster's controllers.
 	controllers bool
-	// asSet: the objects are created as a set, and not before.
+	// asSet creates the objects as a set from the start.
 	asSet bool
 }
 
@@ -70,7 +70,7 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 	var cells []cell
 	for _, s := range append(samples, sets...) {
 		for _, rtt := range o.rtts {
-			if s.count < large || rtt == 0 { // The network costs no memory.
+			if s.count < large || rtt == 0 { // Latency does not affect memory.
 				cells = append(cells, cellsOf(s, rtt, o)...)
 			}
 		}
@@ -78,8 +78,8 @@ func plan(dir string, o options, note func(format string, args ...any)) ([]cell,
 	return cells, nil
 }
 
-// cellsOf are the cells of a sample: its works, its deletion if that needs controllers, and
-// the works on a set.
+// cellsOf returns the cells of a sample: its works, its deletion if that needs controllers, and the
+// works on a set.
 func cellsOf(s sample, rtt time.Duration, o options) []cell {
 	works := []string{workCreate, workAgain, workChange, workDiff, workWait, workDelete}
 	n := o.n
@@ -101,8 +101,7 @@ func cellsOf(s sample, rtt time.Duration, o options) []cell {
 	}
 	add(cell{works: works})
 	if s.foreign() {
-		// Without controllers, a namespace never goes; with them, nothing stays as it was
-		// applied.
+		// Without controllers, a namespace is never removed; with them, applied objects change.
 		add(cell{works: []string{workDelete}, controllers: true})
 	}
 	if s.kind == "ConfigMap" && s.count > 1 && s.count <= large {
@@ -111,16 +110,14 @@ func cellsOf(s sample, rtt time.Duration, o options) []cell {
 	return cells
 }
 
-// leftOut reports whether kubectl does not do the works of a cell: it does some things one
-// object after the other, which takes minutes, and takes as long for Deployments as for
-// ConfigMaps.
+// leftOut reports whether kubectl skips the cell. It does some works object by object, which takes
+// minutes, and is as slow for Deployments as for ConfigMaps.
 func (c cell) leftOut() bool {
 	return c.sample.count >= large || c.sample.count >= 1000 && c.rtt > 0 && c.sample.kind != "ConfigMap"
 }
 
-// bound is a bound that the plugin should keep, as the table shows it. Seconds of 1,000
-// objects are a third of what kapp, the fastest other tool, took on another two-core
-// machine.
+// bound returns the plugin's limits for the table. The seconds for 1,000 objects are a third of
+// what kapp, the fastest other tool, took on another two-core machine.
 func bound(c cell, work string) string {
 	seconds := map[time.Duration][]string{0: {"0.47 s", "0.53 s"}, 20 * time.Millisecond: {"0.77 s", "0.60 s"}, far: {"1.27 s", "1.53 s"}}[c.rtt]
 	switch {

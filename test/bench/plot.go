@@ -19,16 +19,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// plot is where one tool works on a sample.
+// plot is a sample on a lab, for one tool.
 type plot struct {
 	lab       *lab
 	sample    sample
-	now       manifests // as they are applied
+	now       manifests // applied last
 	mapper    meta.RESTMapper
-	namespace string // a fresh one, for -n; empty if the manifests name theirs
+	namespace string // a new one, for -n; empty if the manifests set theirs
 }
 
-// newPlot returns a namespace of its own for a sample.
+// newPlot returns a plot for a sample, with a new namespace if the manifests set none.
 func (l *lab) newPlot(ctx context.Context, s sample, user string) (*plot, error) {
 	p := &plot{lab: l, sample: s, now: s.whole, mapper: mapper(l.mapper, s.whole.objects)}
 	if slices.ContainsFunc(s.whole.objects, func(u *unstructured.Unstructured) bool { return u.GetNamespace() != "" }) {
@@ -39,7 +39,7 @@ func (l *lab) newPlot(ctx context.Context, s sample, user string) (*plot, error)
 	return p, l.cluster.CreateNamespace(ctx, p.namespace)
 }
 
-// name identifies an object on every plot.
+// name identifies an object on all plots.
 type name struct{ kind, namespace, name string }
 
 func nameOf(u *unstructured.Unstructured) name {
@@ -48,8 +48,8 @@ func nameOf(u *unstructured.Unstructured) name {
 
 func (n name) String() string { return fmt.Sprintf("%s %s/%s", n.kind, n.namespace, n.name) }
 
-// collection is the objects of a resource in a namespace, which is empty for
-// cluster-scoped ones.
+// collection identifies all objects of a resource in a namespace, which is empty for cluster-scoped
+// objects.
 type collection struct {
 	resource  schema.GroupVersionResource
 	namespace string
@@ -73,7 +73,7 @@ func (p *plot) collections() (order []collection, members map[collection][]*unst
 	members = map[collection][]*unstructured.Unstructured{}
 	all := p.sample.whole.objects
 	if len(p.now.objects) == len(all) {
-		all = p.now.objects // changed, and not fewer: those that left count, too
+		all = p.now.objects // changed objects, not a pruned set: pruned objects count, too
 	}
 	for _, u := range all {
 		c, err := p.collectionOf(u)
@@ -88,8 +88,7 @@ func (p *plot) collections() (order []collection, members map[collection][]*unst
 	return order, members, nil
 }
 
-// state is an object as it is on the server: its resource version, and its content without
-// what differs each time it is created.
+// state is a live object: its resource version, and its canonical content.
 type state struct{ version, content string }
 
 // read reads the sample's objects, page by page.
@@ -133,8 +132,8 @@ func (p *plot) resource(c collection) dynamic.ResourceInterface {
 	return p.lab.client.Resource(c.resource).Namespace(c.namespace)
 }
 
-// settle waits until what the API server does by itself is done: it takes some seconds to
-// establish a definition, and writes that down. The check finds one that is missing.
+// settle waits until the API server has established all definitions, which takes seconds and writes
+// their status. A definition that is missing is left to the check.
 func (p *plot) settle(ctx context.Context) error {
 	const pause = 100 * time.Millisecond
 	order, members, err := p.collections()
@@ -163,7 +162,7 @@ func isEstablished(definition *unstructured.Unstructured) bool {
 	return object.ConditionOf(definition, "Established").Status == "True"
 }
 
-// clear deletes everything in the plot's namespace. Objects elsewhere go with the lab.
+// clear deletes everything in the plot's namespace. Other objects are removed with the lab.
 func (p *plot) clear(ctx context.Context) error {
 	background := metav1.DeletePropagationBackground
 	order, _, err := p.collections()
@@ -182,7 +181,7 @@ func (p *plot) clear(ctx context.Context) error {
 	return nil
 }
 
-// definitionKind is the kind of objects that define kinds.
+// definitionKind is the kind of CRDs.
 const definitionKind = "CustomResourceDefinition"
 
 // mapper maps the kinds that the API server serves, and those that the objects define.

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// rawRequest is a request that the raw client makes as it finds it.
+// rawRequest is a prepared request of the raw client.
 type rawRequest struct {
 	Method string
 	Path   string
@@ -27,24 +27,25 @@ type rawRequest struct {
 	Body   json.RawMessage `json:",omitempty"`
 }
 
-// page is how many objects are in a page: as many as the plugin asks for.
+// page is the size of a list's pages, the same as the plugin's.
 const page = 1000
 
-// These are the states that a read waits for.
+// States that a read waits for.
 const (
 	untilGone        = "gone"
 	untilEstablished = "established" // a definition
 )
 
-// wave are requests that are sent side by side. The next one waits for its answers.
+// wave is a group of requests that are sent in parallel. The next wave starts after all its
+// responses.
 type wave []rawRequest
 
-// workers is how many requests the raw client has in flight: with 32 and with 64 it is
-// fastest, for all works.
+// workers is the number of parallel requests. The raw client is fastest with 32 to 64, for all
+// works.
 const workers = 32
 
-// sendFile is the limit: a client that does nothing but send requests, over one HTTP/2
-// connection, and read the answers to their end.
+// sendFile is the raw limit: a client that only sends prepared requests over one HTTP/2 connection,
+// and reads the responses.
 func sendFile(ctx context.Context, kubeconfig, path string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -57,8 +58,8 @@ func sendFile(ctx context.Context, kubeconfig, path string) error {
 	client := &http.Client{Transport: &http.Transport{
 		TLSClientConfig:    tls,
 		ForceAttemptHTTP2:  true,
-		MaxConnsPerHost:    1,    // or every worker makes one before the first is there
-		DisableCompression: true, // it costs the server more than loopback
+		MaxConnsPerHost:    1,    // otherwise every worker opens one before the first is ready
+		DisableCompression: true, // compression costs the server more than loopback traffic
 	}}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -102,7 +103,7 @@ func sendPages(ctx context.Context, client *http.Client, host string, r rawReque
 		if status >= http.StatusMultipleChoices {
 			return fmt.Errorf("%s %s: %d: %s", r.Method, r.Path, status, answer)
 		}
-		// A list's metadata stands before its items: the page needs no decoding.
+		// A list's metadata precedes its items, so the page need not be decoded.
 		head, _, _ := bytes.Cut(answer, []byte(`"items":`))
 		_, rest, ok := bytes.Cut(head, []byte(`"continue":"`))
 		if !ok {
@@ -113,12 +114,12 @@ func sendPages(ctx context.Context, client *http.Client, host string, r rawReque
 	}
 }
 
-// send makes a request, again while the server does not know its path: it serves a
-// definition's objects a moment after it has accepted the definition.
+// send sends a request, and repeats it while the server does not know its path: it serves a kind a
+// moment after it has accepted the definition.
 func send(ctx context.Context, client *http.Client, host string, r rawRequest) error {
 	const pause = 20 * time.Millisecond
 	patience := time.Minute
-	if r.Until == untilGone { // The server may forget a definition until it looks at all of them, every five minutes.
+	if r.Until == untilGone { // The server may overlook a definition until its next full pass, every five minutes.
 		patience = 6 * time.Minute
 	}
 	for start := time.Now(); ; time.Sleep(pause) {
@@ -135,13 +136,14 @@ func send(ctx context.Context, client *http.Client, host string, r rawRequest) e
 	}
 }
 
-// met reports whether a successful answer is what the request waits for.
+// met reports whether a successful response shows the state that the request waits for.
 func (r rawRequest) met(answer []byte) bool {
 	definition := &unstructured.Unstructured{}
 	return r.Until == "" || r.Until == untilEstablished && definition.UnmarshalJSON(answer) == nil && isEstablished(definition)
 }
 
-// once returns the status and, if that is no success or something is waited for, the answer.
+// once sends a request and returns the status. It returns the body only of failures and of requests
+// that need it.
 func once(ctx context.Context, client *http.Client, host string, r rawRequest) (int, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, r.Method, host+r.Path, bytes.NewReader(r.Body))
 	if err != nil {

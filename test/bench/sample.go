@@ -25,11 +25,11 @@ type sample struct {
 	whole, changed, fewer manifests
 }
 
-// foreign reports whether the manifests are not ours: what the server makes of them is
-// compared with what it made of them for another tool.
+// foreign reports whether the manifests are not generated: the resulting objects are then compared
+// with those of another tool.
 func (s sample) foreign() bool { return s.count == 0 }
 
-// manifests are objects, and the flags by which kubectl and the plugin read them.
+// manifests are objects, and the flags with which kubectl and the plugin read them.
 type manifests struct {
 	args    []string
 	objects []*unstructured.Unstructured
@@ -43,12 +43,12 @@ var texts embed.FS
 
 func generatedKinds() []string { return []string{"ConfigMap", "Deployment"} }
 
-// condition is one that every object of a generated kind meets as soon as it is there.
+// condition returns a condition that each generated object meets once it exists.
 func condition(kind string) string {
 	return map[string]string{"ConfigMap": "jsonpath={.data.version}", "Deployment": "jsonpath={.spec.replicas}=2"}[kind]
 }
 
-// generated is a sample of one kind, in files in dir.
+// generated writes a sample of one kind into files in dir.
 func generated(dir, kind string, count int) (s sample, err error) {
 	changes, rest := max(1, count/100), count-max(1, count/10)
 	render := func(from, to, version int) (stream []byte) {
@@ -77,7 +77,7 @@ func generated(dir, kind string, count int) (s sample, err error) {
 	return s, err
 }
 
-// rendered are the objects of a kind from one number to another.
+// rendered returns objects of a kind as YAML, from one number up to another.
 func rendered(kind string, from, to, version int) ([]byte, error) {
 	t, err := template.ParseFS(texts, "manifests/"+strings.ToLower(kind)+".yaml")
 	if err != nil {
@@ -92,20 +92,20 @@ func rendered(kind string, from, to, version int) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// written writes a stream of manifests, which has these objects, to a file.
+// written writes a stream of manifests with these objects to a file.
 func written(path string, stream []byte, objects []*unstructured.Unstructured) (manifests, error) {
 	return manifests{[]string{"-f", path}, objects}, os.WriteFile(path, stream, 0o644)
 }
 
-// envCorpus names the folder of real manifests.
+// envCorpus is the variable with the folder of real manifests.
 const envCorpus = "CORPUS"
 
 func realSets() []string {
 	return []string{"microservices-demo", "argocd", "kube-prometheus", "rook", "metallb"}
 }
 
-// partOf names the files of a set that is not applied whole, since it has examples that
-// exclude one another, and objects of kinds that others define.
+// partOf returns the files to apply of a set. Some sets contain alternative examples, and objects
+// of kinds that others define.
 func partOf(set string) []string {
 	switch set {
 	case "rook": // what installs its operator
@@ -116,14 +116,14 @@ func partOf(set string) []string {
 	return []string{"."}
 }
 
-// realSamples are sets of the corpus; without a corpus, a small application of our own.
+// realSamples returns sets of the corpus or, without a corpus, a small application.
 func realSamples(dir string, sets []string, note func(format string, args ...any)) ([]sample, error) {
 	if len(sets) == 0 {
 		return nil, nil
 	}
 	corpus, err := filepath.Abs(os.Getenv(envCorpus))
 	if os.Getenv(envCorpus) == "" {
-		corpus, err = filepath.Abs("../shared/corpus") // beside the project
+		corpus, err = filepath.Abs("../shared/corpus") // next to the project
 	}
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func realSamples(dir string, sets []string, note func(format string, args ...any
 	return samples, nil
 }
 
-// shop is a small application, for where there is no corpus.
+// shop is a small application, used if there is no corpus.
 func shop(dir string) (sample, error) {
 	const services = 12
 	var stream []byte

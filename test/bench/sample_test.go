@@ -8,8 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The three forms of a generated sample differ as they should, and each file holds its
-// objects.
+// The three forms of a generated sample differ as intended, and each file contains its objects.
 func TestGenerated(t *testing.T) {
 	for _, kind := range generatedKinds() {
 		t.Run(kind, func(t *testing.T) {
@@ -47,7 +46,7 @@ func TestShop(t *testing.T) {
 	}
 }
 
-// held wants the file of manifests to hold their objects.
+// held requires the file of the manifests to contain their objects.
 func held(t *testing.T, m manifests) {
 	t.Helper()
 	content, err := os.ReadFile(m.args[1])
@@ -77,7 +76,7 @@ func TestDecode(t *testing.T) {
 	if got, want := strings.Join(names, " "), "ConfigMap/a Secret/b Secret/c"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	// The end of a block scalar is content.
+	// The newline that ends a block scalar is part of its value.
 	if diff := cmp.Diff(map[string]any{"text": "x\n"}, objects[0].Object["data"]); diff != "" {
 		t.Error(diff)
 	}

@@ -15,18 +15,18 @@ import (
 type results struct {
 	started  time.Time
 	rows     []*row
-	notes    []string // what was left out, and why
+	notes    []string // what was skipped, and why
 	failures []string // what a tool did wrong
 }
 
-// row is all runs of one tool at one work.
+// row contains all runs of one tool for one work.
 type row struct {
 	cell       cell
 	work, tool string
 	runs       []measured
 }
 
-// note adds a remark, once.
+// note adds a remark, unless it was already added.
 func (r *results) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if !slices.Contains(r.notes, text) {
@@ -110,7 +110,7 @@ func (r *results) line(out io.Writer, one *row) {
 	fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | "))
 }
 
-// median of a quantity over the row's runs; NaN for no row.
+// median returns the median of a quantity over the row's runs, or NaN if r is nil.
 func (r *row) median(of func(measured) float64) float64 {
 	if r == nil {
 		return math.NaN()
@@ -123,7 +123,7 @@ func (r *row) median(of func(measured) float64) float64 {
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
-// decimal shows two digits after the point, or fewer where there are many before it.
+// decimal formats a number with two decimals, or fewer if it is large.
 func decimal(f float64) string {
 	digits := 2
 	switch {

@@ -16,24 +16,24 @@ import (
 	ordering "github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// The tools, as the table names them; they are users of these names.
+// The tools' names in the table, which are also their user names.
 const (
 	toolPlugin  = "k8sconnect"
 	toolKubectl = "kubectl"
-	toolRaw     = "raw"  // the limit: nothing but requests that were prepared beforehand
+	toolRaw     = "raw"  // the limit: sends prepared requests only
 	toolFlux    = "flux" // its library for server-side apply
 	toolHelm    = "helm" // a chart of the same objects
 )
 
-// tool is one that is measured.
+// tool is a measured tool.
 type tool struct {
 	name  string
-	works []string // that it knows, in an order in which each leaves what the next needs
-	// argv is the call by which it does a work on a plot, as it is now.
+	works []string // supported works, in an order in which each prepares the next
+	// argv returns the command for a work on the plot's current manifests.
 	argv func(p *plot, work string) ([]string, error)
 }
 
-// allTools are those that can be measured.
+// allTools returns the tools that can be measured.
 func (o options) allTools() []tool {
 	peers := []string{workCreate, workAgain, workDelete}
 	return []tool{
@@ -51,8 +51,8 @@ func (o options) chosen() []tool {
 	return slices.DeleteFunc(o.allTools(), func(t tool) bool { return !slices.Contains(o.tools, t.name) })
 }
 
-// commandLine is that of kubectl, which the plugin understands as well; only its apply needs
-// flags.
+// commandLine returns the command of kubectl, which the plugin also accepts. Only kubectl needs
+// applyFlags.
 func commandLine(p *plot, program, work string, applyFlags ...string) []string {
 	argv := []string{program}
 	switch work {
@@ -93,8 +93,8 @@ func rawLine(p *plot, work string) ([]string, error) {
 	return []string{self, verbRaw, path}, os.WriteFile(path, text, 0o644)
 }
 
-// rawWaves are the requests by which the raw client does a work: one LIST for each
-// collection where there is nothing to write, and otherwise one request for each object.
+// rawWaves returns the raw client's requests for a work: one LIST for each collection, and one
+// request for each object to write.
 func rawWaves(p *plot, work string) ([]wave, error) {
 	if work == workCreate || work == workSet {
 		return inOrder(p)
@@ -111,7 +111,7 @@ func rawWaves(p *plot, work string) ([]wave, error) {
 			path := c.path() + "/" + u.GetName()
 			switch {
 			case work == workDelete && (u.GetKind() == "Namespace" || u.GetKind() == definitionKind):
-				// Others hold it, and its deletion is slow.
+				// Other objects block its deletion, which is slow.
 				holders = append(holders, rawRequest{Method: http.MethodDelete, Path: path})
 				gone = append(gone, rawRequest{Method: http.MethodGet, Path: path, Until: untilGone})
 			case work == workDelete, work == workPrune && i >= kept:
@@ -131,9 +131,9 @@ func rawWaves(p *plot, work string) ([]wave, error) {
 	return []wave{lists, writes}, nil
 }
 
-// inOrder creates the objects in the plugin's order, with its waits: a phase begins when the
-// one before it is done, and when the definitions are established of the kinds that it has
-// objects of. So what the plugin takes beyond that is its own.
+// inOrder creates the objects in the plugin's order and with its waits: a phase begins after the
+// previous one, once the definitions that it needs are established. So the difference is the
+// plugin's own cost.
 func inOrder(p *plot) ([]wave, error) {
 	options := ordering.Options{Namespace: p.namespace, Kinds: map[schema.GroupVersionKind]object.Kind{}}
 	manifests := make([]object.Manifest, len(p.now.objects))
@@ -151,7 +151,7 @@ func inOrder(p *plot) ([]wave, error) {
 		return nil, err
 	}
 	var waves []wave
-	established := map[object.Key]rawRequest{} // the waits for definitions that no wave has yet
+	established := map[object.Key]rawRequest{} // waits for definitions that are in no wave yet
 	for _, phase := range ordered.Phases {
 		var waits, patches wave
 		for _, item := range phase.Items {
@@ -179,14 +179,14 @@ func inOrder(p *plot) ([]wave, error) {
 	return waves, nil
 }
 
-// patchOf applies an object, whatever it conflicts with.
+// patchOf returns a forced apply of an object.
 func patchOf(c collection, u *unstructured.Unstructured) (rawRequest, error) {
 	body, err := json.Marshal(u)
 	return rawRequest{Method: http.MethodPatch, Path: c.path() + "/" + u.GetName() + "?fieldManager=raw&force=true", Body: body}, err
 }
 
-// fluxLine is the call by which Flux's library does a work. It gets the objects as Flux
-// gets them from a Kustomization that has been built: each with its namespace.
+// fluxLine returns the command for Flux's library. As in a built Kustomization, each object has its
+// namespace.
 func fluxLine(p *plot, program, work string) ([]string, error) {
 	order, members, err := p.collections()
 	if err != nil {
@@ -205,8 +205,8 @@ func fluxLine(p *plot, program, work string) ([]string, error) {
 	return []string{program, verb, path}, writeStream(path, all)
 }
 
-// helmLine is the call by which Helm does a work on a chart of the objects. Its patience is
-// longer than Helm's own, which is for one object.
+// helmLine returns the Helm command for a work on a chart of the objects. Its timeout is longer
+// than Helm's default.
 func helmLine(p *plot, program, work string) ([]string, error) {
 	namespace := p.namespace
 	if namespace == "" {
@@ -224,8 +224,8 @@ func helmLine(p *plot, program, work string) ([]string, error) {
 	}
 }
 
-// writeChart writes a chart of the objects as they are: they are no templates. Definitions
-// are where charts have them; Helm neither changes them again nor deletes them.
+// writeChart writes a chart of the objects that renders them unchanged. Definitions go into crds/,
+// which Helm neither updates nor deletes.
 func writeChart(p *plot, dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
@@ -259,7 +259,7 @@ func writeChart(p *plot, dir string) error {
 	return writeStream(filepath.Join(dir, "objects.yaml"), others)
 }
 
-// writeStream writes objects as a stream of documents.
+// writeStream writes objects as a YAML stream.
 func writeStream(path string, objects []*unstructured.Unstructured) error {
 	var out bytes.Buffer
 	for _, u := range objects {

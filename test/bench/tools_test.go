@@ -33,7 +33,7 @@ kind: Namespace
 metadata: {name: other}
 `
 
-// served are the kinds of a server.
+// served returns a mapper for a server's kinds.
 func served() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
 	core, crds := schema.GroupVersion{Version: "v1"}, schema.GroupVersion{Group: "apiextensions.k8s.io", Version: "v1"}
@@ -43,7 +43,7 @@ func served() meta.RESTMapper {
 	return m
 }
 
-// few is a plot with a definition, an object of its kind and a namespace.
+// few returns a plot with a definition, an object of its kind, and a namespace.
 func few(t *testing.T) *plot {
 	t.Helper()
 	objects, err := decode([]byte(fewText))
@@ -111,7 +111,7 @@ func TestTheRawClientWritesWhatChanged(t *testing.T) {
 	}
 }
 
-// A chart has the definitions where Helm looks for them, and renders nothing of the rest.
+// A chart has the definitions in crds/, and does not render the other objects as templates.
 func TestPeersGetTheSameObjects(t *testing.T) {
 	p := few(t)
 	argv, err := helmLine(p, "helm", workCreate)

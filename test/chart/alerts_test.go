@@ -36,7 +36,7 @@ func TestAlertsAskForWhatIsCounted(t *testing.T) {
 				expression, _, _ := unstructured.NestedString(rule.(map[string]any), "expr")
 				for _, metric := range ours.FindAllStringSubmatch(expression, -1) {
 					asked++
-					// Its name, with or without what all of ours begin with, and counters end with.
+					// Its name, with or without the common prefix and the suffix of counters.
 					bare := strings.TrimSuffix(metric[1], "_total")
 					if !slices.ContainsFunc([]string{metric[0], metric[1], bare}, func(name string) bool {
 						return strings.Contains(source.String(), `"`+name+`"`)

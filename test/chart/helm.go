@@ -16,17 +16,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// EnvHelm names the environment variable with another Helm to test with.
+// EnvHelm is the variable that names another Helm to test with.
 const EnvHelm = "HELM_E2E"
 
-// Helm is the program, with folders of its own: the user's settings do not affect it.
+// Helm runs the program with its own folders, so that the user's settings do not affect it.
 type Helm struct {
 	binary string
 	env    []string
 }
 
-// NewHelm returns Helm for the cluster of a kubeconfig, which may be empty where
-// none is needed. With -short, the test is skipped if Helm was not built.
+// NewHelm returns Helm for the cluster of a kubeconfig, which may be empty if none is needed. With
+// -short, it skips the test if Helm was not built.
 func NewHelm(t testing.TB, kubeconfig string) *Helm {
 	t.Helper()
 	binary := os.Getenv(EnvHelm)
@@ -51,7 +51,7 @@ func NewHelm(t testing.TB, kubeconfig string) *Helm {
 // Dir returns the chart's folder.
 func Dir(t testing.TB) string { return filepath.Join(root(t), "charts", "k8sconnect") }
 
-// Try runs Helm, and returns its output, or its complaint as an error.
+// Try runs Helm and returns its stdout, or its stderr as an error.
 func (h *Helm) Try(ctx context.Context, args ...string) (string, error) {
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, h.binary, args...)
@@ -72,8 +72,8 @@ func (h *Helm) Run(t testing.TB, args ...string) string {
 	return out
 }
 
-// Said runs Helm, and returns its stderr, such as the warnings of the API server. It
-// fails the test if Helm fails.
+// Said runs Helm and returns its stderr, such as warnings of the API server. It fails the test if
+// Helm fails.
 func (h *Helm) Said(t testing.TB, args ...string) string {
 	t.Helper()
 	var said bytes.Buffer
@@ -91,7 +91,7 @@ func (h *Helm) Render(t testing.TB, args ...string) []*unstructured.Unstructured
 	return h.RenderChart(t, Dir(t), args...)
 }
 
-// RenderChart returns the same of the chart in a folder or a package.
+// RenderChart renders another chart, from a folder or a package.
 func (h *Helm) RenderChart(t testing.TB, chart string, args ...string) []*unstructured.Unstructured {
 	t.Helper()
 	args = append([]string{"template", "release", chart, "--namespace", "home", "--kube-version", "1.37"}, args...)
@@ -112,7 +112,7 @@ func (h *Helm) RenderChart(t testing.TB, chart string, args ...string) []*unstru
 	}
 }
 
-// root is the repository's folder: tests run in the folder of their package.
+// root returns the repository's folder. Tests run in the folder of their package.
 func root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()

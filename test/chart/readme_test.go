@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the chart's README")
 
-// The README has all values, their defaults, and what values.yaml says of them.
+// The README lists all values with their defaults and their comments from values.yaml.
 func TestReadme(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(Dir(t), "values.yaml"))
 	if err != nil {
@@ -51,7 +51,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// rows writes a row for each value that has none below it.
+// rows writes a row for each value that is not a map of others.
 func rows(to *bytes.Buffer, prefix string, of *yaml.Node) {
 	comment, line := "", 0
 	for i := 0; i < len(of.Content); i += 2 {

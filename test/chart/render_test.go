@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// valueSets are the flags for each set of values in ci, and for none; but for mode "policy", in
-// which there is no webhook: TestModePolicy.
+// valueSets returns the flags for the defaults and for each set of values in ci, except mode
+// "policy", which has no webhook: see TestModePolicy.
 func valueSets(t *testing.T) map[string][]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(Dir(t), "ci", "*.yaml"))
@@ -38,11 +38,11 @@ func valueSets(t *testing.T) map[string][]string {
 	return sets
 }
 
-// renders are the objects that rendered returned, by its flags.
+// renders caches the results of rendered, by flags.
 var renders = map[string][]*unstructured.Unstructured{}
 
-// rendered returns what Helm makes of the chart with flags. Helm is asked once for all the
-// tests that look at the same; they only read.
+// rendered returns the objects that Helm renders with flags. Tests share them, and must not change
+// them.
 func rendered(t *testing.T, flags ...string) []*unstructured.Unstructured {
 	t.Helper()
 	key := strings.Join(flags, " ")
@@ -52,7 +52,7 @@ func rendered(t *testing.T, flags ...string) []*unstructured.Unstructured {
 	return renders[key]
 }
 
-// find returns the object of a kind as its Go type.
+// find returns the first object of a kind as its Go type.
 func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind string) (T, bool) {
 	t.Helper()
 	var found T
@@ -66,7 +66,7 @@ func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind string
 	return found, true
 }
 
-// Edge case 78, and the first promise: whatever the values are.
+// Edge case 78, and the first promise, hold for all values.
 func TestNoValuesBreakThePromises(t *testing.T) {
 	for name, flags := range valueSets(t) {
 		t.Run(name, func(t *testing.T) {
@@ -106,9 +106,9 @@ func TestNoValuesBreakThePromises(t *testing.T) {
 	}
 }
 
-// The entry by which the webhook finds out whether calls come back matches updates of
-// ConfigMaps in the release's namespace, of which conditions leave one dry run, and like
-// all others it denies nothing. An upgrade leaves the selectors alone that suspend calls.
+// The entry with which the webhook tests its own reachability matches updates of ConfigMaps in the
+// release's namespace. Its conditions select a single dry run and, like all entries, it never
+// denies. An upgrade keeps the selectors that suspend calls.
 func TestReachMatchesNothingElse(t *testing.T) {
 	for name, flags := range valueSets(t) {
 		config, _ := find[admissionv1.ValidatingWebhookConfiguration](t, rendered(t, flags...), "ValidatingWebhookConfiguration")
@@ -135,9 +135,8 @@ func TestReachMatchesNothingElse(t *testing.T) {
 	}
 }
 
-// AKS adds to the selectors of webhooks without this annotation, and the webhook would
-// undo that forever. AKS requires the text "true"; cert-manager's annotation stays beside
-// it.
+// AKS adds to the selectors of webhooks without this annotation, and the webhook would undo that
+// forever. AKS requires the text "true". cert-manager's annotation is kept.
 func TestLeftAloneByAKS(t *testing.T) {
 	for name, flags := range valueSets(t) {
 		config, ok := find[admissionv1.ValidatingWebhookConfiguration](t, rendered(t, flags...), "ValidatingWebhookConfiguration")
@@ -151,7 +150,7 @@ func TestLeftAloneByAKS(t *testing.T) {
 	}
 }
 
-// By default nothing lets the webhook see a Secret, except its own.
+// By default the webhook sees no Secret but its own.
 func TestSecretsAreLeftOut(t *testing.T) {
 	objects := rendered(t, "--set", "tracking.customGroups={example.com}")
 	for _, o := range objects {
@@ -178,8 +177,8 @@ func TestSecretsAreLeftOut(t *testing.T) {
 	}
 }
 
-// The limit of records is that of the cluster: each replica counts what the others
-// write, and one that is alone may use all of it.
+// The limit on records is for the cluster: each replica counts the records of the others, and a
+// single replica may use all of it.
 func TestRecordsOfTheCluster(t *testing.T) {
 	for values, want := range map[string]string{"replicas=2": "10", "replicas=1": "10", "replicas=4,tracking.recordsPerSecond=2": "2"} {
 		deployment, _ := find[appsv1.Deployment](t, rendered(t, "--set", values), "Deployment")
@@ -189,7 +188,7 @@ func TestRecordsOfTheCluster(t *testing.T) {
 	}
 }
 
-// get would open subresources: pods/exec and nodes/proxy answer to it.
+// get would include subresources, such as pods/exec and nodes/proxy.
 func TestNothingIsGrantedByGet(t *testing.T) {
 	role, _ := find[rbacv1.ClusterRole](t, rendered(t), "ClusterRole")
 	for _, rule := range role.Rules {
@@ -199,7 +198,7 @@ func TestNothingIsGrantedByGet(t *testing.T) {
 	}
 }
 
-// A group that is missing here would have its kinds taken for custom ones.
+// Kinds of a group that is missing here would be treated as custom.
 func TestBuiltinGroups(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(Dir(t), "files", "builtin-groups.yaml"))
 	if err != nil {
@@ -209,7 +208,7 @@ func TestBuiltinGroups(t *testing.T) {
 	if err := yaml.Unmarshal(content, &listed); err != nil {
 		t.Fatal(err)
 	}
-	// Served by libraries that client-go does not know.
+	// Served through libraries that client-go does not contain.
 	want := []string{"apiextensions.k8s.io", "apiregistration.k8s.io"}
 	for gvk := range scheme.Scheme.AllKnownTypes() {
 		want = append(want, gvk.Group)
@@ -262,7 +261,7 @@ func TestNoFixedUser(t *testing.T) {
 	}
 }
 
-// The ports of the container are those that the program listens on.
+// The container's ports are the ports that the program listens on.
 func TestPorts(t *testing.T) {
 	for values, want := range map[string]map[string]int32{
 		"replicas=2": {"port=": 10250, "metrics-address=:": 8080, "health-address=:": 8081},
@@ -297,7 +296,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Labels of the user's are on every object, and on the pods.
+// The user's labels are on every object, and on the pods.
 func TestLabels(t *testing.T) {
 	for _, o := range rendered(t, "--set", "labels.team=platform,monitoring.serviceMonitor.enabled=true,monitoring.prometheusRule.enabled=true") {
 		if o.GetLabels()["team"] != "platform" {
@@ -306,8 +305,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// The paths are the webhook's, and end in a secret: an upgrade would reset a path that
-// the chart states.
+// The webhook sets the paths, which end in a secret. An upgrade would reset a path that the chart
+// sets.
 func TestPathsAreTheWebhooks(t *testing.T) {
 	for name, flags := range valueSets(t) {
 		objects := rendered(t, flags...)
@@ -325,7 +324,7 @@ func TestPathsAreTheWebhooks(t *testing.T) {
 	}
 }
 
-// Peers of admission are those of admission alone: probes come from the kubelets.
+// admissionFrom restricts only admission: probes come from the kubelets.
 func TestAdmissionFrom(t *testing.T) {
 	for values, want := range map[string]int{"replicas=2": 0, "networkPolicy.admissionFrom[0].ipBlock.cidr=192.0.2.0/28": 1} {
 		policy, _ := find[networkingv1.NetworkPolicy](t, rendered(t, "--set", values), "NetworkPolicy")
@@ -341,7 +340,7 @@ func TestAdmissionFrom(t *testing.T) {
 	}
 }
 
-// The authority of clients is at the path that the program gets.
+// The clients' CA is mounted at the path that the program gets.
 func TestClientCA(t *testing.T) {
 	objects := rendered(t, "--set", "admission.clientCA=api-servers,admission.clientNames={a,b}")
 	deployment, _ := find[appsv1.Deployment](t, objects, "Deployment")
@@ -358,8 +357,8 @@ func TestClientCA(t *testing.T) {
 	}
 }
 
-// Whatever the values are, mode "policy" has nothing but two policies that warn and cannot deny,
-// and that look at no Secret, no subresource and no custom kind.
+// For all values, mode "policy" renders only two policies, which warn and never deny, and match no
+// Secret, no subresource and no custom kind.
 func TestModePolicy(t *testing.T) {
 	dir := filepath.Join(Dir(t), "ci")
 	for _, test := range []struct{ values, server string }{

@@ -39,8 +39,8 @@ func matches(rules []admissionv1.RuleWithOperations, operation admissionv1.Opera
 	})
 }
 
-// A create costs the evaluation of a condition only where a field or a version may be
-// deprecated, and an update only where a version is; but there it always does.
+// The API server evaluates a condition for a create only if a field or a version may be deprecated,
+// and for an update only if a version may be; but then always.
 func TestTheRulesAreOfWhatCanBeDeprecated(t *testing.T) {
 	config, ok := find[admissionv1.ValidatingWebhookConfiguration](t, rendered(t), "ValidatingWebhookConfiguration")
 	i := slices.IndexFunc(config.Webhooks, func(w admissionv1.ValidatingWebhook) bool { return w.Name == "deprecation.k8sconnect.io" })

@@ -11,20 +11,20 @@ import (
 	"testing"
 )
 
-// Each of these would break a promise, or is a typing error that would be ignored.
+// Each of these values would break a promise, or is a typo that would be ignored.
 func TestValuesThatAreRefused(t *testing.T) {
 	refused := map[string]struct{ set, want string }{
 		"a webhook that denies when it is gone": {"admission.failurePolicy=Fail", "failurePolicy"},
 		"a longer wait":                         {"admission.timeoutSeconds=3", "timeoutSeconds"},
 		"no time-out at all":                    {"admission.timeoutSeconds=0", "timeoutSeconds"},
-		// Helm takes null for no value, and the API server Fail and 10 s for none.
+		// For Helm, null means no value; the API server then defaults to Fail and 10 s.
 		"no failure policy":            {"admission.failurePolicy=null", "failurePolicy"},
 		"no time-out":                  {"admission.timeoutSeconds=null", "timeoutSeconds"},
 		"nothing said of admission":    {"admission=null", "admission"},
 		"nothing said of Secrets":      {"tracking.secrets=null", "secrets"},
 		"nothing said of exclusion":    {"exclude=null", "exclude"},
 		"no list of namespaces at all": {"exclude.namespaces=null", "namespaces"},
-		// Edge case 78: there is no value by which these would be matched.
+		// Edge case 78: no value makes the webhook match these.
 		"namespaces that replace those left out": {"admission.namespaceSelector.matchLabels.a=b", "namespaceSelector"},
 		"rules of one's own":                     {"admission.rules[0]=leases", "rules"},
 		"conditions of one's own":                {"admission.matchConditions[0].name=x", "matchConditions"},
@@ -42,7 +42,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		"such a label of the pods":               {`podLabels.app\.kubernetes\.io/instance=x`, "/podLabels/app"},
 		"such a label of a monitor":              {`monitoring.serviceMonitor.labels.app\.kubernetes\.io/name=x`, "/monitoring/serviceMonitor/labels/app"},
 		"pods that may call everything":          {"networkPolicy.apiServerPorts=null", "apiServerPorts"},
-		// Helm would say "nil pointer", and a line of a template.
+		// Without this, Helm reports "nil pointer" and a line of a template.
 		"nothing said of the image":           {"image=null", "image"},
 		"nothing said of monitoring":          {"monitoring=null", "missing property 'monitoring'"},
 		"nothing said of certificates":        {"certificates=null", "missing property 'certificates'"},
@@ -73,14 +73,14 @@ func TestValuesThatAreRefused(t *testing.T) {
 	}
 }
 
-// These the schema has no words for: the templates refuse them, each in a run of its own.
+// The schema cannot express these rules. Templates check them, each in its own run.
 func TestValuesThatTemplatesRefuse(t *testing.T) {
 	h := NewHelm(t, "")
 	for set, want := range map[string]string{
-		"metricsPort=10250":                "metricsPort and healthPort must differ", // one port for two listeners
-		"healthPort=8080":                  "metricsPort and healthPort must differ", // one port for two others
+		"metricsPort=10250":                "metricsPort and healthPort must differ", // two listeners on one port
+		"healthPort=8080":                  "metricsPort and healthPort must differ", // two other listeners on one port
 		"global.registry=x":                "global.registry",
-		"terminationGracePeriodSeconds=14": "shutdownDelaySeconds", // an end before what was seen is kept
+		"terminationGracePeriodSeconds=14": "shutdownDelaySeconds", // the pod would end before its state is stored
 	} {
 		_, err := h.Try(t.Context(), "template", "release", Dir(t), "--kube-version", "1.37", "--set", set)
 		if err == nil {
@@ -91,9 +91,9 @@ func TestValuesThatTemplatesRefuse(t *testing.T) {
 	}
 }
 
-// complaints returns what Helm says of each of the sets of values by the chart's schema,
-// nothing where it takes them. One run says it of all: that of a chart which has ours once
-// for each, by another name.
+// complaints returns Helm's message for each set of values, empty if the chart accepts it. One run
+// checks all sets: it renders a chart that has ours as a dependency once for each set, under
+// different names.
 func complaints(t *testing.T, sets []string) []string {
 	t.Helper()
 	h, parent := NewHelm(t, ""), t.TempDir()
@@ -129,8 +129,8 @@ func complaints(t *testing.T, sets []string) []string {
 	return said
 }
 
-// Helm takes names for a release that no Service can have. The objects are not made one by
-// one until the API server refuses that one.
+// Helm accepts release names that are not valid names of a Service. The chart refuses them before
+// any object is created.
 func TestNamesThatAreRefused(t *testing.T) {
 	h := NewHelm(t, "")
 	for _, release := range []string{"my.release", "1st", "a." + strings.Repeat("b", 48)} {
@@ -143,12 +143,12 @@ func TestNamesThatAreRefused(t *testing.T) {
 	h.Run(t, "template", strings.Repeat("a", 53), Dir(t), "--kube-version", "1.37")
 }
 
-// Clusters that do not have stable match conditions would call for every write.
+// Without stable match conditions, a cluster would call the webhook for every write.
 func TestOldServersAreRefused(t *testing.T) {
 	h := NewHelm(t, "")
 	if _, err := h.Try(t.Context(), "template", "release", Dir(t), "--kube-version", "1.29.9"); err == nil {
 		t.Error("1.29 is accepted")
 	}
-	// As distributions spell their versions.
+	// Versions as distributions write them.
 	h.Run(t, "template", "release", Dir(t), "--kube-version", "1.30.2-gke.100")
 }

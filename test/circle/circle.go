@@ -1,6 +1,5 @@
-// Package circle sorts tests by how often they run: those of the first circle in `make test`,
-// those of the second in `make test-full`, those of the third in `make test-long`. Each
-// circle includes the one before.
+// Package circle groups tests by how often they run: the first circle in `make test`, the second in
+// `make test-full`, the third in `make test-long`. Each circle includes the previous one.
 package circle
 
 import (
@@ -8,7 +7,7 @@ import (
 	"testing"
 )
 
-// Full skips the test in the first circle.
+// Full skips the test unless the second or the third circle runs.
 func Full(t testing.TB) {
 	t.Helper()
 	if !Of(false, true, true) {
@@ -16,7 +15,7 @@ func Full(t testing.TB) {
 	}
 }
 
-// Long skips the test in the first and the second circle.
+// Long skips the test unless the third circle runs.
 func Long(t testing.TB) {
 	t.Helper()
 	if !Of(false, false, true) {
@@ -24,7 +23,7 @@ func Long(t testing.TB) {
 	}
 }
 
-// Of returns how much of a test runs: its size in the first, the second or the third circle.
+// Of returns the value for the circle that runs.
 func Of[T any](first, full, long T) T {
 	switch {
 	case os.Getenv("TEST_LONG") != "":

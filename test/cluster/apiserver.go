@@ -17,9 +17,8 @@ const (
 )
 
 func (c *Cluster) startEtcd() error {
-	// Sockets in the cluster's folder instead of ports: no other cluster's API
-	// server can meet this etcd. Both programs run in the folder, because a
-	// socket's path must be short.
+	// Sockets in the cluster's folder replace ports, so that no other cluster's API server can
+	// reach this etcd. Both programs run in the folder, because a socket's path must be short.
 	p, err := startProcess(c.Dir, etcd, c.Binary(etcd),
 		"--data-dir="+filepath.Join(c.Dir, "etcd-data"),
 		"--listen-client-urls=unix://etcd:1",
@@ -28,7 +27,7 @@ func (c *Cluster) startEtcd() error {
 		"--initial-advertise-peer-urls=unix://etcd:2",
 		"--initial-cluster=default=unix://etcd:2",
 		"--unsafe-no-fsync",
-		// It is alone: no need to wait long for other members' votes.
+		// A single member need not wait for votes.
 		"--heartbeat-interval=20",
 		"--election-timeout=100",
 		"--quota-backend-bytes=8589934592",
@@ -38,8 +37,8 @@ func (c *Cluster) startEtcd() error {
 	return err
 }
 
-// awaitEtcd returns when etcd listens. An API server that is faster than that
-// sleeps a second before it tries again.
+// awaitEtcd returns when etcd listens. An API server that starts earlier sleeps for a second before
+// it retries.
 func (c *Cluster) awaitEtcd(ctx context.Context) error {
 	return c.poll(ctx, func() bool {
 		_, err := os.Stat(filepath.Join(c.Dir, "etcd:1"))
@@ -47,10 +46,9 @@ func (c *Cluster) awaitEtcd(ctx context.Context) error {
 	})
 }
 
-// StartAPIServer starts the API server that StopAPIServer or KillAPIServer
-// ended, at the same address, with the same data, and waits until it is ready.
-// The controllers begin anew as well: by themselves, they would come back to
-// it as slowly as in life, after some twenty seconds.
+// StartAPIServer restarts the API server that StopAPIServer or KillAPIServer ended, with the same
+// address and data, and waits until it is ready. It also restarts the controllers, which would
+// reconnect only after some twenty seconds.
 func (c *Cluster) StartAPIServer(ctx context.Context) error {
 	if c.External() {
 		return errExternal
@@ -67,8 +65,8 @@ func (c *Cluster) StartAPIServer(ctx context.Context) error {
 	return c.restartComponents()
 }
 
-// StopAPIServer ends the API server gracefully, or by force when ctx ends or
-// three seconds have passed: it would wait a minute for watches to end. Until StartAPIServer, connecting to its address is refused.
+// StopAPIServer ends the API server gracefully, or kills it when ctx ends or after three seconds:
+// it would wait a minute for watches to end. Until StartAPIServer, its address refuses connections.
 func (c *Cluster) StopAPIServer(ctx context.Context) error {
 	p := c.process(apiServer)
 	if p == nil {
@@ -85,7 +83,7 @@ func (c *Cluster) StopAPIServer(ctx context.Context) error {
 	return nil
 }
 
-// KillAPIServer ends the API server as a power cut would.
+// KillAPIServer kills the API server, as a power failure would.
 func (c *Cluster) KillAPIServer() error {
 	p := c.process(apiServer)
 	if p == nil {
@@ -96,8 +94,7 @@ func (c *Cluster) KillAPIServer() error {
 	return nil
 }
 
-// PauseEtcd stops etcd where it is, as a disk that hangs would, until the function
-// that it returns is called.
+// PauseEtcd suspends etcd, as a hanging disk would, until resume is called.
 func (c *Cluster) PauseEtcd() (resume func(), err error) {
 	p := c.process(etcd)
 	if p == nil {
@@ -107,8 +104,8 @@ func (c *Cluster) PauseEtcd() (resume func(), err error) {
 	return func() { p.signal(syscall.SIGCONT) }, nil
 }
 
-// EtcdSocket is where etcd listens, for clients that want to see what is stored and not
-// the API server's view of it. It speaks gRPC, and JSON over HTTP.
+// EtcdSocket returns the socket of etcd, for clients that read the stored data instead of the API
+// server's view. It serves gRPC, and JSON over HTTP.
 func (c *Cluster) EtcdSocket() string { return filepath.Join(c.Dir, "etcd:1") }
 
 func (c *Cluster) launchAPIServer() error {
@@ -124,9 +121,9 @@ func (c *Cluster) apiServerArgs() []string {
 		"--etcd-servers=unix://etcd:1",
 		"--bind-address=127.0.0.1",
 		"--secure-port=" + number,
-		"--permit-port-sharing", // with the socket that reserves the port
-		// Loopback addresses are not allowed in endpoints, so those of the service
-		// kubernetes are not written.
+		"--permit-port-sharing", // the port is reserved by another socket
+		// Endpoints may not contain loopback addresses, so those of the service kubernetes are not
+		// written.
 		"--advertise-address=127.0.0.1",
 		"--endpoint-reconciler-type=none",
 		"--service-cluster-ip-range=" + serviceCIDR,
@@ -151,12 +148,12 @@ func (c *Cluster) apiServerArgs() []string {
 		args = append(args,
 			"--audit-policy-file="+filepath.Join(c.Dir, "audit-policy.yaml"),
 			"--audit-log-path="+c.auditLog,
-			"--audit-log-maxsize=4000") // MB; the default of 100 starts a new file, and readers miss it
+			"--audit-log-maxsize=4000") // MB; readers would miss the new file that the default of 100 starts
 	}
 	return append(args, c.options.APIServerArgs...)
 }
 
-// awaitAPIServer returns when the API server is ready, or has ended.
+// awaitAPIServer returns when the API server is ready or has ended.
 func (c *Cluster) awaitAPIServer(ctx context.Context) error {
 	var last error
 	err := c.poll(ctx, func() bool {
@@ -169,7 +166,7 @@ func (c *Cluster) awaitAPIServer(ctx context.Context) error {
 	return err
 }
 
-// poll asks again and again until done says so, a program ends, or ctx does.
+// poll calls done until it returns true, a program ends, or ctx ends.
 func (c *Cluster) poll(ctx context.Context, done func() bool) error {
 	for !done() {
 		for _, p := range c.running() {

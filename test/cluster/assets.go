@@ -13,15 +13,13 @@ import (
 	"time"
 )
 
-// EnvAssets names the environment variable by which kubebuilder's tools say where etcd,
-// kube-apiserver and kubectl are.
+// EnvAssets is kubebuilder's variable for the folder of etcd, kube-apiserver and kubectl.
 const EnvAssets = "KUBEBUILDER_ASSETS"
 
-// Provide returns a folder with the programs that the options need. The smallest cluster
-// uses programs that are already on the machine, if they are of the requested minor
-// version of Kubernetes: first those that KUBEBUILDER_ASSETS names, then an earlier
-// build, then those that setup-envtest and kubebuilder install. It builds what is
-// missing. It reports to out what it does, and which folder it refuses and why.
+// Provide returns a folder with the programs that the options need, and builds what is missing. The
+// smallest cluster prefers programs of the requested minor version that are already on the machine:
+// in KUBEBUILDER_ASSETS, then from an earlier build, then from setup-envtest and kubebuilder.
+// Provide writes to out what it does, and why it rejects a folder.
 func Provide(ctx context.Context, out io.Writer, options Options) (string, error) {
 	if !options.isSmallest() {
 		return Build(ctx, out, options.Programs()...)
@@ -54,8 +52,8 @@ func Provide(ctx context.Context, out io.Writer, options Options) (string, error
 	return Build(ctx, out, options.Programs()...)
 }
 
-// checkAssets says what speaks against the programs of a folder, or which version of
-// Kubernetes they are.
+// checkAssets returns the Kubernetes version of the programs in a folder, or why they cannot be
+// used.
 func checkAssets(ctx context.Context, dir, want string) (version string, err error) {
 	if missing := notIn(dir, smallest()); len(missing) > 0 {
 		return "", fmt.Errorf("%s has no %s", dir, strings.Join(missing, ", "))
@@ -77,7 +75,7 @@ func checkAssets(ctx context.Context, dir, want string) (version string, err err
 	return version, nil
 }
 
-// minorOf returns v1.36 of v1.36.3.
+// minorOf returns v1.36 for v1.36.3.
 func minorOf(version string) string {
 	if first := strings.Index(version, "."); first >= 0 {
 		if second := strings.Index(version[first+1:], "."); second >= 0 {
@@ -87,8 +85,8 @@ func minorOf(version string) string {
 	return version
 }
 
-// installed are the folders in which setup-envtest and kubebuilder put programs of this
-// minor version.
+// installed returns the folders where setup-envtest and kubebuilder install programs of this minor
+// version.
 func installed(want string) []string {
 	pattern := strings.TrimPrefix(minorOf(want), "v") + ".*-" + platform()
 	dirs, _ := filepath.Glob(filepath.Join(store(), "k8s", pattern))
@@ -97,7 +95,7 @@ func installed(want string) []string {
 
 func platform() string { return runtime.GOOS + "-" + runtime.GOARCH }
 
-// store is where setup-envtest keeps its downloads.
+// store is the folder of setup-envtest's downloads.
 func store() string {
 	home, _ := os.UserHomeDir()
 	if runtime.GOOS == "darwin" {

@@ -10,10 +10,11 @@ import (
 	"path/filepath"
 )
 
-// AuditedBodies is a group of users of whose requests the log has the bodies and the answers.
+// AuditedBodies is a group of users. The audit log contains the bodies of their requests and
+// responses.
 const AuditedBodies = "audited-bodies"
 
-// auditPolicy records which user did what with which answer, and the contents for one group.
+// auditPolicy records metadata for all users, and bodies for one group.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -25,7 +26,7 @@ rules:
 
 // AuditEvent is one request, as the API server recorded it.
 type AuditEvent struct {
-	AuditID    string // as in the answer's header Audit-Id
+	AuditID    string // as in the response header Audit-Id
 	Stage      string // ResponseStarted for a watch, ResponseComplete at the end
 	Verb       string
 	RequestURI string
@@ -34,22 +35,22 @@ type AuditEvent struct {
 		Username string
 		Groups   []string
 	}
-	// ImpersonatedUser is the user that the request was made for; empty for itself.
+	// ImpersonatedUser is the user that the client impersonated, or empty.
 	ImpersonatedUser struct{ Username string }
 	ResponseStatus   struct{ Code int }
-	// ResponseObject is the answer, of users of [AuditedBodies].
+	// ResponseObject is the response, for users in [AuditedBodies].
 	ResponseObject json.RawMessage
 }
 
-// AuditEvents reads the audit log that Options.AuditLog asks for. An event can
-// be written a moment after the client has its answer.
+// AuditEvents reads the audit log that Options.AuditLog enables. The server may write an event a
+// moment after the client has its response.
 func (c *Cluster) AuditEvents() ([]AuditEvent, error) {
 	events, _, err := c.AuditEventsFrom(0)
 	return events, err
 }
 
-// AuditEventsFrom reads the log from an offset on, and returns the next offset: a long
-// test need not read its log from the beginning each time.
+// AuditEventsFrom reads the log from an offset, and returns the next offset, so that a long test
+// need not read it all each time.
 func (c *Cluster) AuditEventsFrom(offset int64) (events []AuditEvent, next int64, err error) {
 	if c.auditLog == "" {
 		return nil, offset, errors.New("the cluster has no audit log: see Options.AuditLog")

@@ -16,10 +16,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/internal/flock"
 )
 
-// buildFlags are part of the cache key: other flags, other binaries.
+// buildFlags are part of the cache key.
 const buildFlags = "-buildvcs=false -mod=readonly"
 
-// stillBuilding is how often a slow build reports that it continues.
+// stillBuilding is the interval of progress messages for a slow build.
 const stillBuilding = 30 * time.Second
 
 // Build makes sure that programs of the control plane are in the user's cache folder,
@@ -71,21 +71,19 @@ func Build(ctx context.Context, out io.Writer, programs ...string) (string, erro
 	return dir, nil
 }
 
-// BuildError says which program of the control plane could not be built.
+// BuildError reports a program of the control plane that could not be built.
 type BuildError struct {
-	// Program is its name.
 	Program string
-	// Err is why.
-	Err error
+	Err     error
 }
 
 // Error implements error.
 func (e *BuildError) Error() string { return fmt.Sprintf("build %s: %v", e.Program, e.Err) }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *BuildError) Unwrap() error { return e.Err }
 
-// Hint says what to do about it.
+// Hint returns a remedy, or "".
 func (e *BuildError) Hint() string {
 	if errors.Is(e.Err, context.Canceled) {
 		return ""
@@ -93,7 +91,7 @@ func (e *BuildError) Hint() string {
 	return "the first build needs a Go module proxy (GOPROXY); without one, " + EnvAssets + " can name a folder with " + strings.Join(smallest(), ", ")
 }
 
-// buildLock waits for a build that is under way, and says so.
+// buildLock waits for another process's build, and reports that.
 func buildLock(ctx context.Context, path string, out io.Writer) (*os.File, error) {
 	lock, err := flock.Try(path)
 	if lock != nil || err != nil {
@@ -109,7 +107,7 @@ type builder struct {
 	out     io.Writer
 }
 
-// build builds one program and moves it to dir when it is whole.
+// build builds one program, and moves it to dir when it is complete.
 func (b builder) build(ctx context.Context, program, dir string) error {
 	version, err := b.tools.kubernetesVersion()
 	if err != nil {
@@ -126,7 +124,7 @@ func (b builder) build(ctx context.Context, program, dir string) error {
 	args := append([]string{"build", "-ldflags", strings.Join(ldflags, " "), "-o", path}, strings.Fields(buildFlags)...)
 	build := goCommand(ctx, b.tools.of(program), append(args, packageOf(program))...)
 	build.Stdout, build.Stderr = b.out, b.out
-	build.Env = append(build.Env, "GOTMPDIR="+b.partial) // removed with it, also if go is killed
+	build.Env = append(build.Env, "GOTMPDIR="+b.partial) // removed with partial, even if go is killed
 	stop := b.reportEvery(stillBuilding, program)
 	err = runGroup(build)
 	stop()
@@ -141,7 +139,7 @@ func (b builder) build(ctx context.Context, program, dir string) error {
 	return os.Rename(path, filepath.Join(dir, program))
 }
 
-// reportEvery says from time to time that a program is still being built.
+// reportEvery reports at an interval that a program is still being built.
 func (b builder) reportEvery(interval time.Duration, program string) (stop func()) {
 	start, tick, done, ended := time.Now(), time.NewTicker(interval), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -174,7 +172,7 @@ func (b builder) copyStages(ctx context.Context, dir string) error {
 	return os.Rename(partial, target)
 }
 
-// goList asks about a module that the module in dir requires.
+// goList queries a module that the module in dir requires.
 func goList(ctx context.Context, dir, format, module string) (string, error) {
 	out, err := goCommand(ctx, dir, "list", "-m", "-f", format, module).Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -183,21 +181,21 @@ func goList(ctx context.Context, dir, format, module string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// goCommand runs go in a module of the tools: static binaries need no C compiler, and the
-// user's open workspace must not change what is built. It is a process group that ends
-// completely when ctx ends: go alone would leave its compilers.
+// goCommand returns a go command in a module of the tools, without cgo and without the user's
+// workspace. It runs in a process group, which is interrupted when ctx ends: go alone would leave
+// its compilers running.
 func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	cmd.Env = slices.Concat(os.Environ(), []string{"CGO_ENABLED=0", "GOWORK=off"})
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// An interrupt, on which go removes its temporary folder.
+	// On an interrupt, go removes its temporary folder.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
 }
 
-// runGroup runs such a command, and kills the processes that it leaves behind.
+// runGroup runs the command and kills any processes that it leaves behind.
 func runGroup(cmd *exec.Cmd) error {
 	err := cmd.Run()
 	if cmd.Process != nil {

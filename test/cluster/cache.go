@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// NotBuiltError says that programs of the control plane are not in the cache.
+// NotBuiltError reports programs of the control plane that are not in the cache.
 type NotBuiltError struct {
-	// Dir is where they would be.
+	// Dir is the cache folder.
 	Dir string
-	// Programs are those that are not there.
+	// Programs are the missing programs.
 	Programs []string
 }
 
@@ -20,7 +20,7 @@ func (e *NotBuiltError) Error() string {
 	return fmt.Sprintf("the control plane is not built yet (no %s in %s)", strings.Join(e.Programs, ", "), e.Dir)
 }
 
-// Hint says what to do about it.
+// Hint returns the remedy.
 func (e *NotBuiltError) Hint() string {
 	return "run `make cluster-build`: once, several minutes"
 }
@@ -42,7 +42,7 @@ func binaries(programs []string) (string, error) {
 	return dir, nil
 }
 
-// notIn returns which programs a folder lacks.
+// notIn returns the programs that a folder lacks.
 func notIn(dir string, programs []string) []string {
 	var missing []string
 	for _, program := range programs {
@@ -53,8 +53,8 @@ func notIn(dir string, programs []string) []string {
 	return missing
 }
 
-// freshDir makes a folder with this prefix, and removes those of builds that
-// were killed. (Not to be used again: a part of such a build may still write.)
+// freshDir creates a folder with this prefix, and removes those of builds that were killed. They
+// cannot be reused: a part of such a build may still be writing.
 func freshDir(prefix string) (string, error) {
 	old, err := filepath.Glob(prefix + "*")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// apiClient is the little that the harness itself asks of the API server.
+// apiClient is the harness's own minimal API client.
 type apiClient struct {
 	url  string
 	http *http.Client
@@ -25,20 +25,20 @@ func newAPIClient(config *rest.Config) (*apiClient, error) {
 	return &apiClient{url: config.Host, http: client}, nil
 }
 
-// get reads path into the JSON value that into points to, if it is not nil.
+// get reads path and decodes the response into into, unless that is nil.
 func (a *apiClient) get(ctx context.Context, path string, into any) error {
 	return a.do(ctx, http.MethodGet, path, nil, into)
 }
 
-// CreateNamespace makes a namespace: a kubectl for it would take longer than the server.
+// CreateNamespace creates a namespace, much faster than kubectl would.
 func (c *Cluster) CreateNamespace(ctx context.Context, name string) error {
 	return c.client.create(ctx, "/api/v1/namespaces", map[string]any{
 		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name},
 	})
 }
 
-// DeleteNamespace removes a namespace, and does not wait until it is gone. An object that one test
-// leaves may be another one's cause.
+// DeleteNamespace deletes a namespace without waiting. Objects that one test leaves could affect
+// another.
 func (c *Cluster) DeleteNamespace(name string) {
 	_ = c.client.do(context.Background(), http.MethodDelete, "/api/v1/namespaces/"+name, nil, nil)
 }

@@ -12,17 +12,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/loopback"
 )
 
-// errExternal says that an external cluster was asked for something that only one of our
-// own can do.
+// errExternal reports an operation that external clusters do not support.
 var errExternal = errors.New("not possible on a cluster that is not the harness's own")
 
 // Cluster is a control plane on loopback or, if External, a cluster that we do not run.
 type Cluster struct {
-	// Dir holds everything that belongs to the cluster.
+	// Dir contains all files of the cluster.
 	Dir string
 	// KubeconfigPath is the administrator's kubeconfig.
 	KubeconfigPath string
-	// URL is the API server's address, also while it is stopped.
+	// URL is the API server's address, which stays the same while it is stopped.
 	URL string
 
 	options   Options
@@ -36,17 +35,16 @@ type Cluster struct {
 	egress    *egress
 
 	kubectlOnce sync.Once
-	kubectl     string   // what Binary returns for it
-	kubectls    *process // the server that carries it out
+	kubectl     string   // the path that Binary returns for kubectl
+	kubectls    *process // the server that runs kubectl's commands
 
 	mu        sync.Mutex
 	processes []*process
 	names     int // kubeconfigs written so far
 }
 
-// Start starts a cluster and returns when it is ready: the API server, and of
-// what Options adds, the default service account and the nodes. Stop ends it;
-// the end of this process does so too, however it comes.
+// Start starts a cluster and returns when it is ready, including the default service account and
+// the nodes that Options asks for. The cluster ends with Stop, or with this process.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	c := &Cluster{options: options, binaries: options.Binaries}
 	if c.binaries == "" {
@@ -66,7 +64,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.makeDir(); err != nil {
 		return err
 	}
-	if err := c.startEtcd(); err != nil { // first: it needs nothing, and time
+	if err := c.startEtcd(); err != nil { // first: it depends on nothing, and takes a while
 		return err
 	}
 	var err error
@@ -123,8 +121,7 @@ func (c *Cluster) tempDir() (string, error) {
 	return dir, err
 }
 
-// Stop ends everything that Start started. There is nothing to lose, so it
-// does not ask: it kills.
+// Stop kills everything that Start started. There is no data to save.
 func (c *Cluster) Stop() {
 	c.mu.Lock()
 	processes := c.processes
@@ -156,12 +153,11 @@ func (c *Cluster) Stop() {
 	c.temporary = nil
 }
 
-// External reports whether the cluster is one that KUBECONFIG_E2E names: it can be used,
-// but not stopped, restarted or asked for certificates.
+// External reports whether the cluster comes from KUBECONFIG_E2E. Such a cluster cannot be stopped
+// or restarted, and issues no certificates.
 func (c *Cluster) External() bool { return c.external }
 
-// Failure says which program has ended without being stopped, with the end of its log, or
-// is nil.
+// Failure returns an error if a program has ended unexpectedly, with the end of its log.
 func (c *Cluster) Failure() error {
 	var failures []error
 	for _, p := range c.running() {
@@ -170,11 +166,11 @@ func (c *Cluster) Failure() error {
 	return errors.Join(failures...)
 }
 
-// Binary returns the path of a program of the control plane, most of all
-// kubectl, of the same version as the API server.
+// Binary returns the path of a program of the control plane, such as kubectl in the API server's
+// version.
 func (c *Cluster) Binary(name string) string {
 	if c.binaries == "" {
-		return name // the PATH's, for a cluster that is not ours
+		return name // from the PATH, for an external cluster
 	}
 	path := filepath.Join(c.binaries, name)
 	if name != kubectlProgram || len(notIn(c.binaries, []string{kubectlClient, kubectlServer})) > 0 {
@@ -198,7 +194,7 @@ func (c *Cluster) add(p *process) {
 	c.processes = append(c.processes, p)
 }
 
-// forget takes a process off the list of those that have to run.
+// forget removes a process from the list of those that have to run.
 func (c *Cluster) forget(gone *process) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

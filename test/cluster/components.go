@@ -7,8 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Far above the defaults, which would leave the controllers a minute behind a
-// thousand new objects.
+// With the defaults, the controllers would be a minute behind a thousand new objects.
 const (
 	componentQPS   = 500
 	componentBurst = 1000
@@ -32,8 +31,8 @@ options:
   podsOnNodeSyncParallelism: 8
 `
 
-// startComponents starts what the options add to the API server, and waits for a sign
-// that each works.
+// startComponents starts the programs that the options add to the API server, and waits until each
+// works.
 func (c *Cluster) startComponents(ctx context.Context) error {
 	if !c.options.controllers() {
 		return c.awaitObject(ctx, "/api/v1/namespaces/default")
@@ -93,8 +92,8 @@ func (c *Cluster) startControllerManager() error {
 		"--root-ca-file=" + pki + "ca.crt",
 		"--cluster-signing-cert-file=" + pki + "ca.crt",
 		"--cluster-signing-key-file=" + pki + "ca.key",
-		// No node is ever lost: neither while the API server is held, nor when the
-		// machine sleeps. So nodes need no heartbeat either.
+		// Nodes must not become unreachable while the API server is held or the machine sleeps, so
+		// they need no heartbeat.
 		"--node-monitor-grace-period=24h",
 		fmt.Sprintf("--kube-api-qps=%d", componentQPS),
 		fmt.Sprintf("--kube-api-burst=%d", componentBurst),
@@ -144,10 +143,10 @@ func (c *Cluster) startKwok() error {
 		"--config="+config,
 		"--kubeconfig="+kubeconfig,
 		"--manage-all-nodes",
-		// Without leases: a kwok that starts again would wait until the one before
-		// it has lost them. See startControllerManager for what that takes.
+		// Without leases, because a restarted kwok would wait until those of the previous one
+		// expire. See startControllerManager for what that requires.
 		"--node-lease-duration-seconds=0",
-		"--cidr=10.244.0.0/16", // addresses to write into status; no client dials them
+		"--cidr=10.244.0.0/16", // written into status; no client connects to them
 		"--node-ip=10.0.0.1",
 	)
 	c.add(process)

@@ -16,8 +16,8 @@ import (
 
 const egressConfigFile = "egress.yaml"
 
-// egressConfig sends everything that the API server dials, except etcd,
-// through the harness: webhooks, aggregated APIs, kubelets.
+// egressConfig routes all connections of the API server, except to etcd, through the harness:
+// webhooks, aggregated APIs, kubelets.
 const egressConfig = `apiVersion: apiserver.k8s.io/v1beta1
 kind: EgressSelectorConfiguration
 egressSelections:
@@ -35,8 +35,8 @@ egressSelections:
         udsName: %[1]s
 `
 
-// egress is the HTTP CONNECT proxy between the API server and whatever it dials. It knows
-// some services, and refuses the rest at once.
+// egress is the HTTP CONNECT proxy for the API server's outgoing connections. It knows some
+// services, and refuses everything else at once.
 type egress struct {
 	server http.Server
 	client func() *apiClient
@@ -47,10 +47,9 @@ type egress struct {
 	hosts    map[string]string // host:port → address
 }
 
-// RouteService makes the API server reach a service of the cluster, on any of
-// its ports, at a loopback address such as 127.0.0.1:8443: that is where its
-// webhook or aggregated API then runs. (An APIService also wants the service to
-// have a ready endpoint, whatever its address, before it is asked anything.)
+// RouteService makes the API server reach a service, on any port, at a loopback address such as
+// 127.0.0.1:8443, where its webhook or aggregated API runs. An APIService also requires a ready
+// endpoint, with any address, before the API server calls it.
 func (c *Cluster) RouteService(namespace, name, address string) error {
 	return c.route(func(e *egress) { e.services[namespace+"/"+name] = address }, address)
 }
@@ -75,7 +74,7 @@ func (c *Cluster) route(set func(*egress), address string) error {
 
 func (c *Cluster) startEgress() error {
 	socket := filepath.Join(c.Dir, "egress.sock")
-	if len(socket) > 100 { // a socket's path must fit 104 bytes on some systems
+	if len(socket) > 100 { // some systems limit a socket's path to 104 bytes
 		short, err := c.tempDir()
 		if err != nil {
 			return err
@@ -135,13 +134,13 @@ func (e *egress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pipe copies until the end, and passes the end on.
+// pipe copies until the end, then closes the destination.
 func pipe(to net.Conn, from io.Reader) {
 	_, _ = io.Copy(to, from)
 	_ = to.Close()
 }
 
-// resolve finds the loopback address for what the API server wants to dial.
+// resolve returns the loopback address for an address that the API server dials.
 func (e *egress) resolve(ctx context.Context, target string) (string, bool) {
 	e.mu.Lock()
 	address, known := e.hosts[target]
@@ -165,7 +164,7 @@ func (e *egress) resolve(ctx context.Context, target string) (string, bool) {
 	return "", false
 }
 
-// clusterIPs asks each time: a service that is made again has another address.
+// clusterIPs reads the service each time, because a recreated service has another address.
 func (e *egress) clusterIPs(ctx context.Context, service string) []string {
 	namespace, name := filepath.Split(service)
 	var found struct{ Spec struct{ ClusterIPs []string } }

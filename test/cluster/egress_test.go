@@ -21,7 +21,7 @@ func backend(t *testing.T, c *Cluster, service string, handler http.HandlerFunc)
 	return server.Listener.Addr().String()
 }
 
-// service makes a service without pods, that says it has an endpoint.
+// service creates a service without pods but with an endpoint.
 func service(t *testing.T, c *Cluster, name string) {
 	t.Helper()
 	create(t, c, "/api/v1/namespaces/default/services", object{
@@ -126,7 +126,7 @@ func TestWebhooksByServiceAndURL(t *testing.T) {
 		eventually(t, "the webhook "+name+" is called", func() bool {
 			err := c.client.create(t.Context(), configMaps+"?dryRun=All", configMap(name))
 			if err == nil {
-				return false // not known to the API server yet
+				return false // the API server does not know it yet
 			}
 			if !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "deadline") {
 				t.Errorf("%s: %v, want %q", name, err, test.want)

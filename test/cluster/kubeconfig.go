@@ -21,8 +21,8 @@ func (c *Cluster) RESTConfig() (*rest.Config, error) {
 	return config, nil
 }
 
-// Kubeconfig writes the administrator's kubeconfig with another server's
-// address, such as that of a Proxy, and returns its path.
+// Kubeconfig writes the administrator's kubeconfig with another server address, such as a proxy's,
+// and returns its path.
 func (c *Cluster) Kubeconfig(serverURL string) (string, error) {
 	config, err := clientcmd.LoadFromFile(c.KubeconfigPath)
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *Cluster) Kubeconfig(serverURL string) (string, error) {
 	}
 	server := config.Clusters[context.Cluster]
 	if c.External() && server.TLSServerName == "" {
-		// Its certificate does not name the proxy.
+		// The server's certificate does not name the proxy.
 		was, err := url.Parse(server.Server)
 		if err != nil {
 			return "", err
@@ -45,9 +45,8 @@ func (c *Cluster) Kubeconfig(serverURL string) (string, error) {
 	return c.write(config, "admin")
 }
 
-// KubeconfigFor writes a kubeconfig for a user in groups, by client
-// certificate, and returns its path. A new user may do nothing but look at
-// itself; the group system:masters may do everything.
+// KubeconfigFor writes a kubeconfig with a client certificate for a user in groups, and returns its
+// path. A new user may only inspect itself; the group system:masters may do everything.
 func (c *Cluster) KubeconfigFor(user string, groups ...string) (string, error) {
 	if c.External() {
 		return "", errExternal
@@ -70,7 +69,7 @@ func (c *Cluster) KubeconfigFor(user string, groups ...string) (string, error) {
 	return c.write(config, "user")
 }
 
-// write gives each kubeconfig a name of its own.
+// write writes a kubeconfig to a new file.
 func (c *Cluster) write(config *api.Config, name string) (string, error) {
 	c.mu.Lock()
 	c.names++
@@ -79,7 +78,7 @@ func (c *Cluster) write(config *api.Config, name string) (string, error) {
 	return path, clientcmd.WriteToFile(*config, path)
 }
 
-// writeAdmin makes the administrator's kubeconfig and the harness's own client.
+// writeAdmin creates the administrator's kubeconfig and the harness's own client.
 func (c *Cluster) writeAdmin() error {
 	path, err := c.KubeconfigFor("kubernetes-admin", "system:masters")
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// serveKubectl starts a process that runs kubectl's commands, and returns the program that hands
-// them to it. A kubectl of its own for each command takes 0.08 s of CPU, and tests call it
-// two thousand times.
+// serveKubectl starts a process that runs kubectl's commands, and returns a program that forwards
+// them to it. Starting kubectl for each command would take 0.08 s of CPU, and tests call it two
+// thousand times.
 func (c *Cluster) serveKubectl(real string) (string, error) {
 	dir := filepath.Join(c.Dir, "bin")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -20,7 +20,7 @@ func (c *Cluster) serveKubectl(real string) (string, error) {
 	if err := os.Symlink(real, filepath.Join(dir, "kubectl.real")); err != nil {
 		return "", err
 	}
-	// A copy: a link would not show the program which folder it was called in.
+	// A copy: through a link, the program could not tell which folder it was called in.
 	client := filepath.Join(dir, kubectlProgram)
 	program, err := os.ReadFile(filepath.Join(c.binaries, kubectlClient))
 	if err != nil {

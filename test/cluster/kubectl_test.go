@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// TestServedKubectl: the served kubectl says and does what kubectl itself does, and has it do what it
-// cannot.
+// The served kubectl has the same output as kubectl, and passes on what it cannot run itself.
 func TestServedKubectl(t *testing.T) {
 	t.Parallel()
 	c := small.Cluster(t)
@@ -70,14 +69,14 @@ func TestServedKubectl(t *testing.T) {
 			cmd.Dir, cmd.Stdin = dir, strings.NewReader(manifest)
 			out, _ := cmd.CombinedOutput()
 			words := strings.Fields(strings.ReplaceAll(string(out), namespace, "NS"))
-			slices.Sort(words) // entries of one second are in any order
+			slices.Sort(words) // entries with the same second are in any order
 			said[namespace] = strings.Join(words, " ") + " " + cmd.ProcessState.String()
 		}
 		if said["served"] != said["itself"] {
 			t.Errorf("kubectl %q\n  served: %s\n  itself: %s", args, said["served"], said["itself"])
 		}
 	}
-	alone := t.TempDir() // where nothing runs what the server declines
+	alone := t.TempDir() // without a program for what the server declines
 	client := must[[]byte](t)(os.ReadFile(programs["served"]))
 	if err := errors.Join(os.WriteFile(filepath.Join(alone, "kubectl"), client, 0o700),
 		os.Symlink(filepath.Join(filepath.Dir(programs["served"]), "kubectl.sock"), filepath.Join(alone, "kubectl.sock"))); err != nil {

@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// TestNothingLeavesLoopback looks at every socket of every program, after
-// there was something to do for all of them.
+// TestNothingLeavesLoopback checks every socket of every program, after each has done some work.
 func TestNothingLeavesLoopback(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("reads /proc")
@@ -37,7 +36,7 @@ func TestNothingLeavesLoopback(t *testing.T) {
 
 type socket struct{ local, remote net.IP }
 
-// sockets returns the internet sockets of a process.
+// sockets returns a process's internet sockets.
 func sockets(t *testing.T, pid int) []socket {
 	t.Helper()
 	var own []string
@@ -60,8 +59,8 @@ func sockets(t *testing.T, pid int) []socket {
 	return found
 }
 
-// address reads the kernel's form, groups of four bytes in host order (which is
-// little-endian wherever these tests run), and a port.
+// address parses the kernel's format: groups of four bytes in host order, which is little-endian
+// wherever these tests run, and a port.
 func address(t *testing.T, field string) net.IP {
 	t.Helper()
 	digits, _, _ := strings.Cut(field, ":")

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
-// everything is one cluster with all programs; small has only the API server.
-// Tests that stop something, or look at the log, start their own.
+// everything is a cluster with all programs; small has only the API server. Tests that stop
+// programs, or read the log, start their own.
 var (
 	everything = Shared{Options: Options{Nodes: 2}}
 	small      = Shared{Options: Options{AuditLog: "audit.log"}}
@@ -23,17 +23,17 @@ func TestMain(m *testing.M) {
 	if ownerMain() {
 		return
 	}
-	if !circle.Of(false, true, true) { // Each test on a control plane finds a broken one.
+	if !circle.Of(false, true, true) { // Other tests also fail on a broken control plane.
 		fmt.Println("the harness is tested by make test-full")
 		return
 	}
-	_ = os.Unsetenv(EnvKubeconfig) // these tests are about the harness's own
+	_ = os.Unsetenv(EnvKubeconfig) // only the harness's own clusters are tested here
 	status := m.Run()
 	status = max(status, everything.Main(done{}), small.Main(done{}))
 	os.Exit(status)
 }
 
-// done is a testing.M whose tests have run.
+// done is a testing.M whose tests have finished.
 type done struct{}
 
 func (done) Run() int { return 0 }
@@ -56,7 +56,7 @@ func mustKubectl(t *testing.T, c *Cluster, kubeconfig string, args ...string) st
 	return out
 }
 
-// eventually waits for a state that announces itself in no other way.
+// eventually polls until a condition holds.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -5,11 +5,10 @@ import (
 	"fmt"
 )
 
-// object is JSON in the making.
+// object is a JSON object.
 type object = map[string]any
 
-// createNodes creates the nodes that kwok plays, and the default storage class
-// that it provisions.
+// createNodes creates the nodes that kwok simulates, and its default storage class.
 func (c *Cluster) createNodes(ctx context.Context) error {
 	for i := range c.options.Nodes {
 		err := c.client.create(ctx, "/api/v1/nodes", object{
@@ -17,7 +16,7 @@ func (c *Cluster) createNodes(ctx context.Context) error {
 			"kind":       "Node",
 			"metadata": object{
 				"name": nodeName(i),
-				// A kubelet's own labels: real pods select by them.
+				// The labels that a kubelet sets: real pods select by them.
 				"labels": object{
 					"kubernetes.io/os":               "linux",
 					"kubernetes.io/arch":             "amd64",

@@ -1,29 +1,28 @@
 package cluster
 
-// Options say what Start starts. The zero value is the smallest cluster that
-// answers: etcd and kube-apiserver, enough for server-side apply.
+// Options select the programs that Start starts. The zero value is the smallest cluster, etcd and
+// kube-apiserver, which is enough for server-side apply.
 type Options struct {
-	// Controllers adds kube-controller-manager and kube-scheduler: deployments
-	// get pods, namespaces go away, service accounts get tokens.
+	// Controllers adds kube-controller-manager and kube-scheduler: deployments get pods,
+	// terminating namespaces are removed, service accounts get tokens.
 	Controllers bool
 
-	// Nodes adds kwok with that many nodes, and the controllers with it: pods
-	// are scheduled and become ready, claims get volumes. 1 is everything.
+	// Nodes adds that many kwok nodes, and the controllers: pods are scheduled and become ready,
+	// claims get volumes. 1 starts all programs.
 	Nodes int
 
-	// Dir is the cluster's folder: certificates, kubeconfigs, data, logs. It must
-	// not hold anything yet, and stays after Stop. By default, a temporary
-	// folder that Stop removes.
+	// Dir is the cluster's folder for certificates, kubeconfigs, data and logs. It must not contain
+	// a cluster, and Stop keeps it. By default, it is a temporary folder that Stop removes.
 	Dir string
 
-	// Binaries is a folder with the programs, in place of what Build made.
+	// Binaries is the folder of the programs; empty for the folder of Build.
 	Binaries string
 
-	// AuditLog, if set, is the file into which the API server writes one JSON
-	// event a request (level Metadata). A relative path is below Dir.
+	// AuditLog is the file for the API server's audit log, one JSON event a request (level
+	// Metadata); empty for none. A relative path is below Dir.
 	AuditLog string
 
-	// APIServerArgs are added to the API server's command line, after all others.
+	// APIServerArgs are appended to the API server's arguments.
 	APIServerArgs []string
 }
 

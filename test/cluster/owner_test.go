@@ -14,10 +14,10 @@ import (
 	"testing"
 )
 
-// envOwner makes the test binary the owner of a cluster that waits to be killed.
+// envOwner makes the test binary start a cluster and wait to be killed.
 const envOwner = "CLUSTER_TEST_OWNER"
 
-// ownerMain is the owner's whole program. It prints its cluster's processes.
+// ownerMain is the owner's main function. It prints its cluster's processes.
 func ownerMain() bool {
 	dir := os.Getenv(envOwner)
 	if dir == "" {
@@ -63,7 +63,7 @@ func TestKilledOwnerLeavesNothing(t *testing.T) {
 	}
 }
 
-// gone also counts a zombie whose new parent has not asked for it yet.
+// gone also returns true for a zombie that its new parent has not reaped yet.
 func gone(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true

@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// authority signs certificates. Elliptic keys, because RSA ones would cost a
-// good part of a second at each start.
+// authority signs certificates. It uses elliptic curve keys: RSA keys would take much of a second
+// at each start.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 	pair keyPair
 }
 
-// keyPair is a certificate and its key, PEM encoded.
+// keyPair is a certificate and its key in PEM.
 type keyPair struct{ cert, key []byte }
 
 func newAuthority(name string) (*authority, error) {
@@ -54,7 +54,7 @@ func (a *authority) client(user string, groups ...string) (keyPair, error) {
 	return a.issue(template)
 }
 
-// server issues a certificate for a server that is reached by these names.
+// server issues a certificate for a server with these addresses and names.
 func (a *authority) server(name string, ips []net.IP, hosts ...string) (keyPair, error) {
 	template := certificate(name)
 	template.IPAddresses, template.DNSNames = ips, hosts
@@ -74,8 +74,8 @@ func (a *authority) issue(template *x509.Certificate) (keyPair, error) {
 	return encode(der, key)
 }
 
-// certificate has the fields that all certificates share. It is valid from an hour ago,
-// for clocks that are set back while a cluster runs.
+// certificate returns a template with the fields that all certificates share. It is valid from an
+// hour ago, in case the clock is set back.
 func certificate(name string) *x509.Certificate {
 	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)) // never fails since Go 1.24
 	return &x509.Certificate{
@@ -95,16 +95,15 @@ func encode(der []byte, key crypto.PrivateKey) (keyPair, error) {
 	}, err
 }
 
-// pki is everything that proves an identity in one cluster.
+// pki contains the certificates of one cluster.
 type pki struct {
-	ca         *authority // the cluster's: servers and users
-	frontProxy *authority // for proxies that may name the user (aggregation)
+	ca         *authority // for servers and users
+	frontProxy *authority // for aggregation: proxies that may vouch for users
 	serving    keyPair
-	proxy      keyPair // client certificate by frontProxy
+	proxy      keyPair // client certificate from frontProxy
 }
 
-// newPKI makes a cluster's certificates and writes what its programs read from
-// files into dir.
+// newPKI creates a cluster's certificates, and writes the files for its programs into dir.
 func newPKI(dir string) (*pki, error) {
 	var p pki
 	var err error
@@ -123,7 +122,7 @@ func newPKI(dir string) (*pki, error) {
 	if p.proxy, err = p.frontProxy.client("front-proxy-client"); err != nil {
 		return nil, err
 	}
-	accounts, err := newAuthority("service-accounts") // a key, and a file format for it that the API server reads
+	accounts, err := newAuthority("service-accounts") // only its key is used
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// process is one program of the control plane, with a log of its own.
+// process is a program of the control plane.
 type process struct {
 	name   string
 	binary string
@@ -21,14 +21,14 @@ type process struct {
 	log    string
 	pid    int
 	done   chan struct{} // closed when it has ended
-	err    error         // why it ended; read after done
+	err    error         // why it ended; valid after done
 }
 
-// envGOGC is how often the programs of a cluster collect garbage, as GOGC says it.
+// envGOGC is the variable with the GOGC of a cluster's programs.
 const envGOGC = "CLUSTER_GOGC"
 
-// startProcess starts a program in dir. It dies with this process, also when
-// this process is killed: see dieWithParent.
+// startProcess starts a program in dir. It ends with this process, even if this process is killed:
+// see dieWithParent.
 func startProcess(dir, name, binary string, args ...string) (*process, error) {
 	p := &process{
 		name: name, binary: binary, args: args,
@@ -42,7 +42,7 @@ func startProcess(dir, name, binary string, args ...string) (*process, error) {
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command(binary, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
-	// Nothing of the user's: no settings in HOME, no HTTPS_PROXY, no KUBECONFIG.
+	// No settings of the user: no HOME, no HTTPS_PROXY, no KUBECONFIG.
 	cmd.Env = []string{"HOME=" + dir, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH")}
 	// An API server grows the stack of each request several times over. Stacks that start at the average
 	// size save 6 % of its CPU.
@@ -55,8 +55,8 @@ func startProcess(dir, name, binary string, args ...string) (*process, error) {
 
 	started := make(chan error)
 	go func() {
-		// Linux ends the child with the thread that started it, so the thread
-		// has to live as long as the child.
+		// Linux kills the child when the thread that started it ends, so the thread has to live as
+		// long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -80,14 +80,14 @@ func startProcess(dir, name, binary string, args ...string) (*process, error) {
 
 func (p *process) pidFile() string { return strings.TrimSuffix(p.log, ".log") + ".pid" }
 
-// signal reaches the whole process group, unless it has ended.
+// signal signals the process group, unless it has ended.
 func (p *process) signal(signal syscall.Signal) {
 	if !p.ended() {
 		_ = syscall.Kill(-p.pid, signal)
 	}
 }
 
-// kill ends the process and returns when it has ended.
+// kill kills the process and waits for its end.
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)
 	<-p.done
@@ -103,7 +103,7 @@ func (p *process) ended() bool {
 	}
 }
 
-// failure explains an unexpected end, with the tail of the log.
+// failure returns an error for a process that has ended, with the end of its log.
 func (p *process) failure() error {
 	if !p.ended() {
 		return nil

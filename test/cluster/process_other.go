@@ -4,7 +4,6 @@ package cluster
 
 import "syscall"
 
-// dieWithParent can do nothing here: only Linux ties a child to its parent.
-// After a SIGKILL of the owner, `controlplane down` finds the children by their
-// pid files.
+// dieWithParent does nothing: only Linux ties a child to its parent. After a SIGKILL of the owner,
+// `controlplane down` finds the children by their pid files.
 func dieWithParent(*syscall.SysProcAttr) {}

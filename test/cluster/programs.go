@@ -16,8 +16,7 @@ const (
 	kubectlServer     = "kubectlserver"
 )
 
-// packageOf is the package that a program of the control plane is built from, in the
-// tools module.
+// packageOf returns the package, in the tools module, that a program is built from.
 func packageOf(program string) string {
 	switch program {
 	case etcd, kubectlClient, kubectlServer:
@@ -29,13 +28,13 @@ func packageOf(program string) string {
 	}
 }
 
-// Programs are those that the options need: those that Start runs, and kubectl for users
+// Programs returns the programs that the options need: those that Start runs, and kubectl for users
 // of the cluster.
 func (o Options) Programs() []string {
 	needed := smallest()
 	if o.controllers() {
 		needed = append(needed, controllerManager, scheduler)
-		if runtime.GOOS == "linux" { // The server needs threads with working folders of their own.
+		if runtime.GOOS == "linux" { // The server needs a working folder for each thread.
 			needed = append(needed, kubectlClient, kubectlServer)
 		}
 	}
@@ -45,9 +44,8 @@ func (o Options) Programs() []string {
 	return needed
 }
 
-// smallest lists the programs of the smallest cluster. They are also those in
-// kubebuilder's folders.
+// smallest returns the programs of the smallest cluster, which kubebuilder also installs.
 func smallest() []string { return []string{etcd, apiServer, kubectlProgram} }
 
-// isSmallest reports whether the options need no more than that.
+// isSmallest reports whether the options need only these programs.
 func (o Options) isSmallest() bool { return slices.Equal(o.Programs(), smallest()) }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// assets makes a folder with programs that say what version they are.
+// assets creates a folder with programs that print a version.
 func assets(t *testing.T, dir, version string, programs ...string) string {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -25,14 +25,14 @@ func assets(t *testing.T, dir, version string, programs ...string) string {
 	return dir
 }
 
-// ours is the version of the tools module.
+// ours returns the Kubernetes version of the tools module.
 func ours(t *testing.T) string {
 	t.Helper()
 	return must[string](t)(must[tools](t)(findTools()).kubernetesVersion())
 }
 
-// KUBEBUILDER_ASSETS is used if it fits, and Provide says why if it does not; then an
-// earlier build is used.
+// Provide uses KUBEBUILDER_ASSETS if its version fits. Otherwise it says why, and uses an earlier
+// build.
 func TestProvideTakesAssets(t *testing.T) {
 	version := ours(t)
 	cached, err := binaries(smallest())
@@ -73,8 +73,7 @@ func TestProvideTakesAssets(t *testing.T) {
 	}
 }
 
-// A control plane that setup-envtest has installed is found without being named, if nothing was
-// built.
+// If nothing was built, Provide finds a control plane that setup-envtest installed.
 func TestProvideFindsInstalled(t *testing.T) {
 	version := ours(t)
 	t.Setenv(EnvAssets, "")
@@ -101,8 +100,8 @@ func TestProvideFindsInstalled(t *testing.T) {
 	}
 }
 
-// Without a network nothing is built; the error says what, why, and what would help, and
-// nothing half done is left.
+// Without a network, the build fails. The error names the program, the cause and the remedy, and no
+// partial build is left.
 func TestBuildOffline(t *testing.T) {
 	t.Setenv("GOPROXY", "off")
 	t.Setenv("GOFLAGS", "-modcacherw")
@@ -111,8 +110,7 @@ func TestBuildOffline(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	t.Setenv("HOME", cache)
-	// In a new home, go starts a process that counts, and that continues after go has
-	// ended.
+	// In a new home, go starts a telemetry process that outlives it.
 	telemetry := filepath.Join(cache, ".config", "go", "telemetry")
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(cache, ".config"))
 	if err := os.MkdirAll(telemetry, 0o700); err != nil {
@@ -141,7 +139,7 @@ func TestBuildOffline(t *testing.T) {
 	}
 }
 
-// Another minor of Kubernetes has its own programs, and a folder of its own for them.
+// Another minor version of Kubernetes has its own programs, in its own folder.
 func TestMinors(t *testing.T) {
 	dir := must[tools](t)(findTools()).dir
 	own := must[tools](t)(toolsOf(dir, ""))

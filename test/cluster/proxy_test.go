@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// behind returns an HTTP proxy before a cluster, and the administrator behind it.
+// behind returns an HTTP proxy in front of a cluster, and an administrator's client that uses it.
 func behind(t *testing.T, c *Cluster) (*proxy.HTTP, *apiClient) {
 	t.Helper()
 	p := must[*proxy.HTTP](t)(c.HTTPProxy())
@@ -49,7 +49,7 @@ func TestHTTPProxyKeepsUsersApart(t *testing.T) {
 		BearerToken:     mustKubectl(t, c, c.KubeconfigPath, "create", "token", "robot"),
 		TLSClientConfig: rest.TLSClientConfig{CAData: config.CAData},
 	}))}
-	// The answer to a forbidden request names the user.
+	// The response to a forbidden request names the user.
 	err := bare.get(t.Context(), "/api/v1/secrets", nil)
 	if err == nil || !strings.Contains(err.Error(), `User \"system:serviceaccount:default:robot\" cannot list`) {
 		t.Errorf("the service account's request: %v", err)
@@ -78,7 +78,7 @@ func TestHTTPProxyAsksForPatience(t *testing.T) {
 	p, _ := behind(t, c)
 	p.Fail(1, proxy.Path("POST", "/api/v1/namespaces/default/"), proxy.Fault{Status: 429, RetryAfter: time.Second})
 	kubeconfig := must[string](t)(c.Kubeconfig(p.URL()))
-	mustKubectl(t, c, kubeconfig, "create", "configmap", "patient") // it retries by itself
+	mustKubectl(t, c, kubeconfig, "create", "configmap", "patient") // the client retries
 	if n := p.Count("POST", configMaps); n != 2 {
 		t.Errorf("%d requests, want 2", n)
 	}
@@ -103,7 +103,7 @@ func TestHTTPProxyFails(t *testing.T) {
 	}{
 		"unavailable": {fault: proxy.Fault{Status: 503}, want: `"reason":"ServiceUnavailable"`},
 		"broken":      {fault: proxy.Fault{Status: 500, Message: "etcd is on holiday"}, want: "etcd is on holiday"},
-		"no-answer":   {fault: proxy.Fault{}, want: "INTERNAL_ERROR"}, // how HTTP/2 resets a stream
+		"no-answer":   {fault: proxy.Fault{}, want: "INTERNAL_ERROR"}, // an HTTP/2 stream reset
 		"late":        {fault: proxy.Fault{Status: 504, Delay: time.Millisecond}, want: `"reason":"Timeout"`},
 		"answer-lost": {fault: proxy.Fault{Status: 500, AnswerLost: true}, want: `"reason":"InternalError"`, created: true},
 	} {
@@ -155,7 +155,7 @@ func TestHTTPProxyWithoutServer(t *testing.T) {
 	if err := client.get(t.Context(), configMaps, nil); err != nil {
 		t.Errorf("with a server: %v", err)
 	}
-	defer c.Stop() // once more when the test ends, which does no harm
+	defer c.Stop() // closed again when the test ends, which is harmless
 	if got := p.Requests()[0].Status; got != http.StatusBadGateway {
 		t.Errorf("the log says %d, want 502", got)
 	}

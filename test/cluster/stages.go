@@ -7,15 +7,15 @@ import (
 	"path/filepath"
 )
 
-// stagesDir is the folder beside the binaries with kwok's stage files.
+// stagesDir is the folder of kwok's stage files, next to the binaries.
 const stagesDir = "kwok-stages"
 
 //go:embed provision.yaml
 var provision []byte
 
-// kwokStages makes kwok's configuration from those of its stage files that make
-// everything happen at once: nodes and pods become ready, jobs complete, and deleted
-// objects go. Claims get volumes by a stage of our own.
+// kwokStages returns kwok's configuration, from the stage files that act at once: nodes and pods
+// become ready, jobs complete, and deleted objects are removed. A stage of our own provisions
+// volumes for claims.
 func kwokStages(dir string) ([]byte, error) {
 	var all bytes.Buffer
 	all.Write(provision)

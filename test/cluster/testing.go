@@ -11,16 +11,15 @@ import (
 	"time"
 )
 
-// EnvKubeconfig names the environment variable with the path of a kubeconfig:
-// if it is set, ForTest and Shared use that cluster instead of starting one.
+// EnvKubeconfig is the variable with the path of a kubeconfig. If it is set, ForTest and Shared use
+// that cluster instead of starting one.
 const EnvKubeconfig = "KUBECONFIG_E2E"
 
-// startTimeout is for a machine that does much else. A start takes three seconds.
+// startTimeout allows for a busy machine. A start takes three seconds.
 const startTimeout = 3 * time.Minute
 
-// ForTest returns a cluster for one test, and stops it when the test ends. It
-// fails the test if one of the cluster's programs has ended by itself. With
-// -short, the test is skipped.
+// ForTest returns a cluster for one test, and stops it when the test ends. It fails the test if one
+// of the cluster's programs has ended unexpectedly. With -short, it skips the test.
 func ForTest(t testing.TB, options Options) *Cluster {
 	t.Helper()
 	skipShort(t)
@@ -37,8 +36,8 @@ func ForTest(t testing.TB, options Options) *Cluster {
 	return c
 }
 
-// OwnOnly skips the test unless the cluster is the harness's own, which can be
-// stopped and asked for certificates.
+// OwnOnly skips the test on an external cluster, which cannot be stopped and issues no
+// certificates.
 func (c *Cluster) OwnOnly(t testing.TB) {
 	t.Helper()
 	if c.External() {
@@ -55,7 +54,6 @@ func (c *Cluster) OwnOnly(t testing.TB) {
 //
 //	func TestApply(t *testing.T) { c := shared.Cluster(t); … }
 type Shared struct {
-	// Options say what to start.
 	Options Options
 
 	once    sync.Once
@@ -63,7 +61,7 @@ type Shared struct {
 	err     error
 }
 
-// Cluster returns the cluster. With -short, the test is skipped.
+// Cluster returns the cluster. With -short, it skips the test.
 func (s *Shared) Cluster(t testing.TB) *Cluster {
 	t.Helper()
 	skipShort(t)
@@ -74,8 +72,7 @@ func (s *Shared) Cluster(t testing.TB) *Cluster {
 	return s.cluster
 }
 
-// Main runs the tests, stops the cluster if one was started, and returns the
-// status to exit with.
+// Main runs the tests, stops the cluster if it was started, and returns the exit status.
 func (s *Shared) Main(m interface{ Run() int }) int {
 	status := m.Run()
 	if s.cluster == nil {
@@ -89,9 +86,9 @@ func (s *Shared) Main(m interface{ Run() int }) int {
 	return status
 }
 
-// Until asks until it is so, and reports whether it became so within the time. It pauses for three
-// times as long as the question took, so that asking by a program, which costs a tenth of a second
-// of CPU, leaves the CPU to what is waited for.
+// Until calls is until it returns true, and reports whether it did within the time. It pauses three
+// times as long as a call takes, so that calls of a program, which take a tenth of a second of CPU,
+// do not slow down the process that the test waits for.
 func Until(within time.Duration, is func() bool) bool {
 	const shortest, factor = 10 * time.Millisecond, 3
 	deadline := time.Now().Add(within)
@@ -116,8 +113,8 @@ func startOrUse(options Options) (*Cluster, error) {
 	return Start(ctx, options)
 }
 
-// Use returns a cluster that runs already, by its kubeconfig. Its Stop stops
-// nothing; Binary finds kubectl where Start would, or else on the PATH.
+// Use returns a running cluster by its kubeconfig. Its Stop does not stop the cluster; its Binary
+// finds kubectl where Start would, or else on the PATH.
 func Use(kubeconfig string) (*Cluster, error) {
 	path, err := filepath.Abs(kubeconfig)
 	if err != nil {
@@ -133,7 +130,7 @@ func Use(kubeconfig string) (*Cluster, error) {
 	if c.client, err = newAPIClient(config); err != nil {
 		return nil, err
 	}
-	c.Dir, err = c.tempDir() // for the kubeconfigs it is asked for
+	c.Dir, err = c.tempDir() // for generated kubeconfigs
 	return c, err
 }
 
@@ -144,7 +141,7 @@ func skipShort(t testing.TB) {
 	}
 }
 
-// withHint adds what to do about an error, if it knows.
+// withHint adds an error's remedy, if it has one.
 func withHint(err error) error {
 	var hinter interface{ Hint() string }
 	if errors.As(err, &hinter) {

@@ -11,26 +11,24 @@ import (
 	"strings"
 )
 
-// EnvMinor names the environment variable that asks for another minor version of
-// Kubernetes than the harness's own, such as 1.35: one that has a module below that of
-// the tools.
+// EnvMinor is the variable that selects another minor version of Kubernetes, such as 1.35. It needs
+// a module below that of the tools.
 const EnvMinor = "K8S_MINOR"
 
-// toolsDir is where the modules of the control plane are, below the repository's root.
+// toolsDir is the folder of the control plane's modules in the repository.
 const toolsDir = "test/cluster/tools"
 
-// tools are the modules that the control plane is built from.
+// tools are the modules from which the control plane is built.
 type tools struct {
-	// dir is that of etcd and kwok, and of Kubernetes if no other minor is asked for.
+	// dir is the module of etcd and kwok and, by default, of Kubernetes.
 	dir string
-	// kubernetes is that of Kubernetes's own programs.
+	// kubernetes is the module of Kubernetes' programs.
 	kubernetes string
 }
 
-// findTools looks for the modules from the working folder upwards: Go runs
-// a test in its package's folder, so that is inside the repository. (A path from
-// runtime.Caller would be empty under -trimpath, and go:embed stops at the
-// border of a module.)
+// findTools searches for the modules from the working folder upwards: Go runs a test in its
+// package's folder, which is in the repository. A path from runtime.Caller would be empty under
+// -trimpath, and go:embed does not cross module boundaries.
 func findTools() (tools, error) {
 	wd, err := os.Getwd()
 	if err != nil {
@@ -47,7 +45,7 @@ func findTools() (tools, error) {
 	}
 }
 
-// toolsOf returns the modules for a minor version; none is the harness's own.
+// toolsOf returns the modules for a minor version; empty for the default.
 func toolsOf(dir, minor string) (tools, error) {
 	own := tools{dir: dir, kubernetes: dir}
 	version, err := own.kubernetesVersion()
@@ -75,7 +73,7 @@ func isModule(dir string) bool {
 	return err == nil
 }
 
-// of returns the module that has a program.
+// of returns the folder of the module that contains a program.
 func (t tools) of(program string) string {
 	if packageOf(program) == "./"+program || program == kwok {
 		return t.dir
@@ -83,7 +81,7 @@ func (t tools) of(program string) string {
 	return t.kubernetes
 }
 
-// kubernetesVersion is the version of Kubernetes that they require.
+// kubernetesVersion returns the version of Kubernetes that the modules require.
 func (t tools) kubernetesVersion() (string, error) {
 	path := filepath.Join(t.kubernetes, "go.mod")
 	content, err := os.ReadFile(path)
@@ -98,7 +96,7 @@ func (t tools) kubernetesVersion() (string, error) {
 	return "", fmt.Errorf("%s requires no k8s.io/kubernetes", path)
 }
 
-// binaryDir is where the programs are kept that these modules give.
+// binaryDir returns the cache folder for programs built from these modules.
 func (t tools) binaryDir() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package commandtest checks that what is printed to be pasted can be, and acts on the
-// cluster that the run was about.
+// Package commandtest checks that printed commands can be pasted, and act on the cluster of the
+// run.
 package commandtest
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 )
 
-// Plain is a text as it is printed where no flag of the connection was typed.
+// Plain returns a text as it is printed without connection flags.
 func Plain(text string) string { return command.Fill(text, command.Flags{}) }
 
-// Check fails the test unless every kubectl command in a text has the flags of the
-// connection behind its verb, for a shell and a parser of flags that know nothing of how
-// it was made (edge case 92).
+// Check fails the test unless every kubectl command in a text has the connection flags right after
+// its verb. It parses the command like a shell and like kubectl, without code of package command
+// (edge case 92).
 func Check(t testing.TB, text string) {
 	t.Helper()
 	typed := command.Flags{

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// balancer is a Service: it leads each connection to one of its backends, in
-// turn, and a connection ends when its backend does.
+// balancer acts as a Service: it forwards each connection to one of its backends, in turn. A
+// connection ends when its backend does.
 type balancer struct {
 	listener net.Listener
 
 	mu       sync.Mutex
 	backends []string
 	turn     int
-	// silent is set while connections lead nowhere; fronts are those that there are.
+	// silent is set while connections get no response; fronts are the open connections.
 	silent bool
 	fronts map[net.Conn]bool
 }
@@ -68,8 +68,8 @@ func (b *balancer) serve() {
 	}
 }
 
-// silence lets connections lead nowhere, as where packets are dropped: those that there
-// are end, and new ones have no answer.
+// silence makes connections get no response, as if packets were dropped, or ends that. It closes
+// open connections.
 func (b *balancer) silence(is bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,7 +79,7 @@ func (b *balancer) silence(is bool) {
 	}
 }
 
-// enter notes a connection, and reports whether it leads nowhere.
+// enter registers a connection, and returns silent.
 func (b *balancer) enter(front net.Conn) (silent bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -23,26 +23,26 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// Name and namespace of the release, as on the pages.
+// The release's name and namespace, as in the docs.
 const (
 	Namespace = "k8sconnect"
 	Release   = "k8sconnect"
 )
 
-// Options say what to install. The zero value is the chart as it is.
+// Options select what to install. The zero value is the chart with its defaults.
 type Options struct {
-	// Root is the folder of the project, with bin/webhook and bin/helm built; empty
-	// looks for it upwards.
+	// Root is the project's folder, with bin/webhook and bin/helm built. Empty means the first
+	// parent folder that contains the chart.
 	Root string
-	// Set holds values of the chart, as for helm's --set.
+	// Set contains values of the chart, as for helm's --set.
 	Set []string
-	// Args are added to the program's command line, after those of the chart.
+	// Args are appended to the program's arguments from the chart.
 	Args []string
-	// Log takes what the replicas say. Nil drops it.
+	// Log receives the replicas' output. Nil discards it.
 	Log io.Writer
 }
 
-// Companion is the chart's release in a cluster, and its replicas.
+// Companion is the chart's release in a cluster, with its replicas.
 type Companion struct {
 	cluster    *cluster.Cluster
 	client     kubernetes.Interface
@@ -57,8 +57,7 @@ type Companion struct {
 	closing  atomic.Bool
 }
 
-// Install installs the chart. No replica runs yet, so that the API server gets no
-// answer to its calls.
+// Install installs the chart. It starts no replica, so calls of the API server fail.
 func Install(ctx context.Context, c *cluster.Cluster, options Options) (_ *Companion, err error) {
 	w := &Companion{cluster: c, options: options}
 	if w.options.Root == "" {
@@ -82,7 +81,7 @@ func Install(ctx context.Context, c *cluster.Cluster, options Options) (_ *Compa
 	return w, w.route(ctx)
 }
 
-// Helm runs helm install or upgrade with the values of the options.
+// Helm runs helm install or upgrade with the options' values.
 func (w *Companion) Helm(ctx context.Context, verb string, more ...string) error {
 	args := []string{verb, Release, filepath.Join(w.options.Root, "charts/k8sconnect"), "--namespace", Namespace}
 	if verb == "install" {
@@ -94,8 +93,8 @@ func (w *Companion) Helm(ctx context.Context, verb string, more ...string) error
 	return w.helm(ctx, append(args, more...)...)
 }
 
-// Upgrade switches to the chart of another folder, and to the program in it: running
-// replicas continue, and new ones run the other program.
+// Upgrade switches to the chart and the program in another folder. Running replicas keep their
+// program.
 func (w *Companion) Upgrade(ctx context.Context, root string) error {
 	w.options.Root = root
 	if err := w.Helm(ctx, "upgrade"); err != nil {
@@ -104,7 +103,7 @@ func (w *Companion) Upgrade(ctx context.Context, root string) error {
 	return w.read(ctx)
 }
 
-// Rollback goes back to the release before, whose chart and program are in a folder.
+// Rollback returns to the previous release, whose chart and program are in root.
 func (w *Companion) Rollback(ctx context.Context, root string) error {
 	w.options.Root = root
 	if err := w.helm(ctx, "rollback", Release, "--namespace", Namespace); err != nil {
@@ -129,7 +128,7 @@ func (w *Companion) helm(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// read takes the arguments and the identity of the program from the Deployment.
+// read reads the program's arguments and identity from the Deployment.
 func (w *Companion) read(ctx context.Context) error {
 	list, err := w.client.AppsV1().Deployments(Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -145,7 +144,7 @@ func (w *Companion) read(ctx context.Context) error {
 	return err
 }
 
-// arguments are those of the container, with what the pod's fields would be.
+// arguments returns the container's arguments, with fields of the pod filled in.
 func arguments(d appsv1.Deployment) []string {
 	c := d.Spec.Template.Spec.Containers[0]
 	env := map[string]string{}
@@ -165,7 +164,7 @@ func arguments(d appsv1.Deployment) []string {
 	return args
 }
 
-// environment is that of the container, as far as its values are known without a pod.
+// environment returns the container's variables whose values are known without a pod.
 func environment(c corev1.Container) []string {
 	var env []string
 	for _, e := range c.Env {
@@ -180,7 +179,7 @@ func environment(c corev1.Container) []string {
 	return env
 }
 
-// route leads the calls of the API server to the replicas.
+// route directs the API server's calls to the replicas.
 func (w *Companion) route(ctx context.Context) error {
 	service, err := w.Service(ctx)
 	if err != nil {
@@ -192,10 +191,10 @@ func (w *Companion) route(ctx context.Context) error {
 	return w.cluster.RouteService(service.Namespace, service.Name, w.balancer.address())
 }
 
-// Silence drops what the API server sends to the webhook, or lets it through again.
+// Silence drops the API server's calls to the webhook, or stops dropping them.
 func (w *Companion) Silence(is bool) { w.balancer.silence(is) }
 
-// Service returns the service by which the API server calls the webhook.
+// Service returns the service through which the API server calls the webhook.
 func (w *Companion) Service(ctx context.Context) (*admissionv1.ServiceReference, error) {
 	list, err := w.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -211,7 +210,7 @@ func (w *Companion) Service(ctx context.Context) (*admissionv1.ServiceReference,
 	return nil, errors.New("the chart has no webhook configuration")
 }
 
-// Close ends all replicas, and what leads to them.
+// Close ends all replicas and their balancer.
 func (w *Companion) Close() {
 	w.closing.Store(true)
 	w.mu.Lock()
@@ -220,7 +219,7 @@ func (w *Companion) Close() {
 	}
 	w.mu.Unlock()
 	w.kept.Wait()
-	for _, r := range w.replicas { // One may have started meanwhile.
+	for _, r := range w.replicas { // Keep may have started another one.
 		r.Kill()
 	}
 	w.balancer.close()

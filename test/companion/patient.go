@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// BePatient makes the API server wait for longer than the chart allows: it passes over a
-// call that is not answered in time, and machines that run tests can be slow.
+// BePatient raises the webhook's timeout above the chart's: the API server ignores late responses,
+// and machines that run tests can be slow.
 func (w *Companion) BePatient(ctx context.Context) error {
 	patch := `[{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":20},{"op":"replace","path":"/webhooks/1/timeoutSeconds","value":20},
 		{"op":"replace","path":"/webhooks/2/timeoutSeconds","value":20},{"op":"replace","path":"/webhooks/3/timeoutSeconds","value":20}]`

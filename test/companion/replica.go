@@ -20,19 +20,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/loopback"
 )
 
-// Replica is one process of the webhook.
+// Replica is a process of the webhook.
 type Replica struct {
 	companion *Companion
 	cmd       *exec.Cmd
 	ended     chan struct{}
-	err       error // the process's, once it has ended
+	err       error // of the process; valid after ended
 	admission string
 	health    string
 	metrics   string
 }
 
-// Start starts a replica and returns when it is ready, or an error when it ends
-// before, or ctx does.
+// Start starts a replica and waits until it is ready. It returns an error if the replica or ctx
+// ends first.
 func (w *Companion) Start(ctx context.Context) (*Replica, error) {
 	r, err := w.Launch()
 	if err != nil {
@@ -45,8 +45,7 @@ func (w *Companion) Start(ctx context.Context) (*Replica, error) {
 	return r, nil
 }
 
-// Launch starts a replica and does not wait. Calls are led to it once Ready has
-// found it ready.
+// Launch starts a replica without waiting. It gets calls once Ready has found it ready.
 func (w *Companion) Launch() (*Replica, error) {
 	r := &Replica{companion: w, ended: make(chan struct{})}
 	for _, address := range []*string{&r.admission, &r.health, &r.metrics} {
@@ -81,7 +80,7 @@ func (w *Companion) Launch() (*Replica, error) {
 	return r, nil
 }
 
-// Ready waits until the replica says that it is ready, and has calls led to it.
+// Ready waits until the replica is ready, and directs calls to it.
 func (r *Replica) Ready(ctx context.Context) error {
 	for {
 		if err := get(ctx, "http://"+r.health+"/readyz", io.Discard); err == nil {
@@ -98,15 +97,15 @@ func (r *Replica) Ready(ctx context.Context) error {
 	}
 }
 
-// AdmissionAddress is where the replica answers the API server.
+// AdmissionAddress is the address for the API server's calls.
 func (r *Replica) AdmissionAddress() string { return r.admission }
 
-// MetricsAddress is where the replica serves its metrics.
+// MetricsAddress is the address of the metrics.
 func (r *Replica) MetricsAddress() string { return r.metrics }
 
-// Keep starts a replica, and starts it again whenever it ends, until the companion is
-// closed, as the kubelet does: a replica that cannot renew its lease for ten seconds
-// ends by itself. The function returns the one that runs, or ran last.
+// Keep starts a replica, and like a kubelet restarts it whenever it ends, until the companion is
+// closed: a replica ends itself if it cannot renew its lease for ten seconds. current returns the
+// latest replica.
 func (w *Companion) Keep(ctx context.Context) (current func() *Replica, err error) {
 	r, err := w.Start(ctx)
 	if err != nil {
@@ -134,7 +133,7 @@ func (w *Companion) Keep(ctx context.Context) (current func() *Replica, err erro
 	return running.Load, nil
 }
 
-// Running returns the replicas whose processes run now.
+// Running returns the running replicas.
 func (w *Companion) Running() (running []*Replica) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -148,17 +147,17 @@ func (w *Companion) Running() (running []*Replica) {
 	return running
 }
 
-// Ended is closed when the process has ended, by itself or not.
+// Ended returns a channel that is closed when the process has ended.
 func (r *Replica) Ended() <-chan struct{} { return r.ended }
 
-// Kill ends the replica as a power cut would.
+// Kill kills the replica, as a power failure would.
 func (r *Replica) Kill() {
 	_ = r.cmd.Process.Kill()
 	<-r.ended
 }
 
-// Stop ends it as Kubernetes does: with a signal, and no further connections. The error
-// is that of a process that did not end well.
+// Stop ends the replica as Kubernetes does: with a signal, and without new connections. It returns
+// the process's error.
 func (r *Replica) Stop() error {
 	r.companion.balancer.set(r.admission, false)
 	_ = r.cmd.Process.Signal(syscall.SIGTERM)
@@ -166,8 +165,8 @@ func (r *Replica) Stop() error {
 	return r.err
 }
 
-// Metric returns the sum of a metric over its labels that contain all of some
-// texts, such as `kind="Deployment"`.
+// Metric returns the sum of a metric's series that contain all of labels, such as
+// `kind="Deployment"`.
 func (r *Replica) Metric(ctx context.Context, name string, labels ...string) (float64, error) {
 	var text strings.Builder
 	if err := get(ctx, "http://"+r.metrics+"/metrics", &text); err != nil {
@@ -177,7 +176,7 @@ func (r *Replica) Metric(ctx context.Context, name string, labels ...string) (fl
 lines:
 	for line := range strings.Lines(text.String()) {
 		line = strings.TrimSpace(line)
-		at := strings.LastIndexByte(line, ' ') // Labels may have spaces, too.
+		at := strings.LastIndexByte(line, ' ') // labels may contain spaces
 		if bare, _, _ := strings.Cut(line[:max(at, 0)], "{"); bare != name {
 			continue
 		}
@@ -196,8 +195,8 @@ lines:
 	return sum, nil
 }
 
-// Busy reports whether the replica has anything left to record. One that does not lead
-// keeps for a while what the leader is to record.
+// Busy reports whether the replica has anything left to record. A replica that does not lead keeps
+// for a while what the leader has to record.
 func (r *Replica) Busy(ctx context.Context) (bool, error) {
 	unsettled, err := r.Metric(ctx, "k8sconnect_tracker_unsettled")
 	if err != nil {
@@ -211,8 +210,7 @@ func (r *Replica) Busy(ctx context.Context) (bool, error) {
 	return unsettled > 0 || leads > 0 && pending > 0, err
 }
 
-// Memory returns the bytes of memory that the process has resident now, and had
-// at most.
+// Memory returns the process's resident memory and its peak, in bytes.
 func (r *Replica) Memory() (now, peak int64, err error) {
 	file, err := os.Open(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
 	if err != nil {

@@ -20,8 +20,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
 
-// The tour needs no network once everything is built, and leaves no process and no
-// file behind.
+// The tour needs no network once everything is built, and leaves no processes or files behind.
 func TestDemoOffline(t *testing.T) {
 	d := start(t, script(), "GOPROXY=off")
 	if err := d.wait(); err != nil || !strings.Contains(d.said(), "everything is torn down") {
@@ -30,8 +29,7 @@ func TestDemoOffline(t *testing.T) {
 	d.checkNothingLeft()
 }
 
-// A folder with a control plane of the right version is enough: nothing is built but
-// the plugin.
+// Given a control plane of the right version, the tour builds only the plugin.
 func TestDemoWithAssets(t *testing.T) {
 	circle.Full(t)
 	real, err := os.UserCacheDir()
@@ -58,7 +56,7 @@ func TestDemoWithAssets(t *testing.T) {
 	d.checkNothingLeft()
 }
 
-// Without a network and without anything built, it ends and says why.
+// Without a network and without a build, the tour fails and says why.
 func TestDemoOfflineAndCold(t *testing.T) {
 	circle.Full(t)
 	d := start(t, script(), append(emptyCache(t), "GOPROXY=off", "GOFLAGS=-modcacherw", "GOMODCACHE="+t.TempDir())...)
@@ -68,17 +66,17 @@ func TestDemoOfflineAndCold(t *testing.T) {
 	d.checkNothingLeft()
 }
 
-// Whenever and however the demo is interrupted, no process of it continues.
+// After an interrupt at any point, no process of the demo continues.
 func TestDemoInterrupted(t *testing.T) {
 	circle.Full(t)
 	for _, test := range []struct {
-		when  string // short: it is part of a socket's path, of which Linux takes 107 bytes
+		when  string // short: Linux limits a socket's path to 107 bytes
 		until func(*demo) bool
 		cold  bool
 
-		command []string // the script, if it is not said
+		command []string // the script by default
 		signal  syscall.Signal
-		group   bool // as a terminal does; otherwise the script alone, as kill does
+		group   bool // as from a terminal; otherwise only the script, as by kill
 	}{
 		{when: "plugin", until: runs("compile", "link"), cold: true, signal: syscall.SIGINT, group: true},
 		{when: "etcd built", until: all(says("building etcd (1 of 3)"), runs("compile", "link")), cold: true, signal: syscall.SIGTERM},
@@ -115,8 +113,8 @@ func TestDemoInterrupted(t *testing.T) {
 	}
 }
 
-// After SIGKILL the demo cannot clean up. Still no process continues, and leftovers do
-// not harm the next tour.
+// The demo cannot clean up after SIGKILL. Still its processes end, and leftovers do not affect the
+// next tour.
 func TestDemoKilled(t *testing.T) {
 	circle.Full(t)
 	for when, until := range map[string]func(*demo) bool{
@@ -144,7 +142,7 @@ func TestDemoKilled(t *testing.T) {
 	d.checkNothingLeft()
 }
 
-// reaches waits until the tour has come so far.
+// reaches waits until the tour has printed a text.
 func (d *demo) reaches(so func(*demo) bool) {
 	d.t.Helper()
 	for !so(d) {
@@ -180,14 +178,14 @@ func says(texts ...string) func(*demo) bool {
 	}
 }
 
-// demo is one run of the tour. All its processes have its folder for temporary files in
-// their environment, by which they are found.
+// demo is a run of the tour. Its processes have its temporary folder in their environment, which
+// identifies them.
 type demo struct {
 	t     *testing.T
 	cmd   *exec.Cmd
 	tmp   string
 	ended chan struct{}
-	err   error // after ended
+	err   error // valid after ended
 
 	mu  sync.Mutex
 	out bytes.Buffer
@@ -205,7 +203,7 @@ func start(t *testing.T, command []string, env ...string) *demo {
 	}
 	plugin.HeedSignals()
 	d := &demo{t: t, tmp: t.TempDir(), ended: make(chan struct{})}
-	// Not of the test's context: nothing but the script itself is to end its processes.
+	// Not the test's context: only the script itself may end its processes.
 	d.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), command[0], command[1:]...)
 	d.cmd.Env = slices.Concat(os.Environ(), []string{"TMPDIR=" + d.tmp, "NO_COLOR=1", "KUBEBUILDER_ASSETS=", "MAKEFLAGS="}, env)
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -217,7 +215,7 @@ func start(t *testing.T, command []string, env ...string) *demo {
 	t.Cleanup(func() {
 		_ = syscall.Kill(d.cmd.Process.Pid, syscall.SIGTERM)
 		<-d.ended
-		for pid := range d.processes() { // left by a tour that failed
+		for pid := range d.processes() { // left by a failed tour
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
@@ -252,7 +250,7 @@ func (d *demo) checkNothingLeft() {
 	}
 }
 
-// processes are the command lines of the tour's processes, by their numbers.
+// processes returns the command lines of the tour's processes, by pid.
 func (d *demo) processes() map[int]string {
 	d.t.Helper()
 	found, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -263,7 +261,7 @@ func (d *demo) processes() map[int]string {
 	for _, path := range found {
 		env, err := os.ReadFile(path)
 		if err != nil || !bytes.Contains(env, []byte("TMPDIR="+d.tmp+"\x00")) {
-			continue // it has ended, or is another's
+			continue // it has ended, or belongs to another user
 		}
 		line, err := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
 		pid, malformed := strconv.Atoi(filepath.Base(filepath.Dir(path)))

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// absence is how a page says that something is not there, in a sentence or in a cell of a table.
+// absence matches a claim of a page that something does not exist.
 var absence = regexp.MustCompile(`\b(does not|do not|cannot|has no|have no|there is no)\b|^(no|none|not)\b`)
 
-// A list has each sentence by which the front page and the pages that compare deny something. A new
-// feature can make such a claim untrue, and no other test notices: the commit that changes a claim, or
-// its subject, reads the list and changes it (go test ./test/docs -run Absences -update).
+// testdata lists each claim of absence on the front page and on pages that compare. A new feature
+// can make such a claim untrue, which no other test notices. A commit that changes a claim or its
+// subject has to update the list: go test ./test/docs -run Absences -update.
 func TestAbsences(t *testing.T) {
 	var claims strings.Builder
 	for _, name := range pages(t) {
@@ -53,7 +53,7 @@ func TestAbsences(t *testing.T) {
 	}
 }
 
-// claimsOf are the sentences of a paragraph, or the rows of a table, that deny something.
+// claimsOf returns the sentences of a paragraph, or the rows of a table, that claim an absence.
 func claimsOf(paragraph string) []string {
 	var claims []string
 	if strings.HasPrefix(strings.TrimSpace(paragraph), "|") {

@@ -93,7 +93,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A picture shows the terminal's text, and is the same XML for every reader.
+// A picture shows the terminal's text, and is well-formed XML.
 func TestSVG(t *testing.T) {
 	lines := docs.Screen("a <b> & \x1b[32mgreen\x1b[0m\n")
 	for _, theme := range docs.Themes() {

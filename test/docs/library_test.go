@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/docs"
 )
 
-// docs/library.md shows programs and files of test/library as they are, and what the
-// programs print. The tests of that module run here too: go test ./... does not enter it.
+// docs/library.md shows the programs and files of test/library unchanged, with the programs'
+// output. The tests of that module also run here, because go test ./... skips it.
 func TestLibrary(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a module, as a stranger's machine would")
@@ -63,7 +63,7 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// runPrograms runs the commands of a block, and compares their output.
+// runPrograms runs a block's commands and compares their output.
 func runPrograms(t *testing.T, block, bin, dir string) {
 	t.Helper()
 	steps, err := docs.Steps(block)

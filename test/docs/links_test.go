@@ -16,8 +16,8 @@ var (
 	mark    = regexp.MustCompile(`[^\pL\pN _-]`)
 )
 
-// Every link of every page leads to a file and a heading, and every path of the project that
-// a page names is there; VERB stands for any word.
+// Every link on a page leads to an existing file and heading, and every path that a page names
+// exists; VERB stands for any word.
 func TestLinks(t *testing.T) {
 	checked := 0
 	err := filepath.WalkDir(root(t), func(page string, entry fs.DirEntry, err error) error {
@@ -35,7 +35,7 @@ func TestLinks(t *testing.T) {
 		}
 		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
 			checked++
-			if strings.HasPrefix(m[1], "../../actions/") { // of the repository's site, also of a fork
+			if strings.HasPrefix(m[1], "../../actions/") { // of the repository, or of a fork
 				continue
 			}
 			file, anchor, _ := strings.Cut(m[1], "#")
@@ -63,7 +63,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors are those of a page's headings, as GitHub makes them.
+// anchors returns the anchors of a page's headings, as GitHub generates them.
 func anchors(t *testing.T, page string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(page)

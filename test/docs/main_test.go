@@ -12,13 +12,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
 
-// site is the control plane of all pages.
+// site is the control plane for all pages.
 var site = cluster.Shared{Options: cluster.Options{Controllers: true, Nodes: 1}}
 
 var update = flag.Bool("update", false, "rewrite outputs and pictures that are stale")
 
-// This program is also the plugin, if it is called so: the pages show what was just
-// compiled.
+// This test binary is also the plugin, so that the pages run the code that was just compiled.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "kubectl-k8sconnect", "kubectl_complete-k8sconnect":
@@ -40,7 +39,7 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// pages are README.md and docs/*.md, by their path within the project.
+// pages returns README.md and docs/*.md, by path in the project.
 func pages(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(root(t), "docs", "*.md"))

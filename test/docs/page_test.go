@@ -6,37 +6,37 @@ import (
 	"strings"
 )
 
-// Page is a page of Markdown, as lines, with the blocks that mean something here.
+// Page is a Markdown page as lines, with its marked blocks.
 type Page struct {
 	Name   string
 	Lines  []string
 	Blocks []Block
-	// Needs are what the page asks for, such as "webhook".
+	// Needs lists the page's requirements, such as "webhook".
 	Needs []string
 }
 
-// Kind says what to do with a block.
+// Kind is the purpose of a block.
 type Kind string
 
-// Purposes of blocks.
+// The kinds of blocks.
 const (
 	Console  Kind = "console"  // commands and their output
-	Script   Kind = "script"   // run, and not compared
+	Script   Kind = "script"   // run, but not compared
 	Synopsis Kind = "synopsis" // how a verb is called
 	File     Kind = "file"     // written to a file
 	Picture  Kind = "picture"  // commands whose output is drawn
-	NotRun   Kind = "not run"  // cannot be run here, and says why
+	NotRun   Kind = "not run"  // cannot be run here, with the reason
 	Data     Kind = "data"     // nothing to run
 )
 
-// Block is a part of a page.
+// Block is a marked part of a page.
 type Block struct {
 	Kind Kind
-	// Name is the file of a File, the name of a Picture, the reason of a NotRun.
+	// Name is the path of a File, the name of a Picture, or the reason of a NotRun.
 	Name string
-	// First and End are the lines of its content, from 0; End is the one after.
+	// First and End are the range of content lines, from 0; End is excluded.
 	First, End int
-	// Indent is the white space before each line.
+	// Indent is the indentation of each line.
 	Indent string
 }
 
@@ -124,7 +124,7 @@ func (p *Page) classify(b *Block, language, reason string) error {
 	return nil
 }
 
-// Text is the content of a block, without its indentation.
+// Text returns the block's content without its indentation.
 func (p *Page) Text(b Block) string {
 	lines := make([]string, 0, b.End-b.First)
 	for _, line := range p.Lines[b.First:b.End] {
@@ -142,16 +142,16 @@ func (p *Page) until(from int, mark string) (int, error) {
 	return 0, fmt.Errorf("%s:%d: a block without an end", p.Name, from)
 }
 
-// Step is a command and what the page says that it prints.
+// Step is a command and its expected output.
 type Step struct {
 	Command string
-	// Shown is the output; First and End are its lines within the block's text.
+	// Shown is the output; First and End are its lines in the block's text.
 	Shown      []string
 	First, End int
 }
 
-// Steps reads a console block. A command continues after a line that ends with a
-// backslash or within quotes.
+// Steps parses a console block. A command continues after a backslash at the end of a line, and
+// within quotes.
 func Steps(text string) ([]Step, error) {
 	var steps []Step
 	lines := strings.Split(text, "\n")

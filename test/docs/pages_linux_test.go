@@ -20,9 +20,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/docs"
 )
 
-// Every command on every page runs, and prints what the page says: in the first circle on
-// the pages that most read, and on any other in make test-full and make docs. A page that needs
-// the webhook comes after those that do not.
+// Every command on every page runs and prints the output that the page shows: the most read pages
+// in the first circle, all of them in make test-full and make docs. Pages that need the webhook
+// come last.
 func TestPages(t *testing.T) {
 	c := site.Cluster(t)
 	d := newDesk(t, c)
@@ -67,7 +67,8 @@ func TestPages(t *testing.T) {
 		total.Commands, total.Scripts, total.Files, total.Pictures, len(notRun), strings.Join(notRun, "\n  "))
 }
 
-// desk is where pages are tried: programs, a cluster, and what existed at first.
+// desk is the environment of the pages: programs, a cluster, and a list of the objects that existed
+// before.
 type desk struct {
 	cluster     *cluster.Cluster
 	bin         string
@@ -95,7 +96,7 @@ func newDesk(t *testing.T, c *cluster.Cluster) *desk {
 	d.environment = []string{
 		"PATH=" + d.bin + ":" + os.Getenv("PATH"), "REPO=" + root(t), "TERM=xterm-256color", "LANG=C.UTF-8", "TZ=UTC",
 	}
-	for strings.Contains(d.kubectl(t, "get", "namespaces"), "Terminating") { // left by other users of the cluster
+	for strings.Contains(d.kubectl(t, "get", "namespaces"), "Terminating") { // left over by other users of the cluster
 		time.Sleep(200 * time.Millisecond)
 	}
 	d.base = d.objects(t)
@@ -108,7 +109,7 @@ func (d *desk) install(t *testing.T) {
 	if d.webhook != nil {
 		return
 	}
-	for len(d.left(t)) > 0 { // else what a page before left would count as the cluster's own
+	for len(d.left(t)) > 0 { // otherwise leftovers of the previous page would count as the cluster's own
 		time.Sleep(200 * time.Millisecond)
 	}
 	var err error
@@ -123,12 +124,12 @@ func (d *desk) install(t *testing.T) {
 		t.Fatal(err)
 	}
 	for !strings.Contains(d.kubectl(t, "get", "configmaps", "-n", companion.Namespace, "-l", "k8sconnect.io/tracker=true", "-o", "name"), "/") {
-		time.Sleep(100 * time.Millisecond) // until it has begun to watch, and noted that down
+		time.Sleep(100 * time.Millisecond) // until it has started to watch and stored a checkpoint
 	}
 	d.base = d.objects(t)
 }
 
-// read runs a page, and removes what it left in the cluster.
+// read runs a page, and removes its leftovers from the cluster.
 func (d *desk) read(t *testing.T, page *docs.Page, text string) docs.Count {
 	home := t.TempDir()
 	dir := filepath.Join(home, "page")
@@ -170,7 +171,7 @@ func (d *desk) read(t *testing.T, page *docs.Page, text string) docs.Count {
 	return count
 }
 
-// more adds two clusters to a kubeconfig, and calls all three by a name.
+// more adds two clusters to a kubeconfig, with a name for each of the three.
 func (d *desk) more(t *testing.T, kubeconfig string) {
 	t.Helper()
 	merged := api.NewConfig()
@@ -197,7 +198,7 @@ func (d *desk) more(t *testing.T, kubeconfig string) {
 	}
 }
 
-// draw compares a picture with the one that is there; with -update, it writes it.
+// draw compares a picture with the existing one; with -update, it writes the picture.
 func draw(root, name string, lines [][]docs.Span) error {
 	for _, theme := range docs.Themes() {
 		path := filepath.Join(root, "docs", "images", name+"-"+theme.Name+".svg")
@@ -230,7 +231,7 @@ func (d *desk) kubectl(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// Objects that pages may leave: without a namespace, and in the namespace default.
+// Kinds of objects that pages may leave: cluster-scoped, and in the namespace default.
 const (
 	clusterWide = "customresourcedefinitions,namespaces,clusterroles,clusterrolebindings,persistentvolumes,storageclasses,ingressclasses," +
 		"priorityclasses,validatingwebhookconfigurations,mutatingwebhookconfigurations,apiservices,validatingadmissionpolicies,validatingadmissionpolicybindings"
@@ -251,7 +252,7 @@ func (d *desk) objects(t *testing.T) map[string]bool {
 	return all
 }
 
-// left lists the objects that did not exist at first.
+// left lists the objects that did not exist before.
 func (d *desk) left(t *testing.T) []string {
 	t.Helper()
 	all := d.objects(t)
@@ -259,7 +260,7 @@ func (d *desk) left(t *testing.T) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// clear removes the objects that did not exist at first.
+// clear removes the objects that did not exist before.
 func (d *desk) clear(t *testing.T) {
 	t.Helper()
 	var wide, narrow []string
@@ -279,7 +280,7 @@ func (d *desk) clear(t *testing.T) {
 	}
 }
 
-// free waits until no namespace that the page names is on its way out.
+// free waits until no namespace that the page names is terminating.
 func (d *desk) free(t *testing.T, text string) {
 	t.Helper()
 	const enough = 2 * time.Minute

@@ -29,8 +29,8 @@ func read(t *testing.T, update bool, lines ...string) (page *docs.Page, count do
 	return page, count, faults, dir
 }
 
-// A page that is true has no faults: the effects of one command are there for the next,
-// status and colours are not part of the text, and the home folder is "~".
+// A true page has no faults: a command's effects last for the next one, exit status and colours are
+// not part of the output, and the home folder is shown as "~".
 func TestReaderTrue(t *testing.T) {
 	_, count, faults, dir := read(t, false,
 		"```yaml", "# a/web.yaml", "a: b", "```",
@@ -50,7 +50,7 @@ func TestReaderTrue(t *testing.T) {
 	}
 }
 
-// A stale output is a fault; with Update it is rewritten, and nothing else is.
+// A stale output is a fault. Update rewrites it, and nothing else.
 func TestReaderStale(t *testing.T) {
 	lines := []string{"```console", "$ echo new", "old", "more", "$ echo same", "same", "```", "text"}
 	_, _, faults, _ := read(t, false, lines...)
@@ -63,7 +63,7 @@ func TestReaderStale(t *testing.T) {
 	}
 }
 
-// A script that fails is a fault, and not to be mended by Update.
+// A failed script is a fault, which Update does not fix.
 func TestReaderFails(t *testing.T) {
 	for _, update := range []bool{false, true} {
 		if _, _, faults, _ := read(t, update, "<!-- run", "echo why >&2; false", "-->"); len(faults) != 1 || !strings.Contains(faults[0], "why") {

@@ -10,31 +10,30 @@ import (
 	"time"
 )
 
-// patience is how long one command may take. Pages have no command that takes long: it
-// is for busy machines.
+// patience is the limit for a command. Commands on pages are short: it allows for busy machines.
 const patience = 5 * time.Minute
 
 // Reader runs pages.
 type Reader struct {
-	// Dir is the folder in which a page's commands begin.
+	// Dir is the initial folder of a page's commands.
 	Dir string
-	// Environment is all that the commands have.
+	// Environment is the complete environment of the commands.
 	Environment []string
-	// Home is the home folder of the commands, which outputs show as "~".
+	// Home is the home folder of the commands, shown as "~" in outputs.
 	Home string
-	// Update rewrites outputs that are stale, and pictures.
+	// Update rewrites stale outputs and pictures.
 	Update bool
-	// Draw takes the pictures: a name and the lines of a terminal.
+	// Draw receives the pictures: a name and the lines of a terminal.
 	Draw func(name string, lines [][]Span) error
 }
 
-// Count says what became of a page's blocks.
+// Count contains the number of blocks by result.
 type Count struct {
 	Commands, Scripts, Files, Pictures int
-	NotRun                             []string // why
+	NotRun                             []string // the reason
 }
 
-// Read runs a page from its beginning to its end, and returns what of it is not true.
+// Read runs a page from its beginning to its end, and returns its faults.
 func (r Reader) Read(ctx context.Context, p *Page) (count Count, faults []string, err error) {
 	shell, err := StartShell(ctx, r.Dir, r.Environment)
 	if err != nil {
@@ -42,7 +41,7 @@ func (r Reader) Read(ctx context.Context, p *Page) (count Count, faults []string
 	}
 	defer shell.Close()
 	fresh := slices.Clone(p.Lines)
-	shift := 0 // by which fresh is longer than the page, up to here
+	shift := 0 // by how much fresh is longer than the page so far
 	for _, b := range p.Blocks {
 		where := fmt.Sprintf("%s:%d", p.Name, b.First+1)
 		text := p.Text(b)

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// volatile is text that differs from run to run, and its replacement when outputs are
-// compared.
+// volatile matches text that differs from run to run, with its replacement for comparisons.
 type volatile struct {
 	pattern *regexp.Regexp
 	as      string
@@ -18,7 +17,7 @@ func volatiles() []volatile {
 	return []volatile{
 		v(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`, "TIME"),
 		v(`\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}`, "TIME"),
-		v(`\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}`, "TIME"), // helm's
+		v(`\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}`, "TIME"), // from helm
 		v(`\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b`, "RUN"),
 		v(`--confirm=[0-9a-f]{24}\b`, "--confirm=DIGEST"),
 		v(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`, "UID"),
@@ -34,7 +33,7 @@ func volatiles() []volatile {
 	}
 }
 
-// Normal replaces what differs from run to run, and makes columns of one width.
+// Normal replaces volatile text, and collapses the padding of columns.
 func Normal(lines []string) []string {
 	all := volatiles()
 	wide := regexp.MustCompile(`(\S) {2,}`)
@@ -54,10 +53,10 @@ func Normal(lines []string) []string {
 	return out
 }
 
-// Ellipsis replaces any number of lines on a page.
+// Ellipsis stands for any number of lines on a page.
 const Ellipsis = "…"
 
-// Same reports whether the output that a page shows is the one that there was.
+// Same reports whether a page's output matches the real one.
 func Same(shown, got []string) bool {
 	return match(Normal(shown), Normal(got))
 }
@@ -77,14 +76,14 @@ func match(shown, got []string) bool {
 	return len(got) > 0 && shown[0] == got[0] && match(shown[1:], got[1:])
 }
 
-// Renewed is the output that a page should show from now on. If it showed a beginning and
-// an end, as many lines of both stay.
+// Renewed returns the new output for a page. Around an ellipsis, it keeps the same number of lines
+// as before.
 func Renewed(shown, got []string) []string {
 	at := -1
 	for i, line := range shown {
 		if strings.TrimSpace(line) == Ellipsis {
 			if at >= 0 {
-				return got // more than one: the author decides anew
+				return got // more than one: the author has to decide
 			}
 			at = i
 		}

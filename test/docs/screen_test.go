@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Style is how a terminal shows a piece of text.
+// Style is the style of a piece of text in a terminal.
 type Style struct {
-	Color              int // 1 to 8: black, red, … white; 9 to 16: the bright ones; 0: the default
+	Color              int // 1 to 8: black, red, … white; 9 to 16: bright; 0: default
 	Bold, Faint, Lined bool
 }
 
-// Span is text of one style.
+// Span is text with one style.
 type Span struct {
 	Style
 	Text string
@@ -22,9 +22,8 @@ type cell struct {
 	r rune
 }
 
-// Screen returns the lines that a terminal shows after it was sent this. It knows what
-// command line programs use: going back to the start of a line and up, erasing what
-// follows, colours.
+// Screen returns the lines that a terminal shows for an output. It supports what command line
+// programs use: moving to the start of a line and up, erasing, colours.
 func Screen(sent string) [][]Span {
 	rows := [][]cell{nil}
 	var style Style
@@ -83,7 +82,7 @@ func Screen(sent string) [][]Span {
 
 func (s Style) with(arguments string) Style {
 	for argument := range strings.SplitSeq(arguments, ";") {
-		n, _ := strconv.Atoi(argument) // nothing is 0
+		n, _ := strconv.Atoi(argument) // an empty parameter is 0
 		switch {
 		case n == 0:
 			s = Style{}
@@ -122,7 +121,7 @@ func spans(row []cell) []Span {
 	return out
 }
 
-// Plain returns the text of lines.
+// Plain returns the lines' text without styles.
 func Plain(lines [][]Span) []string {
 	out := make([]string, len(lines))
 	for i, line := range lines {

@@ -16,11 +16,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/terminal"
 )
 
-// Columns is the width of the terminal. The program has to cut what is wider.
+// Columns is the terminal's width. The program has to truncate longer lines.
 const Columns = 110
 
-// Shell is a shell that writes to a terminal and gets its commands one by one. The
-// effects of one command, such as the folder or a variable, are there for the next.
+// Shell is a shell on a terminal that runs commands one by one. A command's effects, such as the
+// working folder or a variable, last for the next one.
 type Shell struct {
 	cmd      *exec.Cmd
 	commands io.WriteCloser
@@ -29,7 +29,7 @@ type Shell struct {
 	held     string
 }
 
-// StartShell starts one in a folder, with this environment and nothing else.
+// StartShell starts a shell in a folder, with only this environment.
 func StartShell(ctx context.Context, dir string, environment []string) (*Shell, error) {
 	screen, tty, err := terminal.Open(Columns)
 	if err != nil {
@@ -39,7 +39,7 @@ func StartShell(ctx context.Context, dir string, environment []string) (*Shell, 
 	cmd := exec.CommandContext(ctx, "bash", "--norc", "--noprofile")
 	cmd.Dir, cmd.Env = dir, environment
 	cmd.Stdout, cmd.Stderr = tty, tty
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // so that all of it can be ended
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // so that all its processes can be ended
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	commands, err := cmd.StdinPipe()
 	if err != nil {
@@ -67,10 +67,10 @@ func (s *Shell) follow() {
 	}
 }
 
-// ended is printed by the shell after a command, and by no program.
+// ended marks the end of a command's output. No program prints it.
 var ended = regexp.MustCompile("\x1e(\\d+)\x1e")
 
-// Run types a command, and returns what the terminal was sent and the exit status.
+// Run types a command, and returns the terminal's output and the exit status.
 func (s *Shell) Run(command string, timeout time.Duration) (sent string, status int, err error) {
 	quoted := "'" + strings.ReplaceAll(command, "'", `'\''`) + "'"
 	if _, err := fmt.Fprintf(s.commands, "eval %s </dev/null; printf '\\036%%d\\036' $?\n", quoted); err != nil {
@@ -96,12 +96,12 @@ func (s *Shell) Run(command string, timeout time.Duration) (sent string, status 
 	}
 }
 
-// Close ends the shell and all that it started.
+// Close ends the shell and its processes.
 func (s *Shell) Close() {
 	_ = s.commands.Close()
 	_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
 	_ = s.cmd.Wait()
 	_ = s.screen.Close()
-	for range s.read { // the rest of its output
+	for range s.read { // drain its output
 	}
 }

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Theme is the colours of a picture: background, text, and the terminal's 16.
+// Theme contains a picture's colours: background, text, and the terminal's 16.
 type Theme struct {
 	Name             string
 	Background, Text string
 	Colors           [16]string
 }
 
-// Themes are the two in which each picture is drawn. The colours are those of GitHub's
-// own pages, so that they can be read on them.
+// Themes contains the two themes in which each picture is drawn. Their colours are GitHub's, so
+// that the text is legible on its pages.
 func Themes() []Theme {
 	return []Theme{
 		{
@@ -34,8 +34,8 @@ func Themes() []Theme {
 	}
 }
 
-// The size of a character. Each piece of text states its length, so that columns are
-// aligned in any font.
+// The size of a character. Each piece of text sets its length, so that columns are aligned in any
+// font.
 const (
 	advance, rise = 8.4, 20
 	margin        = 16
@@ -97,11 +97,11 @@ func length(line []Span) int {
 
 func escaped(text string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes all
+	_ = xml.EscapeText(&b, []byte(text)) // a Builder never fails
 	return b.String()
 }
 
-// Words are the texts of a picture, piece by piece.
+// Words returns the texts of a picture, piece by piece.
 func Words(svg string) []string {
 	var out []string
 	decoder := xml.NewDecoder(strings.NewReader(svg))

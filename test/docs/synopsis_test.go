@@ -16,8 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/docs"
 )
 
-// understood runs the command line of the plugin up to where its work would begin, so
-// that a verb or a flag that does not exist is an error.
+// understood runs the plugin's command line without its work, so that an unknown verb or flag is an
+// error.
 func understood(t *testing.T, words []string) (ok bool, said string) {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -26,7 +26,7 @@ func understood(t *testing.T, words []string) (ok bool, said string) {
 	return status == 0 && strings.Contains(out.String()+err.String(), "kubectl k8sconnect "+words[0]), err.String()
 }
 
-// Every synopsis names a verb that there is, and flags that it has.
+// Every synopsis names an existing verb with existing flags.
 func TestSynopses(t *testing.T) {
 	flags := regexp.MustCompile(`--?[a-zA-Z][a-z-]*`)
 	found := 0
@@ -63,7 +63,7 @@ func TestSynopses(t *testing.T) {
 	}
 }
 
-// takes reports whether a verb has a flag, with a value of some kind or with none.
+// takes reports whether a verb has a flag, with a value of some kind or without one.
 func takes(t *testing.T, verb, flag string) bool {
 	t.Helper()
 	separator := "="
@@ -82,11 +82,10 @@ func takes(t *testing.T, verb, flag string) bool {
 	return false
 }
 
-// call is the plugin with its arguments, up to what a shell reads as something else.
+// call matches a call of the plugin, up to the first shell operator.
 var call = regexp.MustCompile(`kubectl[ -]k8sconnect ([^|;&<>)\n#]*)`)
 
-// Each example file is YAML, if it is called so, and each call of the plugin in it is
-// understood.
+// Each YAML example parses, and the plugin accepts each of its command lines in the examples.
 func TestExamples(t *testing.T) {
 	calls := 0
 	err := filepath.WalkDir(filepath.Join(root(t), "docs", "examples"), func(path string, d fs.DirEntry, err error) error {
@@ -130,8 +129,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// A scheduled job reads and does not write; and an example installs the plugin with the
-// tools that a runner has.
+// Scheduled jobs only read, and examples install the plugin with tools that a runner has.
 func TestExamplesOfPipelines(t *testing.T) {
 	read := func(name string) []byte {
 		text, err := os.ReadFile(filepath.Join(root(t), "docs/examples/ci", name))

@@ -54,7 +54,7 @@ func TestPlainEnglish(t *testing.T) {
 	}
 }
 
-// texts are the comments of a file, and the messages of one that is no test.
+// texts returns the comments of a file and, unless it is a test, its messages.
 func texts(t *testing.T, name string, text []byte) []string {
 	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments)
 	if err != nil {
@@ -76,7 +76,7 @@ func texts(t *testing.T, name string, text []byte) []string {
 	return out
 }
 
-// paragraphs are those of a page, without headings, code and comments.
+// paragraphs returns a page's paragraphs, without headings, code and comments.
 func paragraphs(_ *testing.T, _ string, text []byte) []string {
 	var out []string
 	for p := range bytes.SplitSeq(fence.ReplaceAll(text, nil), []byte("\n\n")) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A user who may get but not list is served object by object.
+// For a user who may get but not list, the plugin reads object by object.
 func TestWithoutList(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -20,8 +20,8 @@ func TestWithoutList(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "30 unchanged")
 	k8sconnect(t, kubeconfig, "diff", "-n", ns, "-f", set).ends(t, 0)
 
-	// A user who may not write gets an error for each object that would change, and that
-	// is not a refusal of the object.
+	// A user who may not write gets an error for each object that would change; these errors are
+	// not refusals of the objects.
 	kubectl(t, c, "delete", "role/writer", "-n", ns)
 	kubectl(t, c, "create", "role", "writer", "-n", ns, "--verb=get", "--resource=configmaps")
 	changed := file(t, configMaps(29, 1, "1")+strings.ReplaceAll(configMaps(1, 1, "2"), "cm-0000", "cm-0029"))
@@ -31,10 +31,10 @@ func TestWithoutList(t *testing.T) {
 		says(t, "hint: see: kubectl auth can-i patch configmaps -n "+ns)
 }
 
-// The run's id is in the output and at the beginning of each request's audit id,
-// so that the audit log can be laid beside it.
+// The run's id is in the output and at the start of each request's audit id, so that the audit log
+// can be matched with the output.
 func TestAuditID(t *testing.T) {
-	t.Parallel() // It keeps to its namespace.
+	t.Parallel() // uses only its own namespace
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
 	r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", namespace(t, c), "-f", file(t, configMaps(3, 1, "1")), "-o", "json").ends(t, 0)

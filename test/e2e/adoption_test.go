@@ -16,16 +16,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// A run that adopts is killed before any one of its requests: the next run reports the
-// same as a run that was not killed (edge cases 30, 36). Built-in kinds here, random
-// objects in test/property.
+// A run that adopts is killed before each of its requests in turn: the next run reports the same as
+// a run that was not killed (edge cases 30, 36). This test uses built-in kinds; test/property uses
+// random objects.
 func TestAdoptionKilled(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	tests := map[string]struct {
-		// before is applied by kubectl, or by us if another manager edits the object by
-		// hand.
+		// kubectl applies before; if another manager edits the object by hand, we do.
 		before, now, edit string
 		args              []string
 	}{
@@ -50,7 +49,7 @@ func TestAdoptionKilled(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if name != "not valid before the adoption" { // test/property kills the others.
+			if name != "not valid before the adoption" { // test/property covers the other requests
 				circle.Full(t)
 			}
 			install := func() string {
@@ -100,7 +99,7 @@ func TestAdoptionKilled(t *testing.T) {
 	}
 }
 
-// told is what a run's JSON says of the objects, without place and time.
+// told is the content of a run's JSON report on objects, without place and time.
 func told(r *run, ns string) string {
 	var out struct{ Objects []json.RawMessage }
 	if err := json.Unmarshal(r.stdout.Bytes(), &out); err != nil {

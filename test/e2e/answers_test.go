@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// wrongBodies come with a 200 from something in the API server's place.
+// wrongBodies are responses with status 200 from an intermediary.
 func wrongBodies() map[string]string {
 	const failed = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no","details":{"name":"cm-0000","kind":"configmaps"},`
 	return map[string]string{
@@ -25,7 +25,7 @@ func wrongBodies() map[string]string {
 	}
 }
 
-// sick are the requests that are answered wrongly.
+// sick are the requests that get wrong responses.
 func sick(ns string) map[string]proxy.Match {
 	objects := func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/namespaces/"+ns+"/") }
 	return map[string]proxy.Match{
@@ -36,13 +36,13 @@ func sick(ns string) map[string]proxy.Match {
 	}
 }
 
-// claims are words for conclusions that a wrong answer does not allow.
+// claims are words for conclusions that a wrong response does not allow.
 var claims = []string{
 	`"action": "created"`, `"action": "configured"`, `"action": "unchanged"`, `"action": "deleted"`, `"action": "absent"`, `"action": "met"`,
 }
 
-// Edge case 85: whatever is answered with a 200 in place of the API server, no verb
-// says that something is there or not, was done, or was refused.
+// Edge case 85: whatever an intermediary answers with status 200, no verb reports that an object
+// exists or is gone, was written, or was refused.
 func TestWrongAnswers(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -68,15 +68,15 @@ func TestWrongAnswers(t *testing.T) {
 	for which, match := range sick(ns) {
 		for verb, args := range verbs {
 			if which == "writes" && args[0] != "apply" && args[0] != "delete" {
-				continue // They write nothing.
+				continue // read-only
 			}
 			t.Run(verb+"/"+which, func(t *testing.T) {
 				t.Parallel()
 				p, kubeconfig := proxied(t, c)
-				for range 20 { // one after the other
+				for range 20 { // sequential
 					for what, body := range wrongBodies() {
 						if what == "success" && which == "writes" && args[0] == "delete" {
-							continue // It is what a server answers that deletes.
+							continue // a real server's response to a deletion
 						}
 						p.Fail(1, match, proxy.Fault{Status: http.StatusOK, Body: body})
 					}
@@ -98,14 +98,14 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
-// claimsNothing runs a verb that cannot get an answer.
+// claimsNothing runs a verb that cannot get a valid response.
 func claimsNothing(t *testing.T, p *proxy.HTTP, kubeconfig string, args []string) {
 	t.Helper()
 	if args[0] != "stuck" && args[0] != "owners" {
 		args = append(args, "-o", "json")
 	}
 	r := start(t, kubeconfig, args...)
-	if args[0] == "delete" { // It has patience, unless all that it asks before takes too long.
+	if args[0] == "delete" { // it keeps trying, unless its earlier requests take too long
 		until(t, "it asks", func() bool { return r.isOver() || failed(p) > 2 })
 		_ = r.cmd.Process.Signal(syscall.SIGINT)
 	}
@@ -120,7 +120,7 @@ func claimsNothing(t *testing.T, p *proxy.HTTP, kubeconfig string, args []string
 	}
 }
 
-// failed counts the requests so far that the proxy answered.
+// failed counts the requests so far that the proxy failed.
 func failed(p *proxy.HTTP) int {
 	n := 0
 	for _, r := range p.Requests() {
@@ -131,8 +131,8 @@ func failed(p *proxy.HTTP) int {
 	return n
 }
 
-// Half an answer, with an end that looks like one, means that the write may have arrived:
-// the object is read again, and reported as it is.
+// After half a response that looks complete, the write may have been carried out: the run reads the
+// object again and reports its live state.
 func TestHalfAnswersToWrites(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -147,7 +147,7 @@ func TestHalfAnswersToWrites(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "13 unchanged")
 }
 
-// A fault that passes leaves no trace but the retries: the end is the truth.
+// After a transient fault, the result is correct, and only the retries show it.
 func TestWrongAnswersThatPass(t *testing.T) {
 	c := shared.Cluster(t)
 	for what, body := range wrongBodies() {
@@ -171,8 +171,8 @@ func TestWrongAnswersThatPass(t *testing.T) {
 	}
 }
 
-// Edge case 85: something in the server's place may not find what the server lists. As long
-// as an object exists, it is never reported as gone.
+// Edge case 85: an intermediary may return 404 for objects that the server lists. While an object
+// exists, it is never reported as gone.
 func TestContradictoryDiscovery(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -220,14 +220,14 @@ metadata: {name: grouped}
 	}
 }
 
-// isOfNamed reports whether a request is about one object.
+// isOfNamed reports whether a request is for a single object.
 func isOfNamed(r *http.Request) bool {
 	return strings.HasSuffix(r.URL.Path, "/core") || strings.HasSuffix(r.URL.Path, "/grouped")
 }
 
-// If the lists of a server, or of something in front of it, are not found, delete neither
-// reports anything as gone nor continues forever. It ends with --server-timeout, and says
-// what it could not read (edge case 85).
+// If lists return 404, from the server or an intermediary, delete neither reports objects as gone
+// nor continues forever. It ends with --server-timeout, and reports what it could not read (edge
+// case 85).
 func TestDeleteWithoutLists(t *testing.T) {
 	c := shared.Cluster(t)
 	const unfound = "the server could not find the requested resource"

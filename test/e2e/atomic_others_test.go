@@ -9,11 +9,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// If another client creates an object between the check and the write, the object stays
-// its own: the run has not created it, so taking back neither deletes it nor leaves our
-// values in it.
+// If another client creates an object between the check and the write, the run has not created it:
+// a rollback neither deletes the object nor leaves our values in it.
 func TestAtomicCreatedByOthersMeanwhile(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
@@ -29,8 +28,8 @@ func TestAtomicCreatedByOthersMeanwhile(t *testing.T) {
 	}
 }
 
-// An object that others create, and delete again before it can be looked at, is created by
-// the run after all, and under the same condition: one that appears by then is checked.
+// An object that another client creates and deletes before the run can read it is created by the
+// run. The same check applies to an object that appears before that create.
 func TestCreatedAndDeletedByOthersMeanwhile(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -54,8 +53,8 @@ func TestCreatedAndDeletedByOthersMeanwhile(t *testing.T) {
 	}
 }
 
-// An object that appears between the check and the write is checked as well: what others
-// hold in it is a conflict, and an object that belongs elsewhere does not join a set.
+// An object that appears between the check and the write is also checked: fields of other owners
+// are conflicts, and an object of another tool does not join a set.
 func TestCreatedByOthersMeanwhile(t *testing.T) {
 	for name, test := range map[string]struct {
 		create []string
@@ -88,11 +87,11 @@ func TestCreatedByOthersMeanwhile(t *testing.T) {
 	}
 }
 
-// A namespace and a definition that the run has created stay if others have put something into them
-// in the meantime, because it would go with them. The report names it. The cluster's own objects in
-// a namespace do not count.
+// A rollback keeps a namespace or definition that the run created if others have since added
+// objects to it, because its deletion would delete them. The report names it. The cluster's own
+// objects in a namespace do not count.
 func TestAtomicKeepsWhatHoldsOthers(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	ns := namespace(t, c) + "-new"
 	group := ns + ".example.com"

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// release is a set of two ConfigMaps and a Deployment. The second ConfigMap is there from
-// version 2 on, and of version 2 the Pods find no node.
+// release returns a set of two ConfigMaps and a Deployment. The second ConfigMap exists from
+// version 2; the Pods of version 2 fit no node.
 func release(version string) string {
 	set := `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: app}, data: {value: "VERSION", kept: "1"}}
@@ -39,7 +39,7 @@ spec:
 	return strings.NewReplacer("VERSION", version, "NODES", nodes).Replace(set)
 }
 
-// state is the state of a set: values, image and owners.
+// state is a set's values, image and owners.
 func state(t *testing.T, c *cluster.Cluster, ns string) string {
 	t.Helper()
 	owners := func(object string) []string {
@@ -50,10 +50,10 @@ func state(t *testing.T, c *cluster.Cluster, ns string) string {
 		fmt.Sprint(owners("configmap/app"), owners("deployment/app"))
 }
 
-// apply --wait --atomic: an object that does not become ready is restored, with its
-// values and its owners, and created objects are deleted.
+// With apply --wait --atomic, if an object does not become ready, all objects get their former
+// values and owners back, and created objects are deleted.
 func TestAtomicFailedWait(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("1")), "--wait").ends(t, 0)
@@ -74,7 +74,7 @@ func TestAtomicFailedWait(t *testing.T) {
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("1"))).ends(t, 0).says(t, "2 unchanged")
 }
 
-// A conflict in a later phase takes back what the phases before it wrote.
+// A conflict in a later phase rolls back the writes of earlier phases.
 func TestAtomicConflict(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -91,7 +91,7 @@ func TestAtomicConflict(t *testing.T) {
 	}
 }
 
-// Fields that others have changed since the run wrote them stay theirs, and are named.
+// The rollback skips and reports fields that others have changed since the run wrote them.
 func TestAtomicKeepsWhatOthersChanged(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -101,7 +101,7 @@ func TestAtomicKeepsWhatOthersChanged(t *testing.T) {
 		return strings.Contains(kubectl(t, c, "get", "deployment/app", "-n", ns, "-o", "jsonpath={.spec}"), "app:2")
 	})
 	kubectl(t, c, "patch", "configmap/app", "-n", ns, "--field-manager=alice", "-p", `{"data":{"kept":"alice","hers":"1"}}`)
-	r.signal(t, syscall.SIGINT) // An interrupt takes back, too.
+	r.signal(t, syscall.SIGINT) // an interrupt also rolls back
 	r.wait(t)
 	r.ends(t, 2).says(t, "restored    configmap/app").says(t, "left     .data.kept  others have changed it since").says(t, "error: interrupted")
 	if got := kubectl(t, c, "get", "configmap/app", "-n", ns, "-o", "jsonpath={.data}"); got != `{"hers":"1","kept":"alice","value":"1"}` {
@@ -112,10 +112,10 @@ func TestAtomicKeepsWhatOthersChanged(t *testing.T) {
 	}
 }
 
-// If taking back fails as well, the report says what became of each object, and the exit
-// status is 1.
+// If the rollback fails as well, the report shows the state of each object, and the exit status is
+// 1.
 func TestAtomicWayBackFails(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
@@ -138,11 +138,11 @@ func TestAtomicWayBackFails(t *testing.T) {
 	}
 }
 
-// An object that could be put back by half is reported as it is, and not as the run had made
-// it: one that was recreated is gone if the former one is refused, and one whose values are
-// back may still have the wrong owners.
+// A partly restored object is reported with its actual state, not with the run's result: a
+// recreated object is gone if its former version is refused, and an object may have its values back
+// but not its owners.
 func TestAtomicHalfWayBack(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
@@ -173,9 +173,9 @@ func TestAtomicHalfWayBack(t *testing.T) {
 	}
 }
 
-// Fields that the user took from others, or adopted, go back to them, with their values.
+// Fields that the run took or adopted go back to their owners, with their values.
 func TestAtomicGivesBack(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	kubectl(t, c, "apply", "-n", ns, "-f", file(t, strings.ReplaceAll(release("1"), `kept: "1"`, `kept: "1", old: "1"`)))

@@ -14,11 +14,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// A run that was out of time is continued by the next one with one LIST, and nothing that
-// was written is written again. A set costs what its parent, its lock and its history cost,
-// and one LIST of the members, to see what left.
+// After a run that ran out of time, the next one continues with a single LIST, and writes nothing
+// twice. A set adds the requests for its parent, lock and history, and a LIST of the members to
+// find those to prune.
 func TestContinued(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	for name, args := range map[string][]string{"no set": nil, "a set": {"--apply-set=shop", "--prune"}} {
@@ -31,7 +31,7 @@ func continued(t *testing.T, c *cluster.Cluster, p *proxy.HTTP, kubeconfig strin
 	ns, set := namespace(t, c), file(t, configMaps(n, 1, "1"))
 	inside := "/api/v1/namespaces/" + ns + "/"
 	configMaps := inside + "configmaps"
-	// Half of them are never answered in time: the run is over with the others done.
+	// Half of them are never answered in time, so the run ends after the others.
 	hangs := func(r *http.Request) bool {
 		return r.Method == http.MethodPatch && regexp.MustCompile(`/cm-00[23]`).MatchString(r.URL.Path) && strings.HasPrefix(r.URL.Path, configMaps)
 	}
@@ -45,12 +45,12 @@ func continued(t *testing.T, c *cluster.Cluster, p *proxy.HTTP, kubeconfig strin
 		t.Fatalf("%d of %d are there", len(there), n)
 	}
 	if len(args) > 0 {
-		freed(t, c, ns) // An unanswered write holds the Lease for half a minute.
+		freed(t, c, ns) // an unanswered write holds the Lease for half a minute
 	}
 	from := len(p.Requests())
 	k8sconnect(t, kubeconfig, append([]string{"apply", "-n", ns, "-f", set}, args...)...).ends(t, 0)
 	var reads, again []string
-	costs := map[string]int{} // of the set, by what they are about
+	costs := map[string]int{} // requests for the set, by resource
 	wrote, members := 0, 0
 	for _, r := range p.Requests()[from:] {
 		path, query, _ := strings.Cut(r.URI, "?")
@@ -76,7 +76,7 @@ func continued(t *testing.T, c *cluster.Cluster, p *proxy.HTTP, kubeconfig strin
 	if len(reads) != 1 || wrote != n-len(there) || len(again) > 0 {
 		t.Errorf("reads %v, %d writes for %d objects, again %v", reads, wrote, n-len(there), again)
 	}
-	// Renewals depend on how long the run takes: they are not counted.
+	// Renewals are not counted: they depend on the duration of the run.
 	delete(costs, "PATCH leases")
 	delete(costs, "PUT leases")
 	var want map[string]int
@@ -89,9 +89,9 @@ func continued(t *testing.T, c *cluster.Cluster, p *proxy.HTTP, kubeconfig strin
 	}
 }
 
-// setCosts are the requests for a set of a run that continues one that was cut off: the parent
-// is read before the lock is held, after that, and at the end; the history is listed and the
-// run's record written when it begins and when it ends.
+// setCosts are a set's requests in a run that continues an interrupted one: it reads the parent
+// before it takes the lock, after that, and at the end; it lists the history, and writes its own
+// record at the beginning and at the end.
 var setCosts = map[string]int{
 	"GET secrets/shop":        3,
 	"GET leases":              1,
@@ -99,14 +99,13 @@ var setCosts = map[string]int{
 	"PATCH secrets/applyset-": 2,
 }
 
-// A run that will not finish in time says so during the run, and how far it will come.
+// A run that will miss its deadline reports that early, with an estimate of how far it will get.
 func TestTooLittleTime(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
-	// Each write takes a while, one after the other: no machine is so fast that it does them
-	// in a tenth of the time.
+	// Writes are slow and sequential: no machine can finish them in a tenth of the time.
 	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/"), proxy.Fault{Delay: 200 * time.Millisecond, Slow: true})
 	r := start(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1000, 1, "1")), "--concurrency=1", "--timeout=20s", "-o", "stream")
 	r.wait(t)
@@ -125,8 +124,8 @@ func TestTooLittleTime(t *testing.T) {
 	}
 }
 
-// One id for all that a job calls: in the output, and at the beginning of each Audit-ID,
-// of which none is there twice.
+// All calls of a job share one run id: in the output, and at the start of each Audit-ID. No
+// Audit-ID occurs twice.
 func TestRunIDOfAJob(t *testing.T) {
 	c := shared.Cluster(t)
 	ns, set := namespace(t, c), file(t, configMaps(3, 1, "1"))
@@ -148,7 +147,7 @@ func TestRunIDOfAJob(t *testing.T) {
 		if !strings.HasPrefix(e.AuditID, id+"-") {
 			continue
 		}
-		request := e.Verb + " " + e.RequestURI // A watch is there twice: when it begins and when it ends.
+		request := e.Verb + " " + e.RequestURI // a watch has two events: its start and its end
 		if other, twice := seen[e.AuditID]; twice && other != request {
 			t.Errorf("Audit-ID %s is that of %s and of %s", e.AuditID, other, request)
 		}

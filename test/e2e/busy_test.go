@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// Edge case 90: a server that is overloaded for as long as we try has refused nothing.
+// Edge case 90: if a server is overloaded for as long as we retry, that is not a refusal.
 func TestBusyServer(t *testing.T) {
 	c := shared.Cluster(t)
 	set := file(t, configMaps(3, 1, "1"))
@@ -24,7 +24,7 @@ func TestBusyServer(t *testing.T) {
 				p, kubeconfig := proxied(t, c)
 				p.Fail(-1, proxy.Path("", "/api/v1/namespaces/"+ns), fault)
 				r := start(t, kubeconfig, verb, "-n", ns, "-f", set, "--server-timeout=2s")
-				if verb == "delete" { // It has patience.
+				if verb == "delete" { // keeps retrying
 					r.until(t, "it asks", func() bool { return failed(p) > 0 })
 					r.signal(t, 2)
 					if status := r.wait(t); status == 0 || status == 1 {

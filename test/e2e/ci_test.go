@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// The scripts of the CI examples run in their order, in a clone of a repository: they show the change
-// and apply it. If the cluster changes after the plan, the apply is refused.
+// The scripts of the CI examples run in order, in a clone of a repository: they show the change and
+// apply it. If the cluster changes after the plan, the apply is refused.
 func TestCIExamples(t *testing.T) {
 	t.Parallel()
 	c := shared.Cluster(t)
@@ -52,7 +52,7 @@ func TestCIExamples(t *testing.T) {
 	}
 }
 
-// scriptsOf returns the scripts of an example that call the plugin, in the order of the file.
+// scriptsOf returns an example's scripts that call the plugin, in order.
 func scriptsOf(t *testing.T, path string) (scripts []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -88,7 +88,7 @@ func scriptsOf(t *testing.T, path string) (scripts []string) {
 	return scripts
 }
 
-// workspace is where a pipeline runs: a clone with a change of a value, and programs of a runner.
+// workspace is a pipeline's environment: a clone with one changed value, and a runner's programs.
 type workspace struct {
 	dir string
 	env []string
@@ -138,7 +138,7 @@ func after(text, mark string) string {
 	return rest
 }
 
-// run runs a script, with the paths of a container in the workspace.
+// run runs a script, with paths of a container mapped into the workspace.
 func (w workspace) run(t *testing.T, script string) (string, error) {
 	t.Helper()
 	script = strings.NewReplacer("/src/", w.dir+"/", "/tmp/", w.dir+"/", "$(results.summary.path)", w.dir+"/summary.json").Replace(script)

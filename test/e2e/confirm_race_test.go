@@ -23,9 +23,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// While another client writes all the time, each write of a confirmed run is one that the plan implies:
-// it turns the value that the plan has before into the one that it has after, and no other manager owns
-// it. The judge is the API server's audit log, read by code that shares none with the plugin.
+// While another client writes all the time, each write of a confirmed run follows from the plan: it
+// changes the plan's old value into the new one, and no other manager owns the value. The audit log
+// is the judge; the code that reads it shares nothing with the plugin.
 func TestConfirmBesideAWriter(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -70,7 +70,7 @@ func TestConfirmBesideAWriter(t *testing.T) {
 	}
 }
 
-// race changes objects from a moment on, most of them in a way that alters no outcome.
+// race changes objects from a moment on, mostly without changing the outcome.
 func race(t *testing.T, kubeconfig, ns string, objects int, seed uint64) (stop func()) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -123,18 +123,18 @@ func race(t *testing.T, kubeconfig, ns string, objects int, seed uint64) (stop f
 	return func() { close(done); over.Wait() }
 }
 
-// version is an object as a write left it.
+// version is an object after a write.
 type version struct {
 	number int
 	code   int
-	// confirmed: the run that is judged has written it.
+	// confirmed reports whether the tested run wrote it.
 	confirmed bool
 	value     string
 	owners    []string
 }
 
-// implied returns how often the run wrote, and fails the test for each write that the plan does not imply.
-// It leaves the last version of each object.
+// implied returns the number of the run's writes, and fails the test for each write that does not
+// follow from the plan. It keeps the last version of each object.
 func implied(t *testing.T, all map[string][]version, plan string) (writes int) {
 	t.Helper()
 	var reviewed struct {
@@ -182,7 +182,7 @@ func implied(t *testing.T, all map[string][]version, plan string) (writes int) {
 	return writes
 }
 
-// versionsIn adds what the writes of the log have left of the ConfigMaps of a namespace.
+// versionsIn adds the logged versions of a namespace's ConfigMaps.
 func versionsIn(t *testing.T, events []cluster.AuditEvent, ns string, confirmed bool, all map[string][]version) {
 	t.Helper()
 	for _, e := range events {

@@ -21,11 +21,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// between is what comes between the diff of a set and the apply that confirms it. Its object is the
-// one that the reviewed manifests change; it returns whether that is possible with this object.
+// between is an event between the diff of a set and the apply that confirms it. It acts on the
+// object that the reviewed manifests change, and returns whether it can.
 type between struct {
 	name string
-	// first is done before the diff; nil does nothing.
+	// first runs before the diff; nil does nothing.
 	first func(r *reviewOfSet) bool
 	do    func(r *reviewOfSet) bool
 }
@@ -51,13 +51,13 @@ var betweens = []between{
 	}},
 }
 
-// Real sets: each is applied, one of its manifests is edited and the change is reviewed. Then something
-// happens, and the change is confirmed. The API server alone judges: if its dry runs come to something
-// else for an object than before, the run is refused, names exactly that object and writes nothing;
-// otherwise it goes through, and leaves nothing to change. SEED draws other objects and edits.
+// Each real set is applied, one of its manifests is edited, and the change is reviewed. Then an
+// event happens, and the change is confirmed. The API server is the judge: if its dry run of an
+// object has another result than before, the run is refused, names exactly that object and writes
+// nothing. Otherwise it succeeds and leaves no differences. SEED selects other objects and edits.
 func TestConfirmSets(t *testing.T) {
 	circle.Full(t)
-	t.Parallel() // It has a cluster of its own.
+	t.Parallel() // uses its own cluster
 	if corpus() == "" {
 		t.Skip("no corpus of real manifests here; CORPUS names its folder. TestConfirm has a set of our own")
 	}
@@ -74,7 +74,7 @@ func TestConfirmSets(t *testing.T) {
 	for n, set := range readCorpus(t) {
 		t.Run(set.name, func(t *testing.T) {
 			s := newReviewedObjects(t, c, api, set)
-			for i := range circle.Of(3, 3, len(betweens)) { // In turn: each comes to several sets.
+			for i := range circle.Of(3, 3, len(betweens)) { // in turn, so that several sets get each
 				b := betweens[(3*n+i)%len(betweens)]
 				t.Run(b.name, func(t *testing.T) { s.confirm(t, b, count[b.name]) })
 			}
@@ -88,8 +88,8 @@ func TestConfirmSets(t *testing.T) {
 	}
 }
 
-// reviewedObjects are some objects of a set, one of each kind first. A definition is among them only if
-// there is nothing else: it would change how others are read.
+// reviewedObjects returns some objects of a set, first one of each kind. It returns a definition
+// only if there is nothing else, since it would affect other objects.
 type reviewedObjects struct {
 	*server
 	cluster *cluster.Cluster
@@ -131,7 +131,7 @@ func newReviewedObjects(t *testing.T, c *cluster.Cluster, api *server, set manif
 	return s
 }
 
-// listOf writes objects into a file.
+// listOf writes objects to a file.
 func listOf(t *testing.T, objects []*unstructured.Unstructured) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
@@ -141,11 +141,11 @@ func listOf(t *testing.T, objects []*unstructured.Unstructured) string {
 	return file(t, string(text))
 }
 
-// reviewOfSet is one change of a set that is reviewed.
+// reviewOfSet is a reviewed change of a set.
 type reviewOfSet struct {
 	*reviewedObjects
 	t *testing.T
-	// wanted are the manifests, of which that of base[at] was edited.
+	// wanted are the manifests; that of base[at] was edited.
 	wanted  []*unstructured.Unstructured
 	at      int
 	touched map[int]bool
@@ -172,7 +172,7 @@ func (s *reviewedObjects) confirm(t *testing.T, b between, count *[2]int) {
 	t.Logf("not possible with %d objects", tries)
 }
 
-// judge applies what was confirmed.
+// judge applies the confirmed change.
 func (r *reviewOfSet) judge(reviewed map[string]wouldBecome, plan string, count *[2]int) {
 	t := r.t
 	now := r.outcomes()
@@ -212,10 +212,11 @@ func (r *reviewOfSet) judge(reviewed map[string]wouldBecome, plan string, count 
 	}
 }
 
-// wouldBecome is what an apply would make of one object, and the version of that.
+// wouldBecome is the result of a dry run for an object, and the version it was based on.
 type wouldBecome struct{ changes, version string }
 
-// outcomes asks the API server what an apply of the manifests would change.
+// outcomes returns the changes that an apply of the manifests would make, according to the API
+// server.
 func (r *reviewOfSet) outcomes() map[string]wouldBecome {
 	out := map[string]wouldBecome{}
 	for _, u := range r.wanted {
@@ -250,7 +251,7 @@ func (r *reviewOfSet) ask(u *unstructured.Unstructured) wouldBecome {
 	return wouldBecome{changes: conflict + differencesBetween(live.Object, after.Object), version: live.GetResourceVersion()}
 }
 
-// differencesBetween are the leaves that differ, without what the server notes of each write.
+// differencesBetween returns the leaves that differ, without the server's bookkeeping.
 func differencesBetween(before, after map[string]any) string {
 	sides := map[string][2]any{}
 	for side, content := range []map[string]any{before, after} {
@@ -271,7 +272,7 @@ func differencesBetween(before, after map[string]any) string {
 	return strings.Join(lines, "\n")
 }
 
-// edit edits a wanted manifest so that an apply has something to change that the server accepts.
+// edit changes a wanted manifest so that the server accepts an apply that changes the object.
 func (r *reviewOfSet) edit(i int) bool {
 	const tries = 10
 	r.touched[i] = true
@@ -293,7 +294,8 @@ func (r *reviewOfSet) edit(i int) bool {
 	return false
 }
 
-// changes reports whether the server accepts the manifest, field by field, and would change something.
+// changes reports whether the server accepts the manifest with strict validation, and whether it
+// would change the object.
 func (r *reviewOfSet) changes(u *unstructured.Unstructured) bool {
 	client, err := r.resource(object.RefOf(u))
 	if err != nil {
@@ -314,14 +316,14 @@ func (r *reviewOfSet) changes(u *unstructured.Unstructured) bool {
 	return apierrors.IsNotFound(err) || err == nil && differencesBetween(live.Object, after.Object) != ""
 }
 
-// other is another object than the changed one, if there is any.
+// other returns another object than the changed one, if there is one.
 func (r *reviewOfSet) other() int {
 	i := (r.at + 1 + r.random.IntN(max(1, len(r.base)-1))) % len(r.base)
 	r.touched[i] = true
 	return i
 }
 
-// hotfix changes a value that the manifest states.
+// hotfix changes a value that the manifest sets.
 func (r *reviewOfSet) hotfix(i int) bool {
 	r.touched[i] = true
 	u := r.base[i]
@@ -332,7 +334,7 @@ func (r *reviewOfSet) hotfix(i int) bool {
 	return ok
 }
 
-// patch writes a part of an object as another client, and reports whether that changed something.
+// patch writes a part of an object as another client, and reports whether that changed the object.
 func (r *reviewOfSet) patch(i int, text string, subresource ...string) bool {
 	r.touched[i] = true
 	ref := object.RefOf(r.base[i])
@@ -348,14 +350,14 @@ func (r *reviewOfSet) patch(i int, text string, subresource ...string) bool {
 	return err == nil && after.GetResourceVersion() != before.GetResourceVersion()
 }
 
-// share makes another manager own what the manifest stated before, at its values.
+// share makes another manager a co-owner of the manifest's previous fields and values.
 func (r *reviewOfSet) share(i int) bool {
 	r.touched[i] = true
 	_, err := r.apply(r.t.Context(), r.base[i], "other", false, false)
 	return err == nil
 }
 
-// remove deletes an object that goes at once, and takes nothing with it.
+// remove deletes an object if it has no finalizers and no dependents.
 func (r *reviewOfSet) remove(i int) bool {
 	r.touched[i] = true
 	u := r.base[i]
@@ -375,7 +377,7 @@ func (r *reviewOfSet) remove(i int) bool {
 	return apierrors.IsNotFound(err)
 }
 
-// reset gives what was touched its values and its one owner back.
+// reset restores the values and the only owner of changed objects.
 func (r *reviewOfSet) reset() {
 	r.t.Helper()
 	for i := range r.touched {

@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// stated is the input before the review, and wanted the one that is reviewed: each kind of change is
-// in it once, and one object that does not change.
+// stated is the input before the review, and wanted the reviewed one. They contain each kind of
+// change once, and an unchanged object.
 const stated = `
 apiVersion: apps/v1
 kind: Deployment
@@ -41,19 +41,19 @@ func wanted() string {
 	return strings.NewReplacer(`"app:1"`, `"app:2"`, `{k: "1", l`, `{k: "2", l`, "eA==", "eQ==").Replace(stated) + coming
 }
 
-// mutation is what may come between a diff and the write of an apply that was confirmed.
+// mutation is a change between a diff and the write of a confirmed apply.
 type mutation struct {
-	// kubectl are calls of kubectl; applied is an input of one of them.
+	// kubectl contains kubectl commands; applied is the input of one of them.
 	kubectl []string
 	applied string
-	// manifest edits the input; nil leaves it.
+	// manifest edits the input; nil keeps it.
 	manifest func(string) string
-	// named is how the run names what is another outcome now; empty if none is.
+	// named is the name of the object whose outcome changes, or empty.
 	named string
-	// before is the path of the object below its namespace, whose write the mutation may also come
-	// right before; empty if it may not.
+	// before is the path, below the namespace, of an object whose write the mutation may precede;
+	// empty if it may not.
 	before string
-	// raced is how the run names the difference then, if not as before.
+	// raced is the name of the difference in that case, if it differs.
 	raced string
 }
 
@@ -114,9 +114,9 @@ func mutations() map[string]mutation {
 	}
 }
 
-// Between a diff and an apply that confirms it, each change that alters the outcome is refused and
-// named, and nothing is written then. Right before the write, the object is not written. No other
-// change is refused.
+// A change between a diff and the confirming apply is refused if it alters the outcome: it is
+// named, and nothing is written. If it comes right before a write, that object is not written.
+// Other changes are accepted.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	c := shared.Cluster(t)
@@ -156,7 +156,7 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// reviewedRun is a set of which a change was reviewed: the arguments apply it.
+// reviewedRun is a set with a reviewed change, and the arguments that apply it.
 type reviewedRun struct {
 	ns, id string
 	args   []string
@@ -176,7 +176,7 @@ func reviewedSet(t *testing.T, c *cluster.Cluster, m mutation) reviewedRun {
 	return reviewedRun{ns, id, append([]string{"apply", "--confirm=" + plan}, append(set, file(t, text))...)}
 }
 
-// confirmable writes the plan of a diff into a file.
+// confirmable writes the plan of a diff to a file.
 func confirmable(t *testing.T, c *cluster.Cluster, args ...string) string {
 	t.Helper()
 	r := k8sconnect(t, c.KubeconfigPath, append([]string{"diff", "-o", "json"}, args...)...).ends(t, 1)
@@ -200,7 +200,8 @@ func (m mutation) do(t *testing.T, c *cluster.Cluster, ns, id string) {
 	}
 }
 
-// versions are those of what the set holds and of its parent. A Deployment's is its controller's, too.
+// versions returns the versions of the set's objects and of its parent, without Deployments, which
+// their controller also writes.
 func versions(t *testing.T, c *cluster.Cluster, ns string) string {
 	t.Helper()
 	const each = `jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`
@@ -217,9 +218,9 @@ func (r *run) matches(t *testing.T, pattern string) *run {
 	return r
 }
 
-// An object that was reviewed to be recreated is deleted only in a version of which the run makes the
-// same, whenever it changes: before the run, before its apply, which the server refuses, or before its
-// deletion. That includes what others lose by it.
+// A reviewed recreation deletes the object only in a version with the same outcome, whenever the
+// object changes: before the run, before its apply, which the server refuses, or before its
+// deletion. The outcome includes the fields that others lose.
 func TestConfirmRecreate(t *testing.T) {
 	t.Parallel()
 	c := shared.Cluster(t)
@@ -244,7 +245,7 @@ func TestConfirmRecreate(t *testing.T) {
 	for _, moment := range []string{"", " before the apply", " before the deletion"} {
 		for name, m := range all {
 			if name == gone && moment == " before the deletion" {
-				continue // It would be deleted anyway.
+				continue // would be deleted anyway
 			}
 			t.Run(name+moment, func(t *testing.T) {
 				p, kubeconfig := proxied(t, c)
@@ -282,8 +283,8 @@ func TestConfirmRecreate(t *testing.T) {
 
 func job(image string) string { return strings.ReplaceAll(recreatedJob, "IMAGE", image) }
 
-// With --atomic, a confirmed run that may not write an object rolls back what it wrote, and
-// what it recreated. It goes through if an object changes in a way that alters no outcome.
+// With --atomic, a confirmed run that may not write an object rolls back its writes so far,
+// including recreations. A change that does not alter the outcome does not stop it.
 func TestConfirmAtomic(t *testing.T) {
 	c := shared.Cluster(t)
 	const frozen = "\n---\n" + `{apiVersion: v1, kind: ConfigMap, metadata: {name: frozen}, immutable: true, data: {k: "1"}}`
@@ -314,7 +315,7 @@ func TestConfirmAtomic(t *testing.T) {
 	}
 }
 
-// sizedWidgets is the CRD of a group.
+// sizedWidgets returns the CRD of a group.
 const sizedWidgets = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -334,8 +335,8 @@ spec:
           spec: {type: object, properties: {size: {type: integer}, color: {type: string}}}
 `
 
-// A default that comes with another schema changes no field that the manifest states. A schema that
-// refuses the object ends the run. The set itself may bring the CRD, or change it.
+// A default from another schema changes no field that the manifest sets. A schema that rejects the
+// object ends the run. The set itself may contain the CRD, or change it.
 func TestConfirmDefinitions(t *testing.T) {
 	c := shared.Cluster(t)
 	const object = "---\n{apiVersion: GROUP/v1, kind: Widget, metadata: {name: w}, spec: {size: 1}}\n"
@@ -383,8 +384,8 @@ func TestConfirmDefinitions(t *testing.T) {
 	}
 }
 
-// A confirmed run costs what an apply costs, and a dry run for each object that changes. The
-// run repeats no read and no question of the comparison.
+// A confirmed run costs as much as an apply, and a dry run for each object that changes. It repeats
+// no read of the comparison.
 func TestConfirmedRequests(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Whichever verb is asked, it names the same controller: wait for an object that does not
-// get ready, then delete and stuck for the same one that does not go.
+// All verbs name the same controller: wait for an object that does not become ready, and delete and
+// stuck for the same object when it is not removed.
 func TestStuckWaitAndDeleteNameOneController(t *testing.T) {
 	t.Parallel()
 	c := shared.Cluster(t)

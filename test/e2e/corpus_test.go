@@ -37,14 +37,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// manifests is one set of manifests.
+// manifests is a set of manifests.
 type manifests struct {
 	name    string
 	objects []*unstructured.Unstructured
 }
 
-// readCorpus reads the corpus of real manifests, which is no part of the
-// project, or else the project's own samples.
+// readCorpus reads the corpus of real manifests, which is not part of the project, or else the
+// project's samples.
 func readCorpus(t *testing.T) []manifests {
 	dir := corpus()
 	if dir == "" {
@@ -80,8 +80,8 @@ func readCorpus(t *testing.T) []manifests {
 	return sets
 }
 
-// read adds the objects of a file, and skips everything else: reading manifests is
-// another package's test.
+// read adds a file's objects, and skips documents that are not objects: reading manifests is tested
+// elsewhere.
 func (m *manifests) read(path string) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -114,7 +114,7 @@ func (m *manifests) add(u *unstructured.Unstructured) {
 	}
 }
 
-// server is a real API server, as far as these tests talk to it.
+// server is a client of a real API server.
 type server struct {
 	seed   uint64
 	client dynamic.Interface
@@ -145,7 +145,7 @@ func newServer(ctx context.Context, c *cluster.Cluster) (*server, error) {
 	return &server{ours: ours, schema: published.ByKind(ours.SchemaOnce(ctx)), client: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))}, nil
 }
 
-// learn reads the schemas that the server publishes by now, with those of the objects' kinds.
+// learn reads the published schemas, including those of the objects' kinds.
 func (s *server) learn(t *testing.T, objects []*subject) {
 	t.Helper()
 	kinds := sets.New[schema.GroupVersionKind]()
@@ -161,8 +161,8 @@ func (s *server) learn(t *testing.T, objects []*subject) {
 	s.schema = published.ByKind(s.ours.SchemaOnce(t.Context()))
 }
 
-// install applies a set, definitions first, and returns what the server took.
-// Objects that change what the server admits are left out.
+// install applies a set, definitions first, and returns the accepted objects. It skips objects that
+// change what the server admits.
 func (s *server) install(t *testing.T, set manifests) []*subject {
 	ctx := t.Context()
 	namespace := "set-" + strings.ReplaceAll(set.name, ".", "-")
@@ -210,8 +210,7 @@ func rank(u *unstructured.Unstructured) int {
 	return 2
 }
 
-// namespace makes a namespace, with the service account without which no pod
-// is admitted.
+// namespace creates a namespace with a default service account, without which no pod is admitted.
 func (s *server) namespace(ctx context.Context, name string) {
 	for _, u := range []*unstructured.Unstructured{
 		{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}},
@@ -223,7 +222,7 @@ func (s *server) namespace(ctx context.Context, name string) {
 	}
 }
 
-// established waits until the definitions that were applied are served.
+// established waits until the applied definitions are served.
 func (s *server) established(ctx context.Context) {
 	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	for range 100 {
@@ -281,7 +280,7 @@ func (s *server) update(ctx context.Context, u *unstructured.Unstructured, who s
 	return err
 }
 
-// scale sets replicas through the scale subresource, where there is one.
+// scale sets replicas through the scale subresource, if there is one.
 func (s *server) scale(ctx context.Context, ref object.Ref, replicas int) error {
 	if !slices.Contains([]string{"Deployment", "StatefulSet", "ReplicaSet"}, ref.GVK.Kind) {
 		return apierrors.NewMethodNotSupported(schema.GroupResource{Resource: ref.GVK.Kind}, "scale")
@@ -305,7 +304,7 @@ func seed(ref object.Ref) uint64 {
 	return h.Sum64()
 }
 
-// change makes one random change to an object, and says where.
+// change makes a random change to an object, and returns its place.
 func change(r *rand.Rand, object map[string]any) string {
 	if r.IntN(4) == 0 {
 		name := []string{"tier", "example.com/team", "app"}[r.IntN(3)]

@@ -14,10 +14,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// The API server's finalizer of definitions lists the instances of a kind. Without an earlier
-// request for the kind, the list fails, and a CRD may then wait five minutes for the next one. So
-// it has to succeed at the first time, whether the definitions are of a namespace's kinds or of the
-// cluster's, and in which version they store.
+// The API server's finalizer of a definition lists the instances of its kind. Unless the kind was
+// requested before, the list fails, and the CRD may wait five minutes for the next try. The list
+// has to succeed at the first try, for namespaced and cluster-scoped kinds, whatever version is
+// stored.
 func TestDeleteDefinitionsOfKindsThatNobodyUsed(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)

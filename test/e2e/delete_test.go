@@ -14,11 +14,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// A thousand objects cost one list, one watch, and one request each.
+// A thousand objects cost one list, one watch, and one deletion each.
 func TestDeleteRequests(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
-	many := circle.Of(600, 1000, 1000) // A list has pages of 500.
+	many := circle.Of(600, 1000, 1000) // a list has pages of 500
 	ns, set := namespace(t, c), file(t, configMaps(many, 1, "1"))
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
 	path := "/api/v1/namespaces/" + ns + "/configmaps"
@@ -26,7 +26,7 @@ func TestDeleteRequests(t *testing.T) {
 	if n := p.Count("DELETE", path); n != many {
 		t.Errorf("%d requests to delete, want %d", n, many)
 	}
-	if n := p.Count("GET", path); n > 10 { // A watch may end early, and is begun anew.
+	if n := p.Count("GET", path); n > 10 { // a watch may end early and restart
 		t.Errorf("%d requests to look, want a list of two pages and a watch or some", n)
 	}
 	if n := len(uids(t, c, ns)); n != 0 {
@@ -34,8 +34,8 @@ func TestDeleteRequests(t *testing.T) {
 	}
 }
 
-// Edge case 68: an object that was deleted and came back while we looked is
-// another one, and is left alone.
+// Edge case 68: an object that was deleted and recreated meanwhile is another object, and is not
+// deleted.
 func TestDeleteReplaced(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -52,8 +52,8 @@ func TestDeleteReplaced(t *testing.T) {
 	}
 }
 
-// Edge case 68 during the wait: the deletion is of the requested object, not of another
-// with its name.
+// Edge case 68 during the wait: the wait is for the requested object, not for another one with its
+// name.
 func TestDeleteReplacedWhileWaiting(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -72,9 +72,9 @@ func TestDeleteReplacedWhileWaiting(t *testing.T) {
 	}
 }
 
-// Edge case 57: a server that answers nothing but errors for longer than --server-timeout
-// is reported at once, nothing is reported as deleted in the meantime, and when the
-// server is well again, the run continues.
+// Edge case 57: if a server returns only errors for longer than --server-timeout, that is reported
+// at once, and no object is reported as deleted meanwhile. The run continues when the server
+// recovers.
 func TestDeleteThroughErrors(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, fault := range map[string]proxy.Fault{
@@ -100,7 +100,7 @@ func TestDeleteThroughErrors(t *testing.T) {
 				return kubectl(t, c, "get", "configmap/one", "-n", ns, "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
 			})
 			p.Fail(-1, func(*http.Request) bool { return true }, fault)
-			wire.Break() // and with it the watch
+			wire.Break() // including the watch
 			time.Sleep(8 * time.Second)
 			letGo(t, c, ns, "one")
 			time.Sleep(time.Second)
@@ -114,11 +114,11 @@ func TestDeleteThroughErrors(t *testing.T) {
 	}
 }
 
-// Edge case 58: a namespace that loses objects is slow, however long it takes, and
-// reported with numbers.
+// Edge case 58: a namespace whose objects are still being deleted is slow, not stuck, and reported
+// with numbers.
 func TestDeleteSlowNamespace(t *testing.T) {
 	circle.Full(t)
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, configMaps(2000, 1, "1"))).ends(t, 0)
@@ -129,8 +129,8 @@ func TestDeleteSlowNamespace(t *testing.T) {
 	}
 }
 
-// An operator's objects go while it is still there to clean up after them, and
-// its definition last (edge case 64).
+// An operator's objects are deleted while it still runs and can clean up, and its definition last
+// (edge case 64).
 func TestDeleteOperatorSet(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -172,11 +172,11 @@ metadata: {name: one, finalizers: [example.com/clean-up]}
 	r.wait(t)
 	r.ends(t, 0).says(t, "3 deleted")
 
-	// As before, neither the definition nor anything of its kind exists.
+	// As before the test, neither the definition nor its instances exist.
 	k8sconnect(t, kubeconfig, "delete", "-n", ns, "-f", set, "--ignore-not-found").ends(t, 0).says(t, "3 absent")
 }
 
-// Killed in the middle, the next run does the rest.
+// After a kill in the middle, the next run deletes the rest.
 func TestDeleteKilled(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -197,9 +197,9 @@ func TestDeleteKilled(t *testing.T) {
 	}
 }
 
-// Ctrl-C reports what is still terminating, and what was not begun.
+// Ctrl-C reports which objects are still terminating, and which were not deleted.
 func TestDeleteInterrupted(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	set := file(t, held("one", "example.com/hold")+fmt.Sprintf("---\n{apiVersion: v1, kind: Namespace, metadata: {name: %s-x}}\n", ns))
@@ -216,7 +216,7 @@ func TestDeleteInterrupted(t *testing.T) {
 	k8sconnect(t, c.KubeconfigPath, "delete", "-f", set, "--ignore-not-found").ends(t, 0)
 }
 
-// A user who may get and delete, but neither list nor watch, is served object by object.
+// For a user who may get and delete, but neither list nor watch, the plugin works object by object.
 func TestDeleteWithoutList(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -232,8 +232,8 @@ func TestDeleteWithoutList(t *testing.T) {
 	k8sconnect(t, kubeconfig, "delete", "-n", ns, "configmap", "--all").ends(t, 2).says(t, "unknown")
 }
 
-// A finalizer is removed from the version that was read: if the object changes in the
-// meantime, it is read again (edge case 69).
+// The removal of a finalizer is conditional on the version that was read. If the object changes
+// meanwhile, it is read again (edge case 69).
 func TestRemoveFinalizerOfAChangingObject(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -252,7 +252,7 @@ func TestRemoveFinalizerOfAChangingObject(t *testing.T) {
 		t.Errorf("finalizers that are left: %s", got)
 	}
 
-	// An object that came back under the name is not terminating, and keeps it.
+	// A recreated object with the same name is not terminating, and keeps its finalizer.
 	other := file(t, held("one", "example.com/b"))
 	var once sync.Once
 	p.Fail(-1, func(r *http.Request) bool {
@@ -272,7 +272,7 @@ func TestRemoveFinalizerOfAChangingObject(t *testing.T) {
 	letGo(t, c, ns, "one")
 }
 
-// held is a ConfigMap that stays until its finalizers are removed.
+// held creates a ConfigMap with finalizers, which blocks its deletion.
 func held(name string, finalizers ...string) string {
 	return fmt.Sprintf("---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, finalizers: [%s]}}\n", name, strings.Join(finalizers, ", "))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
 
-// shared is the cluster of all tests that do not break theirs.
+// shared is the cluster of all tests that do not disrupt it.
 var shared = cluster.Shared{Options: cluster.Options{Nodes: 1, AuditLog: "audit.log"}}
 
 type testMain struct{ m *testing.M }
@@ -25,7 +25,7 @@ func (t testMain) Run() int {
 func TestMain(m *testing.M) {
 	testscript.Main(testMain{m}, map[string]func(){
 		"kubectl-k8sconnect":          plugin.Main,
-		"kubectl_complete-k8sconnect": plugin.Main, // what kubectl calls for completion
+		"kubectl_complete-k8sconnect": plugin.Main, // kubectl's completion program
 	})
 }
 

@@ -18,7 +18,7 @@ func set(m map[string]any, name string, v any, keep bool) {
 	}
 }
 
-// leaves collects the scalars and the empty values below a value.
+// leaves returns the scalars and the empty values below a value.
 func leaves(places []place, path string, v any, put func(v any, keep bool)) []place {
 	switch c := v.(type) {
 	case map[string]any:
@@ -32,7 +32,7 @@ func leaves(places []place, path string, v any, put func(v any, keep bool)) []pl
 		for i, below := range c {
 			places = leaves(places, fmt.Sprintf("%s[%d]", path, i), below, func(v any, _ bool) { c[i] = v })
 		}
-		if len(c) > 1 { // The list as a whole: to lose an item, or change places.
+		if len(c) > 1 { // the list as a whole, to remove or move items
 			places = append(places, place{path, v, put})
 		}
 		if len(c) > 0 {
@@ -42,7 +42,7 @@ func leaves(places []place, path string, v any, put func(v any, keep bool)) []pl
 	return append(places, place{path, v, put})
 }
 
-// other returns another value in the place of v, and whether there is one.
+// other returns a different value in place of v, and whether there is one.
 func other(r *rand.Rand, v any) (any, bool) {
 	if r.IntN(12) == 0 {
 		return []any{nil, map[string]any{}, []any{}, ""}[r.IntN(4)], true
@@ -65,7 +65,7 @@ func other(r *rand.Rand, v any) (any, bool) {
 	return nil, r.IntN(2) == 0
 }
 
-// otherList loses an item, gains one, or changes the order.
+// otherList removes an item, adds one, or changes the order.
 func otherList(r *rand.Rand, list []any) (any, bool) {
 	if len(list) == 0 {
 		return nil, false
@@ -86,8 +86,7 @@ func otherList(r *rand.Rand, list []any) (any, bool) {
 	return slices.Insert(list, i, item), true
 }
 
-// cut leaves out random parts of a manifest, but nothing that identifies the object or
-// its list items.
+// cut removes random parts of a manifest, except those that identify the object or its list items.
 func cut(r *rand.Rand, m map[string]any, path string) {
 	for _, name := range sortedNames(m) {
 		v := m[name]

@@ -8,15 +8,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// past is the history of a set as its Secrets say: results, the oldest run first.
+// past is a set's history in its Secrets: results, the oldest run first.
 func past(t *testing.T, c *cluster.Cluster, ns string) string {
 	t.Helper()
 	return kubectl(t, c, "get", "secrets", "-n", ns, "-l", "k8sconnect.io/history-of", "--sort-by={.metadata.annotations.k8sconnect\\.io/started}",
 		"-o", `jsonpath={.items[*].metadata.annotations.k8sconnect\.io/result}`)
 }
 
-// The last runs of a set are kept beside its parent, with how they ended; a run that
-// states the same as the last one adds none, and runs beyond the limit are removed.
+// The history next to the parent contains a set's last runs with their results. A run with the same
+// manifests as the last one adds no entry, and runs beyond the limit are removed.
 func TestHistory(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -49,7 +49,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// A history that cannot be written stops no run, and is reported.
+// A failed write of the history stops no run, and is reported.
 func TestHistoryRefused(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -59,8 +59,8 @@ func TestHistoryRefused(t *testing.T) {
 		says(t, "this run cannot be rolled back to").says(t, "exceeded quota").says(t, "2 created")
 }
 
-// sets rollback shows what changes, wants it confirmed, and applies an earlier run again:
-// values go back, and what came since is pruned.
+// sets rollback shows the changes, requires a confirmation, and applies an earlier run again:
+// values are restored, and newer objects are pruned.
 func TestRollback(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -88,7 +88,7 @@ func TestRollback(t *testing.T) {
 	if got := kubectl(t, c, "get", "configmap", "cm-0002", "-n", ns, "--ignore-not-found"); got != "" {
 		t.Errorf("what came since is there: %s", got)
 	}
-	// Going back is a run as any other: it can be gone back from.
+	// A rollback is a run like any other: it can itself be rolled back.
 	back("--yes").ends(t, 0).says(t, "1 created")
 	if got := value(t, c, ns, "cm-0000"); got != "2" {
 		t.Errorf("the value is %s", got)

@@ -10,10 +10,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// Ctrl-C in the middle: what was done is reported, and so is what was not. Since it is
-// unknown whether all of it was applied, the status is 2; the next run does the rest.
+// Ctrl-C in the middle: the report shows which objects were applied and which were not. Some
+// results are unknown, so the status is 2. The next run applies the rest.
 func TestInterrupted(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	const later = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: later}\nspec: {containers: [{name: app, image: \"app:1\"}]}\n"
@@ -41,7 +41,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A second Ctrl-C ends the run at once, whatever hangs.
+// A second Ctrl-C ends the run at once, even if a request hangs.
 func TestInterruptedTwice(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -50,22 +50,22 @@ func TestInterruptedTwice(t *testing.T) {
 	r.until(t, "it asks", func() bool { return len(p.Requests()) > 0 })
 	r.signal(t, syscall.SIGINT)
 	time.Sleep(50 * time.Millisecond)
-	_ = r.cmd.Process.Signal(syscall.SIGINT) // It may be over already.
+	_ = r.cmd.Process.Signal(syscall.SIGINT) // may have ended already
 	r.wait(t)
 	if code := r.cmd.ProcessState.ExitCode(); code == 0 || code == 1 {
 		t.Errorf("exit status %d: %s", code, r)
 	}
 }
 
-// --timeout bounds the run: it starts no more writes, reports the results of those in
-// progress, and what is left; nothing was refused, so the status is 1.
+// --timeout bounds the run: it starts no more writes, reports the results of those in progress and
+// the remaining objects. Nothing was refused, so the status is 1.
 func TestTimeout(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	const n = 60
 	set := file(t, configMaps(n, 1, "1"))
-	// How long it takes to begin is the machine's affair: the time grows until some
-	// writes, and not all, were sent in it.
+	// The start takes a varying time, so increase the timeout until some writes, but not all, were
+	// sent.
 	for timeout := 2 * time.Second; ; timeout *= 2 {
 		ns := namespace(t, c)
 		path := proxy.Path("PATCH", "/api/v1/namespaces/"+ns+"/configmaps/")

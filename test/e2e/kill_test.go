@@ -10,15 +10,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// A run that is killed in the middle and started again comes to the same end;
-// nothing is made twice (edge case 36).
+// A run that is killed and repeated reaches the same end, and creates nothing twice (edge case 36).
 func TestKilled(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	const n = 100
 	ns, set := namespace(t, c), file(t, configMaps(n, 100, "1"))
-	for _, at := range []int{1, 40, 20, 30} { // Together, fewer requests than objects.
+	for _, at := range []int{1, 40, 20, 30} { // together, fewer requests than objects
 		killedAt(t, p, kubeconfig, at, "apply", "-n", ns, "-f", set, "--concurrency=2")
 	}
 	there := uids(t, c, ns)
@@ -40,8 +39,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// After a kill between the two steps of an adoption, the next run still removes what is
-// not in the manifest (edge cases 30, 36).
+// After a kill between the two steps of an adoption, the next run still removes fields that are not
+// in the manifest (edge cases 30, 36).
 func TestKilledDuringAdoption(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -69,9 +68,8 @@ func TestKilledDuringAdoption(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "1 unchanged")
 }
 
-// The same for a manager that --adopt-from names: what it set to another value stays its
-// own until that value is overwritten, so a run that does not name it is in conflict
-// (edge cases 30, 36).
+// The same for a manager that --adopt-from names: values that it changed stay its own until they
+// are overwritten, so a run without the flag meets conflicts (edge cases 30, 36).
 func TestKilledDuringAdoptionByName(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -106,8 +104,8 @@ func TestKilledDuringAdoptionByName(t *testing.T) {
 	}
 }
 
-// A run is killed between the two steps of an adoption; then another client writes by
-// client-side apply again: that write is theirs, and contested (edge cases 30, 36).
+// A run is killed between the two steps of an adoption, and then another client uses client-side
+// apply again: that write is the other client's, and conflicts (edge cases 30, 36).
 func TestKilledDuringAdoptionThenWritten(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -132,16 +130,16 @@ func TestKilledDuringAdoptionThenWritten(t *testing.T) {
 	}
 }
 
-// managers returns the names of the field managers of an object.
+// managers returns the names of an object's field managers.
 func managers(t *testing.T, c *cluster.Cluster, ns, object string) string {
 	t.Helper()
 	return kubectl(t, c, "get", object, "-n", ns, "--show-managed-fields", "-o", "jsonpath={.metadata.managedFields[*].manager}")
 }
 
-// Two runs of one set at the same time: both end well, everything is there once,
-// and each object was created by one of them (edge case 37).
+// Two parallel runs of one set both succeed: each object exists once, and one of the runs created
+// it (edge case 37).
 func TestTwoAtOnce(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	ns, set := namespace(t, c), file(t, configMaps(200, 100, "1"))
 	one := start(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "-o", "json")
@@ -153,8 +151,8 @@ func TestTwoAtOnce(t *testing.T) {
 	if n := len(uids(t, c, ns)); n != 200 {
 		t.Errorf("%d objects, want 200", n)
 	}
-	// Created means: it did not exist when the run looked, and now exists as stated. Both
-	// may say so of one object; neither may miss one.
+	// "created" says that the object did not exist when the run checked, and now matches the
+	// manifest. Both runs may report it for an object, but at least one has to.
 	for _, r := range []report{one.report(t), two.report(t)} {
 		if done := r.Summary["created"] + r.Summary["configured"] + r.Summary["shared"] + r.Summary["unchanged"]; done != 200 {
 			t.Errorf("%v, want all 200 applied", r.Summary)
@@ -163,8 +161,8 @@ func TestTwoAtOnce(t *testing.T) {
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "200 unchanged")
 }
 
-// The same with different values, by one manager: the last one wins, object by
-// object, and nothing fails (edge case 37).
+// The same with different values and one manager: for each object, the last write wins, and nothing
+// fails (edge case 37).
 func TestTwoAtOnceWithDifferentValues(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -180,7 +178,7 @@ func TestTwoAtOnceWithDifferentValues(t *testing.T) {
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", sets[1]).ends(t, 0).says(t, "100 unchanged")
 }
 
-// value returns the value of one of configMaps.
+// value returns the value in one of configMaps.
 func value(t *testing.T, c *cluster.Cluster, ns, name string) string {
 	t.Helper()
 	return kubectl(t, c, "get", "configmap/"+name, "-n", ns, "-o", "jsonpath={.data.value}")

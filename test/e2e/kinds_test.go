@@ -70,7 +70,7 @@ spec:
 		t.Run(name, func(t *testing.T) {
 			c := shared.Cluster(t)
 			ns := namespace(t, c)
-			// A group of its own: a CRD that is gone may be served for a moment.
+			// Uses its own group: a deleted CRD may be served for another moment.
 			named := func(manifest string) string { return strings.ReplaceAll(manifest, "GROUP", ns) }
 			r := start(t, c.KubeconfigPath, append([]string{"apply", "-n", ns, "-f", file(t, named(tt.set))}, tt.args...)...)
 			r.until(t, "the operator is there, and the run waits for its kind", func() bool {
@@ -84,10 +84,10 @@ spec:
 	}
 }
 
-// A definition that another run has just applied is not served yet (edge case 18): the
-// run waits for it. An API server that is one of several takes five seconds.
+// A definition that another run has just applied is not served yet (edge case 18), so the run waits
+// for it. With several API servers, that takes five seconds.
 func TestDefinitionOfAnotherRun(t *testing.T) {
-	t.Parallel() // It has a cluster of its own.
+	t.Parallel() // uses its own cluster
 	c := cluster.ForTest(t, cluster.Options{APIServerArgs: []string{"--apiserver-count=2"}})
 	c.OwnOnly(t)
 	const definition = `
@@ -124,10 +124,10 @@ spec:
 	runs.Wait()
 }
 
-// A definition has changed since the discovery cache was written, which is read ahead by:
-// the run goes by what the server serves now, as one with an empty cache does.
+// If a definition has changed since the discovery cache was written, the run uses what the server
+// serves now, like a run with an empty cache.
 func TestDefinitionsOfYesterday(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	const definition = `
 apiVersion: apiextensions.k8s.io/v1
@@ -143,7 +143,7 @@ spec:
 	for i, tt := range []struct {
 		name               string
 		before, after      string // its scope
-		resource, version  string // what it is afterwards; none if it is no more
+		resource, version  string // scope afterwards; empty if deleted
 		applied, different int    // exit statuses
 		says               string
 	}{
@@ -155,8 +155,8 @@ spec:
 		{"gone", "Namespaced", "", "", "", 1, 2, "the server does not serve the kind Thing in "},
 	} {
 		for j, like := range []struct {
-			objects int  // read one by one, and as a list
-			large   bool // read while the manifests are decoded
+			objects int  // read individually, and as a list
+			large   bool // read while manifests are decoded
 		}{{1, false}, {7, false}, {1, true}, {7, true}} {
 			t.Run(fmt.Sprint(tt.name, " with ", like), func(t *testing.T) {
 				if j != i%4 || i%2 == 0 { // one row of each kind
@@ -185,7 +185,7 @@ spec:
 						return kubectlCommand(t, c, "get", "--raw", "/apis/"+group+"/"+tt.version+"/"+tt.resource).Run() == nil
 					})
 				}
-				kept := t.TempDir() // The cache as it was, for each run anew.
+				kept := t.TempDir() // the old cache, restored for each run
 				if err := os.CopyFS(kept, os.DirFS(strings.TrimPrefix(old, "--cache-dir="))); err != nil {
 					t.Fatal(err)
 				}
@@ -213,9 +213,9 @@ spec:
 	}
 }
 
-// A run that defines kinds asks for everything that the server serves once before it writes,
-// beside its reads, and once more when they are served. The run after it, with the same
-// cache, need not ask, even if the first one failed in its last phase.
+// A run with definitions reads the complete discovery once before it writes, in parallel with its
+// other reads, and once more when the kinds are served. The next run with the same cache need not,
+// even if the first one failed in its last phase.
 func TestDefinitionsAreInTheCacheAfterwards(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, fails := range map[string]bool{"whole": false, "failed in its last phase": true} {
@@ -266,7 +266,7 @@ spec:
 				ends = 1
 			}
 			k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, cache).ends(t, ends).says(t, "gear")
-			// The run may end before all is refilled.
+			// The run may end before the cache is complete.
 			if asked := everything(from); len(asked) < 2 || len(asked) > 4 || asked[0] != "/api" {
 				t.Errorf("the run that creates asked %v", asked)
 			}

@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A field that left the manifest is found from our own entry, even if the field above it is still
-// stated: "labels: {}" releases every label. Fields that others hold too are kept, and reported as
-// such; fields that they alone hold are not ours (edge case 33).
+// A field that is no longer in the manifest is found from our managed fields, even if the manifest
+// still sets its parent: "labels: {}" releases every label. Shared fields are kept, and reported as
+// kept; fields that only others own are not ours (edge case 33).
 func TestWhatLeft(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)

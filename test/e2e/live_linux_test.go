@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/terminal"
 )
 
-// session is a call of the plugin with a user at its terminal.
+// session is a run of the plugin with a user at its terminal.
 type session struct {
 	cmd    *exec.Cmd
 	screen *os.File
@@ -25,7 +25,7 @@ type session struct {
 	seen int
 }
 
-// sit calls the plugin at a terminal of its own.
+// sit runs the plugin at its own terminal.
 func sit(t *testing.T, kubeconfig string, env []string, args ...string) *session {
 	t.Helper()
 	screen, tty, err := terminal.Open(120)
@@ -58,17 +58,17 @@ func sit(t *testing.T, kubeconfig string, env []string, args ...string) *session
 	return s
 }
 
-// invisible are the orders to a terminal.
+// invisible matches control sequences of a terminal.
 var invisible = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|\r")
 
-// shown is what the terminal was sent, without orders to it.
+// shown returns the terminal's output without control sequences.
 func (s *session) shown() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return invisible.ReplaceAllString(s.text.String(), "")
 }
 
-// sees waits until the terminal shows something beyond what was seen before.
+// sees waits until the terminal shows a text after those seen before.
 func (s *session) sees(t *testing.T, want string) {
 	t.Helper()
 	until(t, "the terminal shows "+want, func() bool {
@@ -94,7 +94,7 @@ func (s *session) types(t *testing.T, keys string) {
 	}
 }
 
-// ends waits for the end, and holds the status against the one that is wanted.
+// ends waits for the end, and compares the exit status.
 func (s *session) ends(t *testing.T, status int) {
 	t.Helper()
 	<-s.ended
@@ -116,8 +116,8 @@ spec:
     spec: {containers: [{name: app, image: "registry.example/app:REPLICAS"}]}
 `
 
-// inConflict is a namespace in which others have scaled the Deployment and set its image, and
-// the manifest that is in conflict with both.
+// inConflict returns a namespace in which others have scaled the Deployment and set its image, and
+// a manifest that conflicts with both.
 func inConflict(t *testing.T, c *cluster.Cluster) (ns, set string) {
 	t.Helper()
 	ns = namespace(t, c)
@@ -135,8 +135,8 @@ func webOf(t *testing.T, c *cluster.Cluster, ns string) string {
 
 const asks = "[q]uit"
 
-// A user at a terminal decides conflict by conflict. Nothing is written before the last answer,
-// and the call that is printed does the same without a question.
+// A user at a terminal decides conflict by conflict. Nothing is written before the last answer, and
+// the printed command does the same without questions.
 func TestLive(t *testing.T) {
 	c := shared.Cluster(t)
 	ns, set := inConflict(t, c)
@@ -182,9 +182,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// Fields that several managers share belong to all of them: an answer for all of it holds for the
-// fields that the same managers own in other objects, and not for those that one of them owns
-// alone.
+// Shared fields belong to all their managers: an answer for all fields also covers other objects'
+// fields with the same managers, but not fields that only one of them owns.
 func TestLiveTakeAllOfSeveral(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -217,8 +216,8 @@ func TestLiveTakeAllOfSeveral(t *testing.T) {
 	}
 }
 
-// A user who quits, ends the input or interrupts leaves the conflict: nothing is written, whatever
-// was answered before, and the run ends as it does without a user.
+// If the user quits, ends the input or interrupts, the conflict remains: nothing is written,
+// despite earlier answers, and the run ends as without a terminal.
 func TestLiveQuit(t *testing.T) {
 	c := shared.Cluster(t)
 	ns, set := inConflict(t, c)
@@ -240,8 +239,8 @@ func TestLiveQuit(t *testing.T) {
 	}
 }
 
-// A change while the user thinks is asked again: an answer never overwrites a value that the user
-// has not seen.
+// After a change during a prompt, the plugin asks again: an answer never overwrites a value that
+// the user has not seen.
 func TestLiveAsksAgain(t *testing.T) {
 	c := shared.Cluster(t)
 	ns, set := inConflict(t, c)
@@ -266,7 +265,7 @@ func TestLiveAsksAgain(t *testing.T) {
 	}
 }
 
-// There is no prompt without a user who can answer.
+// Without a user who can answer, there is no prompt.
 func TestLiveNeverAsks(t *testing.T) {
 	c := shared.Cluster(t)
 	ns, set := inConflict(t, c)

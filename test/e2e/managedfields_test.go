@@ -51,7 +51,7 @@ const manager = "k8sconnect"
 // failure repeats itself.
 func TestManagedFields(t *testing.T) {
 	circle.Full(t)
-	t.Parallel() // It has a cluster of its own.
+	t.Parallel() // uses its own cluster
 	c := cluster.ForTest(t, cluster.Options{})
 	server, err := newServer(t.Context(), c)
 	if err != nil {
@@ -65,7 +65,7 @@ func TestManagedFields(t *testing.T) {
 			server.learn(t, subjects)
 			var own tally
 			each(subjects, func(s *subject) { own.add(s.afterApply(t)) })
-			// Editing a definition would change what its objects may be.
+			// Editing a definition would change the schema of its objects.
 			subjects = slices.DeleteFunc(subjects, (*subject).isDefinition)
 			each(subjects, func(s *subject) {
 				for round := range circle.Of(2, 2, 4) {
@@ -82,7 +82,7 @@ func TestManagedFields(t *testing.T) {
 	}
 }
 
-// seedFromEnv lets SEED say which random edits are made.
+// seedFromEnv returns the seed for random edits from SEED.
 func (s *server) seedFromEnv(t *testing.T) {
 	text := os.Getenv("SEED")
 	if text == "" {
@@ -94,7 +94,7 @@ func (s *server) seedFromEnv(t *testing.T) {
 	}
 }
 
-// subject is an object of the corpus on the server.
+// subject is a corpus object on the server.
 type subject struct {
 	*server
 	ref      object.Ref
@@ -102,7 +102,7 @@ type subject struct {
 	random   *rand.Rand
 }
 
-// afterApply judges the manifest that has just been applied.
+// afterApply checks the manifest that has just been applied.
 func (s *subject) afterApply(t *testing.T) counts {
 	got := s.judge(t, "after apply", s.manifest)
 	got.applied = 1
@@ -113,7 +113,7 @@ func (s *subject) afterApply(t *testing.T) counts {
 	return got
 }
 
-// round edits the object, then the manifest, and judges each time.
+// round edits the object, then the manifest, and checks both.
 func (s *subject) round(t *testing.T, round int) counts {
 	s.random = rand.New(rand.NewPCG(seed(s.ref)+s.seed, uint64(round)))
 	what := fmt.Sprintf("SEED=%d, round %d, %s", s.seed, round, s.edit(t.Context()))
@@ -121,13 +121,13 @@ func (s *subject) round(t *testing.T, round int) counts {
 	edited := s.manifest.DeepCopy()
 	what += ", manifest " + change(s.random, edited.Object)
 	total.plus(s.judge(t, what, edited))
-	if s.random.IntN(2) == 0 { // Accepted or not, it is a new state.
+	if s.random.IntN(2) == 0 { // a new state, accepted or not
 		_, _ = s.apply(t.Context(), edited, manager, s.random.IntN(2) == 0, false)
 	}
 	return total
 }
 
-// schemaOf returns the schema that the server publishes of the object's kind.
+// schemaOf returns the published schema of the object's kind.
 func (s *subject) schemaOf() openapi.Type {
 	return s.schema(object.Kind{GVK: s.ref.GVK})
 }
@@ -137,12 +137,12 @@ func (s *subject) knownOf() openapi.Type {
 	return s.known.Of(object.Kind{GVK: s.ref.GVK})
 }
 
-// isDefinition reports whether the object says what others may be. The server
-// takes seconds to apply a large one.
+// isDefinition reports whether the object defines or restricts others. The server takes seconds to
+// apply a large one.
 func (s *subject) isDefinition() bool { return s.ref.GVK.Kind == "CustomResourceDefinition" }
 
-// ask returns the live object and what the server answers to an apply of the
-// manifest without force and with it, all three of one moment.
+// ask returns the live object and the server's responses to an apply without and with force, all
+// based on the same version.
 func (s *subject) ask(ctx context.Context, manifest *unstructured.Unstructured) (live, answer *unstructured.Unstructured, refusal, err error) {
 	for range 10 {
 		if live, err = s.get(ctx, s.ref); err != nil {
@@ -166,7 +166,7 @@ func (s *subject) ask(ctx context.Context, manifest *unstructured.Unstructured) 
 	return nil, nil, nil, fmt.Errorf("%s keeps changing", s.ref)
 }
 
-// judge compares a prediction of an apply with the server's answer.
+// judge compares the prediction for an apply with the server's response.
 func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstructured) counts {
 	live, answer, refusal, err := s.ask(t.Context(), manifest)
 	if live == nil {
@@ -212,7 +212,7 @@ func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstru
 	case noop.Doubtful:
 	}
 	if err != nil {
-		return total // Invalid: there is nothing to be compared with.
+		return total // invalid: nothing to compare
 	}
 	if len(causes) > 0 {
 		total.conflicts = 1
@@ -224,8 +224,8 @@ func (s *subject) judge(t *testing.T, what string, manifest *unstructured.Unstru
 	return total
 }
 
-// yield leaves all contested paths to their owners: then there is no conflict, and the
-// paths keep their values. It returns 1 if the server accepted the rest of the manifest.
+// yield leaves all conflicting paths to their owners: then there is no conflict, and the paths keep
+// their values. It returns 1 if the server accepted the rest of the manifest.
 func (s *subject) yield(t *testing.T, where string, live, manifest *unstructured.Unstructured, taken []managedfields.Conflict) int {
 	var paths []fieldpath.Path
 	for _, c := range taken {
@@ -241,7 +241,7 @@ func (s *subject) yield(t *testing.T, where string, live, manifest *unstructured
 		t.Errorf("%s: after yielding %v, the server answers: %v", where, paths, err)
 	}
 	if err != nil {
-		return 0 // Invalid without what was yielded.
+		return 0 // invalid without the yielded paths
 	}
 	for _, p := range paths {
 		was, had := p.Get(live.Object)
@@ -305,8 +305,8 @@ func conflictCauses(err error) []metav1.StatusCause {
 	})
 }
 
-// content is an object without what changes at every write. The generation is part of that: some
-// kinds count a write as a change if an empty list is not the same as none.
+// content returns an object without fields that change with every write, including the generation:
+// some kinds increment it when an empty list replaces none.
 func content(u *unstructured.Unstructured) map[string]any {
 	out := maps.Clone(u.Object)
 	meta, _ := out["metadata"].(map[string]any)
@@ -318,8 +318,7 @@ func content(u *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// edit makes another manager change the object, and says what was tried. The server may
-// refuse it.
+// edit changes the object as another manager, and describes the attempt. The server may refuse it.
 func (s *subject) edit(ctx context.Context) string {
 	live, err := s.get(ctx, s.ref)
 	if err != nil {
@@ -350,7 +349,7 @@ func outcome(err error) string {
 	return ""
 }
 
-// each works on all subjects, a few at a time.
+// each runs a function for all subjects, a few at a time.
 func each(subjects []*subject, work func(*subject)) {
 	var wg sync.WaitGroup
 	queue := make(chan *subject)
@@ -384,7 +383,7 @@ func (c *counts) plus(d counts) {
 	c.yielded += d.yielded
 }
 
-// tally adds up what many workers count.
+// tally sums up the workers' counts.
 type tally struct {
 	mu  sync.Mutex
 	sum counts

@@ -11,9 +11,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
-// Memory stays within bounds for a large set, new, and again.
+// A large set needs bounded memory, at its creation and afterwards.
 func TestMemory(t *testing.T) {
-	t.Setenv("GOGC", "100") // As users have it; tests are run with less collection.
+	t.Setenv("GOGC", "100") // as for users; tests run with less garbage collection
 	c := shared.Cluster(t)
 	ns, set := namespace(t, c), file(t, configMaps(1000, 1000, "1"))
 	const limit = 120
@@ -28,7 +28,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Ten thousand objects, read and compared: every one of them in memory at once.
+// Ten thousand objects are read and compared, all in memory at once.
 func TestMemoryOfTenThousand(t *testing.T) {
 	circle.Full(t)
 	t.Setenv("GOGC", "100")
@@ -44,9 +44,8 @@ func TestMemoryOfTenThousand(t *testing.T) {
 	t.Logf("%d MB", got)
 }
 
-// memory waits for the end of the run and returns its peak of resident memory, in MB. The
-// system's figure for a process includes that of the process that started it, which is
-// this test; so the run is watched instead.
+// memory waits for the end of the run and returns its peak resident memory in MB. It polls the run,
+// because the system's peak for a process includes its parent, which is this test.
 func (r *run) memory(t *testing.T) int {
 	t.Helper()
 	status := fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid)
@@ -64,8 +63,7 @@ func (r *run) memory(t *testing.T) int {
 	}
 }
 
-// highWater reads the most that a process had resident so far, in KB; 0 if it is
-// gone.
+// highWater returns a process's peak resident memory so far, in KB, or 0 if it has ended.
 func highWater(status string) int {
 	text, err := os.ReadFile(status)
 	if err != nil {

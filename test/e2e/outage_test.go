@@ -18,10 +18,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// Failures that may pass are retried (edge case 28), with a word on stderr if the server
-// said anything. A request that was merely lost is sent again at once.
+// Transient failures are retried (edge case 28), and reported on stderr if the server gave a
+// reason. A request that was merely lost is repeated at once.
 func TestTriedAgain(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	for name, fault := range map[string]proxy.Fault{
 		"429 with Retry-After":     {Status: http.StatusTooManyRequests, RetryAfter: time.Second},
@@ -49,9 +49,9 @@ func TestTriedAgain(t *testing.T) {
 	}
 }
 
-// A lasting error is not tried again (edge case 28).
+// A permanent error is not retried (edge case 28).
 func TestNotTriedAgain(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	for name, tt := range map[string]struct {
 		fault    proxy.Fault
@@ -59,9 +59,9 @@ func TestNotTriedAgain(t *testing.T) {
 		requests int
 	}{
 		"400": {proxy.Fault{Status: http.StatusBadRequest}, 1, 1},
-		"403": {proxy.Fault{Status: http.StatusForbidden}, 1, 1}, // from admission: we have the permission
-		// A create conflicts, so others have made the object: what the apply makes of that is
-		// asked, and refused as well.
+		"403": {proxy.Fault{Status: http.StatusForbidden}, 1, 1}, // from admission: we have permission
+		// If a create conflicts, others have created the object: a dry run asks for the outcome of
+		// the apply, and is also refused.
 		"409": {proxy.Fault{Status: http.StatusConflict}, 1, 2},
 		"422": {proxy.Fault{Status: http.StatusUnprocessableEntity}, 1, 1},
 		"413": {proxy.Fault{Status: http.StatusRequestEntityTooLarge}, 1, 1},
@@ -78,10 +78,10 @@ func TestNotTriedAgain(t *testing.T) {
 	}
 }
 
-// The API server dies in the middle and comes back: the run waits for it, says so once
-// and not for each object, and continues.
+// If the API server dies and comes back, the run waits for it, reports that once and not for each
+// object, and continues.
 func TestServerDiesInTheMiddle(t *testing.T) {
-	t.Parallel() // It has a cluster of its own.
+	t.Parallel() // uses its own cluster
 	c := cluster.ForTest(t, cluster.Options{})
 	ns := namespace(t, c)
 	p, _ := proxied(t, c)
@@ -119,8 +119,8 @@ func TestServerDiesInTheMiddle(t *testing.T) {
 	}
 }
 
-// A cluster that is still starting is waited for from the very first request:
-// refused, then connections that end at once, as behind a load balancer.
+// The run waits for a starting cluster from the first request: its connections are refused, then
+// closed at once, as behind a load balancer.
 func TestServerNotThereYet(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := behind(t, c)
@@ -142,8 +142,8 @@ func TestServerNotThereYet(t *testing.T) {
 	r.ends(t, 0).says(t, "3 created").says(t, "the API server does not answer, trying again for up to 120 s")
 }
 
-// A server accepts connections and never answers a handshake, for longer than we wait:
-// nothing is known, not even what is left to do.
+// If a server accepts connections but never completes a handshake for longer than we wait, nothing
+// is known, not even the remaining work.
 func TestServerHangs(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := behind(t, c)
@@ -156,7 +156,7 @@ func TestServerHangs(t *testing.T) {
 	}
 }
 
-// Connections break in the middle: requests in progress are sent again.
+// If connections break, requests in progress are repeated.
 func TestConnectionsBreak(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := behind(t, c)
@@ -179,9 +179,8 @@ func TestConnectionsBreak(t *testing.T) {
 	}
 }
 
-// The usage of a quota is counted with an optimistic lock (edge case 28, k/k#67761): a
-// client that changes the quota makes the API server give up on objects with a conflict
-// of the quota. It passes.
+// The API server updates a quota's usage with optimistic locking (edge case 28, k/k#67761): if a
+// client keeps changing the quota, creates fail with a conflict of the quota. That is transient.
 func TestQuotaConflicts(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

@@ -20,8 +20,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 
-// writesOfSubject is how often an object is written to: often enough for an eleventh updater,
-// with which the server starts to fold the oldest into ancient-changes.
+// writesOfSubject is the number of writes to an object: enough for an eleventh updater, at which
+// the server starts to merge the oldest into ancient-changes.
 const writesOfSubject = 40
 
 // TestOwnership holds what package ownership concludes from two versions of an
@@ -35,7 +35,7 @@ const writesOfSubject = 40
 // Writes are drawn from SEED (0 if it is not set) and the object's name.
 func TestOwnership(t *testing.T) {
 	circle.Full(t)
-	t.Parallel() // It has a cluster of its own.
+	t.Parallel() // uses its own cluster
 	c := cluster.ForTest(t, cluster.Options{})
 	server, err := newServer(t.Context(), c)
 	if err != nil {
@@ -59,7 +59,7 @@ func TestOwnership(t *testing.T) {
 	}
 }
 
-// replay writes to an object again and again, and follows its owners.
+// replay writes to an object repeatedly, and follows its owners.
 func (s *subject) replay(t *testing.T, seen *kindCounts) {
 	s.random = rand.New(rand.NewPCG(seed(s.ref)+s.seed, 77))
 	live, err := s.get(t.Context(), s.ref)
@@ -103,8 +103,7 @@ func (s *subject) replay(t *testing.T, seen *kindCounts) {
 	}
 }
 
-// attempt is one write, and the paths for which the server refused it without
-// force.
+// attempt is a write, and the paths for which the server refused it without force.
 type attempt struct {
 	what    string
 	refused []string
@@ -113,7 +112,7 @@ type attempt struct {
 	tracked bool
 }
 
-// write lets a random manager write.
+// write writes as a random manager.
 func (s *subject) write(t *testing.T, live *unstructured.Unstructured) attempt {
 	ctx := t.Context()
 	switch s.random.IntN(8) {
@@ -154,15 +153,14 @@ func (s *subject) write(t *testing.T, live *unstructured.Unstructured) attempt {
 	return w
 }
 
-// compareForced compares what a forced apply took with the conflicts that it was refused
-// for.
+// compareForced compares the paths that a forced apply took with the conflicts without force.
 func (w attempt) compareForced(t *testing.T, where string, live, now *unstructured.Unstructured, transitions []ownership.Transition) {
 	if !w.forced || !w.tracked {
-		return // An object without owners is claimed as a whole.
+		return // an object without owners is claimed as a whole
 	}
 	var taken []string
-	// Where the value stayed, the server did not store what was applied: nothing shows
-	// that it was taken.
+	// If the value is unchanged, the server did not store the applied one, so the change cannot be
+	// detected.
 	open := map[string]bool{}
 	for _, tr := range transitions {
 		path := smd.Path(tr.Path).String()
@@ -211,8 +209,8 @@ func liveOwners(t *testing.T, u *unstructured.Unstructured) map[string][]string 
 	return owners
 }
 
-// trace applies transitions to the owners of an object, and says how the outcome differs
-// from the expected one.
+// trace applies transitions to an object's owners, and returns the differences from the expected
+// owners.
 func trace(owners map[string][]string, transitions []ownership.Transition, want map[string][]string) string {
 	for _, tr := range transitions {
 		path := tr.Path.String()
@@ -241,7 +239,7 @@ func ownerText(o managedfields.Owner) string {
 	return o.String() + " " + o.Operation + " " + o.APIVersion
 }
 
-// autoscaler is an object of a kind that is served at two versions.
+// autoscaler is an object of a kind with two served versions.
 func autoscaler(version string) *unstructured.Unstructured {
 	spec := map[string]any{
 		"minReplicas": int64(1), "maxReplicas": int64(9),

@@ -25,7 +25,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// editRounds is how often each copy is edited and applied.
+// editRounds is the number of times that each copy is edited and applied.
 const editRounds = 3
 
 // TestDiffIsWhatApplyDoes: whatever other managers did to the objects, and however the
@@ -36,7 +36,7 @@ const editRounds = 3
 // Some copies of the samples are edited, each in a namespace of its own;
 // `-run 'TestDiffIsWhatApplyDoes/seed_3$'` repeats one of them, SEEDS=100 tries more.
 func TestDiffIsWhatApplyDoes(t *testing.T) {
-	t.Parallel() // It has a cluster of its own.
+	t.Parallel() // uses its own cluster
 	c := cluster.ForTest(t, cluster.Options{})
 	api, err := newServer(t.Context(), c)
 	if err != nil {
@@ -52,7 +52,7 @@ func TestDiffIsWhatApplyDoes(t *testing.T) {
 			p := newPrediction(t, c, api, seed)
 			p.results(t, "apply", "--take=all")
 			p.nothingLeft(t)
-			api.mapper.Reset() // the set has a definition
+			api.mapper.Reset() // the set contains a definition
 			for round := range editRounds {
 				p.round(t, fmt.Sprint("round ", round), &seen)
 			}
@@ -64,7 +64,7 @@ func TestDiffIsWhatApplyDoes(t *testing.T) {
 	}
 }
 
-// outcomes counts what diff said of objects.
+// outcomes counts diff's results.
 type outcomes struct{ none, update, contested, unknown int }
 
 // prediction is one copy of the samples.
@@ -88,7 +88,7 @@ func newPrediction(t *testing.T, c *cluster.Cluster, api *server, seed int) *pre
 	for _, file := range files {
 		samples.read(file)
 	}
-	// Names that no namespace keeps apart get the seed.
+	// Names outside of namespaces get the seed.
 	namespace := fmt.Sprint("shop-", seed)
 	api.namespace(t.Context(), namespace)
 	for _, u := range samples.objects {
@@ -107,7 +107,7 @@ func newPrediction(t *testing.T, c *cluster.Cluster, api *server, seed int) *pre
 	return p
 }
 
-// round edits objects and manifests, and compares all reports of them.
+// round edits objects and manifests, and compares all reports on them.
 func (p *prediction) round(t *testing.T, what string, seen *outcomes) {
 	history := p.edit(t)
 	defer func() {
@@ -132,8 +132,8 @@ func (p *prediction) round(t *testing.T, what string, seen *outcomes) {
 	p.nothingLeft(t)
 }
 
-// edit makes other managers edit some objects and changes some manifests, which remain
-// valid. It says what it did.
+// edit changes some objects as other managers, and some manifests, which stay valid. It describes
+// its changes.
 func (p *prediction) edit(t *testing.T) []string {
 	var history []string
 	for _, s := range p.subjects {
@@ -210,8 +210,7 @@ func (o *outcomes) count(d verdict) {
 	}
 }
 
-// results runs a verb on the set, in this process, and returns its results, sorted by
-// object.
+// results runs a verb on the set in this process, and returns its results sorted by object.
 func (p *prediction) results(t *testing.T, args ...string) []verdict {
 	t.Helper()
 	var out, stderr bytes.Buffer
@@ -234,8 +233,8 @@ func (p *prediction) results(t *testing.T, args ...string) []verdict {
 	return document.Objects
 }
 
-// statusOf is the exit status that goes with results of a verb: 1 if something differs or did
-// not go well, 2 if something is unknown.
+// statusOf returns the exit status for a verb's results: 1 for a difference or a failure, 2 for an
+// unknown result.
 func statusOf(verb string, results []verdict) int {
 	status := 0
 	for _, r := range results {
@@ -253,8 +252,8 @@ func statusOf(verb string, results []verdict) int {
 	return status
 }
 
-// agree compares diff's result for an object with apply's. blocked: other objects were in
-// conflict, which keeps apply from saying more.
+// agree compares diff's result for an object with apply's. blocked reports whether other objects
+// are in conflict, which keeps apply from reporting more.
 func agree(t *testing.T, what string, d, a verdict, blocked bool) {
 	t.Helper()
 	want := d.Action
@@ -300,8 +299,8 @@ func (p *prediction) happened(t *testing.T, what string, d verdict) {
 	}
 }
 
-// holds reports whether a live value has everything that was predicted. The server or
-// others may add to it, in items of lists too.
+// holds reports whether a live value contains everything that was predicted. The server or others
+// may add to it, including to list items.
 func holds(live, predicted any) bool {
 	switch want := predicted.(type) {
 	case map[string]any:
@@ -326,7 +325,7 @@ func holds(live, predicted any) bool {
 	}
 }
 
-// nothingLeft: applied objects no longer differ, and are not applied again.
+// nothingLeft checks that applied objects no longer differ, and are not applied again.
 func (p *prediction) nothingLeft(t *testing.T) {
 	t.Helper()
 	for _, d := range p.results(t, "diff", "--take=all") {

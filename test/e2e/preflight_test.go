@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Preflight asks where something changes, once for a namespace; an unchanged set asks nothing more.
+// Preflight sends its requests once for each namespace with changes, and none for an unchanged set.
 func TestPreflightAsksLittle(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

@@ -10,8 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// proxied puts an HTTP proxy in front of the cluster and returns a kubeconfig
-// that leads through it.
+// proxied starts an HTTP proxy in front of the cluster, and returns a kubeconfig that uses it.
 func proxied(t *testing.T, c *cluster.Cluster) (*proxy.HTTP, string) {
 	t.Helper()
 	c.OwnOnly(t)
@@ -27,8 +26,8 @@ func proxied(t *testing.T, c *cluster.Cluster) (*proxy.HTTP, string) {
 	return p, kubeconfig
 }
 
-// behind puts a proxy of bytes in front of the cluster, which can be slow, away, or
-// lose connections.
+// behind starts a TCP proxy in front of the cluster, which can be slow, refuse, or drop
+// connections.
 func behind(t *testing.T, c *cluster.Cluster) (*proxy.TCP, string) {
 	t.Helper()
 	c.OwnOnly(t)
@@ -44,8 +43,7 @@ func behind(t *testing.T, c *cluster.Cluster) (*proxy.TCP, string) {
 	return p, kubeconfig
 }
 
-// writes matches persistent applies below a path: no reads, no dry runs, no changes of
-// managed fields.
+// writes matches persistent applies below a path: no reads, dry runs or changes of managed fields.
 func writes(path string) proxy.Match {
 	return func(r *http.Request) bool {
 		return strings.HasPrefix(r.URL.Path, path) && isWrite(r.Method, r.URL.RawQuery) &&
@@ -57,7 +55,7 @@ func isWrite(method, query string) bool {
 	return method != http.MethodGet && !strings.Contains(query, "dryRun=")
 }
 
-// written counts the requests so far that changed something.
+// written counts the requests so far that changed an object.
 func written(p *proxy.HTTP) int {
 	n := 0
 	for _, r := range p.Requests() {
@@ -69,8 +67,8 @@ func written(p *proxy.HTTP) int {
 	return n
 }
 
-// before does something once, right before the first request that matches gets
-// through. All requests wait for it.
+// before runs a function once, right before it forwards the first matching request. All requests
+// wait for it.
 func before(p *proxy.HTTP, match proxy.Match, do func()) {
 	var once sync.Once
 	p.Fail(-1, func(r *http.Request) bool {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Another client writes first: a conflict that arises after the check of the phase is a
-// conflict in the report, and the object is left as that client made it.
+// A conflict that arises after the phase's check is reported as a conflict, and the run does not
+// write the object.
 func TestConflictAfterTheCheck(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -31,8 +31,8 @@ func TestConflictAfterTheCheck(t *testing.T) {
 	}
 }
 
-// Only fields that were checked are taken: if another client changes the object before
-// the write, it is checked again, and a field without a decision is not taken.
+// The run takes only fields that were checked: if another client changes the object before the
+// write, it is checked again, and a field without a decision is not taken.
 func TestTakeLooksAgain(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -52,8 +52,8 @@ func TestTakeLooksAgain(t *testing.T) {
 		t.Errorf("the object holds %q", got)
 	}
 
-	// A change that is no conflict, such as a controller's, does not keep the taking
-	// from being done.
+	// A change that causes no conflict, such as a controller's, does not prevent the run from
+	// taking fields.
 	p.Heal()
 	before(p, writes("/api/v1/namespaces/"+ns+"/configmaps/"), func() {
 		kubectl(t, c, "label", "configmap/cm-0000", "-n", ns, "busy=yes")
@@ -64,7 +64,7 @@ func TestTakeLooksAgain(t *testing.T) {
 	}
 }
 
-// An object that was deleted between the look and the write is created.
+// An object that was deleted between the check and the write is created.
 func TestDeletedAfterTheCheck(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

@@ -14,8 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// The roles of docs/rbac.md are enough for their verbs, and none of their rights is
-// there for nothing.
+// The roles in docs/rbac.md suffice for their verbs, and each of their rights is needed.
 func TestRolesToCopy(t *testing.T) {
 	t.Parallel()
 	c := shared.Cluster(t)
@@ -41,8 +40,7 @@ func TestRolesToCopy(t *testing.T) {
 		"diff":  {func() []string { return []string{"-f", fresh("more")} }, 1},
 		"apply": {func() []string { runs++; return []string{"-f", fresh("more-" + string(rune('a'+runs)))} }, 0},
 		"wait":  {func() []string { return []string{"cm/there", "--for=jsonpath={.data.a}"} }, 0},
-		// It stays, held by its finalizer: for an object that goes at once, the answer is
-		// enough.
+		// A finalizer keeps it: for an object that is removed at once, the response suffices.
 		"delete": {func() []string { return []string{"cm/going"} }, 1},
 		"stuck":  {func() []string { return []string{"cm/going"} }, 1},
 		"owners": {func() []string { return []string{"cm/going"} }, 0},
@@ -76,7 +74,7 @@ func TestRolesToCopy(t *testing.T) {
 			}
 		})
 	}
-	for _, tested := range []string{"k8sconnect-sets", "k8sconnect-set-parents"} { // By setrights_test.go.
+	for _, tested := range []string{"k8sconnect-sets", "k8sconnect-set-parents"} { // in setrights_test.go
 		delete(roles, tested)
 	}
 	for name := range roles {
@@ -84,7 +82,7 @@ func TestRolesToCopy(t *testing.T) {
 	}
 }
 
-// rolesToCopy are those of the page, by name.
+// rolesToCopy returns the page's roles by name.
 func rolesToCopy(t *testing.T) map[string]rbacv1.Role {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/rbac.md")
@@ -102,7 +100,7 @@ func rolesToCopy(t *testing.T) map[string]rbacv1.Role {
 	return roles
 }
 
-// as is the kubeconfig of an account that may do what a role of its name says.
+// as returns the kubeconfig of an account with the rights of a role.
 func as(t *testing.T, c *cluster.Cluster, user, ns string) string {
 	t.Helper()
 	kubectl(t, c, "create", "rolebinding", user, "-n", ns, "--role=k8sconnect-"+user, "--user="+user)
@@ -113,7 +111,7 @@ func as(t *testing.T, c *cluster.Cluster, user, ns string) string {
 	return kubeconfig
 }
 
-// grant puts a role there, and returns when the API server goes by it.
+// grant creates a role, and returns when the API server enforces it.
 func grant(t *testing.T, c *cluster.Cluster, role rbacv1.Role, ns, user string) {
 	t.Helper()
 	role.Namespace = ns
@@ -135,8 +133,7 @@ func grant(t *testing.T, c *cluster.Cluster, role rbacv1.Role, ns, user string) 
 	}
 }
 
-// The account of the Tekton example may do what its task does, and is not the namespace's
-// administrator.
+// The Tekton example's account can do what its task does, and is not the namespace's administrator.
 func TestTektonRole(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)

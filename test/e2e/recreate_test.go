@@ -11,8 +11,8 @@ import (
 const recreatedJob = `{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {suspend: true,
   template: {spec: {restartPolicy: Never, containers: [{name: app, image: "app:IMAGE"}]}}}}`
 
-// Another client deletes the object and creates another one of its name, after it was
-// read: that one is not the object to recreate, and is left alone (edge cases 29, 68).
+// If another client deletes and recreates the object after it was read, the new one is not the
+// object to recreate, and is not deleted (edge cases 29, 68).
 func TestRecreateOfAnother(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -20,7 +20,7 @@ func TestRecreateOfAnother(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, strings.ReplaceAll(recreatedJob, "IMAGE", "1"))).ends(t, 0)
 	uid := func() string { return kubectl(t, c, "get", "job/j", "-n", ns, "-o", "jsonpath={.metadata.uid}") }
 	theirs := ""
-	asked := func(r *http.Request) bool { // what the manifest would be as a new object
+	asked := func(r *http.Request) bool { // the dry run of the manifest as a new object
 		return strings.Contains(r.URL.Path, "/namespaces/"+ns+"/jobs/j-k8sconnect-probe")
 	}
 	before(p, asked, func() {
@@ -35,7 +35,7 @@ func TestRecreateOfAnother(t *testing.T) {
 	}
 }
 
-// An object that is not deleted is not recreated, and the report says what blocks its deletion.
+// An object whose deletion does not finish is not recreated, and the report says what blocks it.
 func TestRecreateOfWhatIsHeld(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -54,7 +54,7 @@ func TestRecreateOfWhatIsHeld(t *testing.T) {
 	r.ends(t, 0).says(t, "1 recreated")
 }
 
-// created counts the applies of a path that were meant, and accepted.
+// created counts the accepted persistent applies of a path.
 func created(p *proxy.HTTP, path string) int {
 	n := 0
 	for _, r := range p.Requests() {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// An unchanged object costs no write, and one read for many (edge case 27).
+// Unchanged objects cost no writes, and one read for many (edge case 27).
 func TestUnchangedCostsOneRead(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -28,7 +28,7 @@ func TestUnchangedCostsOneRead(t *testing.T) {
 		t.Errorf("reads %v, others %v", reads, others)
 	}
 
-	// One that changed costs one write more.
+	// A changed object costs one more write.
 	from = written(p)
 	kubectl(t, c, "delete", "configmap/cm-0007", "-n", ns)
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "1 created, 199 unchanged")
@@ -37,7 +37,7 @@ func TestUnchangedCostsOneRead(t *testing.T) {
 	}
 }
 
-// The two dry runs, and a phase with a conflict, write nothing.
+// The two dry runs and a phase with a conflict write nothing.
 func TestNothingIsWritten(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -57,7 +57,7 @@ func TestNothingIsWritten(t *testing.T) {
 	}
 }
 
-// An object that is too large for client-side apply's annotation (edge case 30).
+// An object too large for the annotation of client-side apply (edge case 30).
 func TestLargeObject(t *testing.T) {
 	c := shared.Cluster(t)
 	ns, set := namespace(t, c), file(t, configMaps(1, 600_000, "1"))

@@ -28,8 +28,8 @@ type rewriter struct {
 	calls atomic.Int64
 }
 
-// newRewriter starts a webhook in which rewrite says what becomes of data.image, by
-// its value and the number of the call.
+// newRewriter starts a webhook in which rewrite returns the new data.image, given its value and the
+// number of the call.
 func newRewriter(t *testing.T, rewrite func(image string, call int64) string) *rewriter {
 	w := &rewriter{}
 	w.Server = httptest.NewTLSServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
@@ -55,7 +55,7 @@ func newRewriter(t *testing.T, rewrite func(image string, call int64) string) *r
 	return w
 }
 
-// install makes the API server call the webhook for the ConfigMaps of a namespace.
+// install registers the webhook for the ConfigMaps of a namespace.
 func (w *rewriter) install(t *testing.T, c *cluster.Cluster, api *server, namespace string) {
 	t.Helper()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.Certificate().Raw})
@@ -79,7 +79,7 @@ func (w *rewriter) install(t *testing.T, c *cluster.Cluster, api *server, namesp
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(text, &u.Object); err != nil { // bytes become base64
+	if err := json.Unmarshal(text, &u.Object); err != nil { // encoded as base64
 		t.Fatal(err)
 	}
 	if _, err := api.apply(t.Context(), u, "setup", true, false); err != nil {
@@ -88,7 +88,7 @@ func (w *rewriter) install(t *testing.T, c *cluster.Cluster, api *server, namesp
 	t.Cleanup(func() {
 		_ = exec.Command(c.Binary("kubectl"), "--kubeconfig", c.KubeconfigPath, "delete", "mutatingwebhookconfiguration", namespace).Run()
 	})
-	// The API server hears of it a moment later.
+	// The API server notices the webhook a moment later.
 	probe := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"image": "probe"},
 		"metadata": map[string]any{"name": "probe", "namespace": namespace},
@@ -101,7 +101,7 @@ func (w *rewriter) install(t *testing.T, c *cluster.Cluster, api *server, namesp
 	})
 }
 
-// call runs the plugin on the manifest of a ConfigMap with that image.
+// call runs the plugin on a ConfigMap with that image.
 func (w *rewriter) call(t *testing.T, c *cluster.Cluster, namespace, image string, args ...string) (status int, out string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "app.yaml")
@@ -116,11 +116,10 @@ func (w *rewriter) call(t *testing.T, c *cluster.Cluster, namespace, image strin
 	return cli.Main(t.Context(), args, streams), both.String()
 }
 
-// Edge case 15: a value that a webhook rewrites is recorded under our name, so the live
-// value differs from the manifest's forever. That is reported, it is not a difference,
-// and nothing loops.
+// Edge case 15: the server records the value that a webhook rewrote under our name, so it differs
+// from the manifest forever. That is reported, it is not a difference, and nothing loops.
 func TestRewritten(t *testing.T) {
-	t.Parallel() // It keeps to its namespace.
+	t.Parallel() // uses only its own namespace
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
 	api, err := newServer(t.Context(), c)
@@ -150,14 +149,14 @@ func TestRewritten(t *testing.T) {
 	status, out = call("app:1", "apply")
 	expect(0, "1 unchanged", status, out)
 
-	// Another value is another one after the rewriting too.
+	// A different value stays different after rewriting.
 	status, out = call("app:2", "diff")
 	expect(1, "+  image: mirror.example/app:2", status, out)
 	status, out = call("app:2", "apply")
 	expect(0, "1 configured", status, out)
 
-	// Two managers that apply the same own the field together: neither takes it from the
-	// other by a value that becomes the same.
+	// Two managers that apply the same value share the field: neither takes it by a value that the
+	// webhook makes equal.
 	status, out = call("app:2", "apply", "--field-manager=other")
 	expect(0, "1 shared", status, out)
 	status, out = call("app:2", "apply")
@@ -169,17 +168,17 @@ func TestRewritten(t *testing.T) {
 	if strings.Contains(out, "keeps changing") {
 		t.Errorf("a conflict is said to keep changing:\n%s", out)
 	}
-	// Yielding gives up a shared field, once.
+	// Yielding gives up a shared field once.
 	status, out = call("app:2", "apply", "--yield=.data.image")
 	expect(0, "kept     .data.image  by other", status, out)
 	status, out = call("app:2", "apply", "--yield=.data.image")
 	expect(0, "1 unchanged", status, out)
 }
 
-// A webhook that never writes the same value twice does not make us wait: each run ends,
-// and says what is happening.
+// A webhook that never writes the same value twice does not make runs wait: each ends and reports
+// the cause.
 func TestNeverSettles(t *testing.T) {
-	t.Parallel() // It keeps to its namespace.
+	t.Parallel() // uses only its own namespace
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
 	api, err := newServer(t.Context(), c)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// confirmation returns the digest that a refused run asks to be confirmed.
+// confirmation returns the digest with which a refused run can be confirmed.
 func confirmation(t *testing.T, r *run) string {
 	t.Helper()
 	digest := regexp.MustCompile(`--confirm=([0-9a-f]{24})`).FindStringSubmatch(r.stderr.String())
@@ -16,10 +16,10 @@ func confirmation(t *testing.T, r *run) string {
 	return digest[1]
 }
 
-// A confirmed rollback is compared once more under the lock of the set: a change since it was shown
-// stops it, although the run itself had shown it a moment before.
+// A confirmed rollback is compared again under the set's lock: a change since the plan was shown
+// stops it, even right after the run itself has shown the plan.
 func TestRollbackLooksOnceMore(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	for _, version := range []string{"1", "2"} {
@@ -34,7 +34,7 @@ func TestRollbackLooksOnceMore(t *testing.T) {
 		kubectl(t, c, "patch", "lease", lease(t, c, ns), "-n", ns, "--type=merge", "-p",
 			`{"spec":{"holderIdentity":"`+holder+`","leaseDurationSeconds":3600}}`)
 	}
-	// The run has shown what it would do, and waits for the lock that another one has.
+	// The run has shown its plan, and waits for the lock that another run has.
 	hold("somebody")
 	r := start(t, c.KubeconfigPath, append(args, "--confirm="+digest, "--lock-timeout=5m")...)
 	r.until(t, "it waits for the lock", func() bool {
@@ -51,7 +51,7 @@ func TestRollbackLooksOnceMore(t *testing.T) {
 	if out := kubectl(t, c, "get", "configmap", "cm-0001", "-n", ns, "--ignore-not-found"); out != "" {
 		t.Errorf("it was created: %s", out)
 	}
-	// The present digest can be confirmed, and then is carried out.
+	// The current digest can be confirmed, and the rollback runs.
 	digest = confirmation(t, k8sconnect(t, c.KubeconfigPath, args...).ends(t, 1))
 	k8sconnect(t, c.KubeconfigPath, append(args, "--confirm="+digest)...).ends(t, 0).says(t, "1 created").says(t, "2 configured")
 }

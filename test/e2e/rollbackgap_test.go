@@ -9,14 +9,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// runs returns the ids of the runs in the history, the oldest first.
+// runs returns the ids of the history's runs, the oldest first.
 func runs(t *testing.T, c *cluster.Cluster, ns string) []string {
 	t.Helper()
 	return strings.Fields(kubectl(t, c, "get", "secrets", "-n", ns, "-l", "k8sconnect.io/history-of", "--sort-by={.metadata.annotations.k8sconnect\\.io/started}",
 		"-o", `jsonpath={.items[*].metadata.annotations.k8sconnect\.io/run}`))
 }
 
-// forget deletes the Secrets of a run.
+// forget deletes a run's Secrets.
 func forget(t *testing.T, c *cluster.Cluster, ns, run string) {
 	t.Helper()
 	names := kubectl(t, c, "get", "secrets", "-n", ns, "-l", "k8sconnect.io/history-of",
@@ -24,10 +24,10 @@ func forget(t *testing.T, c *cluster.Cluster, ns, run string) {
 	kubectl(t, c, append([]string{"delete", "secret", "-n", ns}, strings.Fields(names)...)...)
 }
 
-// Where the history has a gap, the way back leads to the same run as without the gap, or
-// nowhere: never one too far.
+// With a gap in the history, the suggested rollback leads to the same run as without the gap, or
+// there is none: it never goes back too far.
 func TestRollbackOverAGap(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
@@ -45,21 +45,21 @@ func TestRollbackOverAGap(t *testing.T) {
 	back("--to=run-3").ends(t, 2).says(t, "cannot roll back to run run-3: it is not in the history").offers(t, "run-2", "run-1")
 	k8sconnect(t, kubeconfig, "sets", "web", "-n", ns).ends(t, 0)
 
-	// A quota keeps the next one out of the history, and the run after it follows that one.
+	// A quota keeps the next run out of the history, and the run after that still follows it.
 	p.Fail(-1, proxy.Path("PATCH", "/api/v1/namespaces/"+ns+"/secrets/applyset-"), proxy.Fault{Status: 403, Message: "exceeded quota: secrets"})
 	apply("4").says(t, "this run cannot be rolled back to")
 	p.Heal()
 	back().ends(t, 2).says(t, "cannot roll back to run run-3: it is not in the history")
 	apply("5")
 	back().ends(t, 2).says(t, "cannot roll back to run run-4: it is not in the history").offers(t, "run-5", "run-2", "run-1")
-	// So does --history=0.
+	// --history=0 has the same effect.
 	apply("6", "--history=0")
 	if got := runs(t, c, ns); strings.Join(got, " ") != "run-1 run-2 run-5" {
 		t.Errorf("kept are %s", got)
 	}
 	back().ends(t, 1).says(t, "the last run, run-6, is not in the history").says(t, "rolling back to run run-5 from")
-	// A run that states the same as the last one kept, but not as the last one, is a run of its
-	// own.
+	// A run with the same manifests as the last stored run, but not as the last run, is stored as a
+	// new run.
 	apply("5", "--run-id=run-7")
 	back().ends(t, 2).says(t, "cannot roll back to run run-6")
 	back("--to=run-2", "--yes").ends(t, 0)
@@ -68,8 +68,9 @@ func TestRollbackOverAGap(t *testing.T) {
 	}
 }
 
-// A run with --history=0 reads no history. It knows which one it follows if the run that had the
-// lock last gave it back, even if that stated nothing; if not, the way back says that it is unknown.
+// A run with --history=0 reads no history. It knows its predecessor if the last run with the lock
+// released it, even if that one applied nothing. Otherwise the suggested rollback is reported as
+// unknown.
 func TestWhatAnUnkeptRunFollows(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -77,7 +78,7 @@ func TestWhatAnUnkeptRunFollows(t *testing.T) {
 		return k8sconnect(t, c.KubeconfigPath, append([]string{"apply", "-n", ns, "--apply-set=web", "--run-id=run-" + version, "-f", file(t, configMaps(2, 1, version))}, args...)...)
 	}
 	back := func() *run { return k8sconnect(t, c.KubeconfigPath, "sets", "rollback", "web", "-n", ns) }
-	// Another program has had the lock, as far as the Lease says.
+	// According to the Lease, another program has had the lock.
 	unsure := func() {
 		kubectl(t, c, "annotate", "lease", lease(t, c, ns), "-n", ns, "--overwrite", "k8sconnect.io/stated-in=99")
 	}
@@ -97,8 +98,8 @@ func TestWhatAnUnkeptRunFollows(t *testing.T) {
 	back().ends(t, 2).says(t, "the run before run run-5 is not recorded").says(t, "name one with --to; ").offers(t, "run-3", "run-1")
 }
 
-// A rollback that gets the lock after another run has changed the set would go one run too far: it
-// is refused, even with --yes. One that names its run is not.
+// A rollback that gets the lock after another run has changed the set would go back one run too
+// far: it is refused, even with --yes. A rollback to a named run is not.
 func TestRollbackAfterAnotherRun(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -112,7 +113,7 @@ func TestRollbackAfterAnotherRun(t *testing.T) {
 			if proxy.Path("GET", "/apis/coordination.k8s.io/")(r) {
 				reads++
 			}
-			return reads == 2 // The first one says which run is the last.
+			return reads == 2 // the first one names the last run
 		}
 		before(p, locks, func() { apply(between) })
 		return k8sconnect(t, kubeconfig, append([]string{"sets", "rollback", "web", "-n", ns, "--yes"}, args...)...)

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// decided is what decided about a path, in JSON.
+// decided is the source of a path's decision, in JSON.
 type decided struct{ Path, Outcome, By, Choice string }
 
-// A file beside the manifests leaves what others hold, for each object as it is: the replicas
-// of the Deployment that is scaled, and not of the other one. A file that takes has to be
-// named. Guards of the file refuse before anything is sent.
+// A rules file next to the manifests can leave fields to others, for each object separately: the
+// replicas of the scaled Deployment, but not of the other one. A file that takes fields has to be
+// named by a flag. Guards in the file refuse before any request is sent.
 func TestRulesOfAFile(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -53,7 +53,8 @@ spec:
 	set("3")
 	apply().ends(t, 1)
 
-	// A slip in a rule is the cause of what stays contested, so that it is warned of there too.
+	// A typo in a rule can be the cause of a remaining conflict, so the report of conflicts also
+	// warns about it.
 	slip := write("k8sconnect.yaml", "yield:\n- {kind: Deploymnt, path: .spec.replicas}\n- {manager: kubctl}\n")
 	for _, verb := range []string{"apply", "diff"} {
 		r := k8sconnect(t, c.KubeconfigPath, verb, "-n", ns, "-f", folder).ends(t, 1)
@@ -86,7 +87,7 @@ spec:
 	}
 	k8sconnect(t, c.KubeconfigPath, "diff", "-n", ns, "-f", folder).ends(t, 0)
 	for _, verb := range []string{"apply", "diff"} {
-		// A document stays one: what is explained is in it, and on stderr beside it.
+		// JSON output stays one document with explanations in it; they are also on stderr.
 		r := k8sconnect(t, c.KubeconfigPath, verb, "-n", ns, "-f", folder, "-v", "1", "-o", "json").ends(t, 0)
 		var document struct {
 			Objects []struct {
@@ -114,18 +115,19 @@ spec:
 		if yielded != 1 || !strings.Contains(r.stderr.String(), ".spec.replicas yielded by "+config+":2:3") {
 			t.Errorf("%s:\n%s", verb, r)
 		}
-		// It is there where it was asked for.
+		// The explanation is in the output if it was requested.
 		if r := k8sconnect(t, c.KubeconfigPath, verb, "-n", ns, "-f", folder, "-o", "json").ends(t, 0); strings.Contains(r.stdout.String(), "decided") {
 			t.Errorf("%s:\n%s", verb, r)
 		}
 	}
-	// Flags and the annotation are named as the file is, and the stream says it, too.
+	// Decisions by flags and by the annotation are named like those by the file, in the stream,
+	// too.
 	r = k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", folder, "--config=", "--yield=deploy/scaled:.spec.replicas", "-v", "1", "-o", "stream").ends(t, 0)
 	if want := `"decided":[{"path":".spec.replicas","outcome":"yielded","by":"--yield","choice":"deploy/scaled:.spec.replicas"}]`; !strings.Contains(r.stdout.String(), want) {
 		t.Errorf("no %s:\n%s", want, r)
 	}
 
-	// A rule about an object that -l leaves out is none that matches nothing.
+	// A rule for an object that -l excludes is not reported as matching nothing.
 	write("k8sconnect.yaml", "yield:\n- {kind: deploy, name: scaled, path: .spec.replicas}\n- {kind: deploy, name: scald, path: .spec.replicas}\n")
 	labelled := func(name string) string {
 		return strings.Replace(strings.NewReplacer("NAME", name, "REPLICAS", "3").Replace(app), "metadata: {name: "+name, "metadata: {labels: {part: "+name+"}, name: "+name, 1)
@@ -155,7 +157,7 @@ spec:
 	}
 }
 
-// unwrapped is a text without the line breaks that a width put in.
+// unwrapped returns a text without the line breaks of wrapping.
 func unwrapped(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := range lines {

@@ -21,7 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// run is one call of the plugin, under way or over.
+// run is a run of the plugin, in progress or ended.
 type run struct {
 	cmd            *exec.Cmd
 	stdout, stderr output
@@ -29,7 +29,7 @@ type run struct {
 	err            error
 }
 
-// output can be read while the call is under way.
+// output can be read during the run.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -50,8 +50,7 @@ func (o *output) String() string {
 func (o *output) Bytes() []byte { return []byte(o.String()) }
 func (o *output) Len() int      { return len(o.String()) }
 
-// start calls the plugin, with a cache of its own. If the test fails while the call is under
-// way, what it said is shown.
+// start starts the plugin with its own cache. If the test fails during the run, it logs the output.
 func start(t *testing.T, kubeconfig string, args ...string) *run {
 	t.Helper()
 	r := &run{cmd: exec.CommandContext(t.Context(), "kubectl-k8sconnect", args...), over: make(chan struct{})}
@@ -61,7 +60,7 @@ func start(t *testing.T, kubeconfig string, args ...string) *run {
 		t.Fatal(err)
 	}
 	go func() { r.err = r.cmd.Wait(); close(r.over) }()
-	t.Cleanup(func() { // The test's context is done, so the run ends.
+	t.Cleanup(func() { // the test's context has ended, so the run ends
 		under := !r.isOver()
 		if <-r.over; under && t.Failed() {
 			t.Logf("under way: %s", r)
@@ -89,7 +88,7 @@ func (r *run) wait(t *testing.T) int {
 	return r.cmd.ProcessState.ExitCode()
 }
 
-// until waits for something that will be while the run is under way.
+// until waits for a condition during the run.
 func (r *run) until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	until(t, what, func() bool {
@@ -114,7 +113,7 @@ func (r *run) String() string {
 		strings.Join(r.cmd.Args, " "), r.cmd.ProcessState.ExitCode(), ends(r.stdout.String()), ends(r.stderr.String()))
 }
 
-// ends cuts the middle out of a long text.
+// ends removes the middle of a long text.
 func ends(text string) string {
 	const most = 1000
 	if len(text) <= 2*most {
@@ -123,7 +122,7 @@ func ends(text string) string {
 	return text[:most] + "\n…\n" + text[len(text)-most:]
 }
 
-// k8sconnect calls the plugin and waits for its end.
+// k8sconnect runs the plugin to its end.
 func k8sconnect(t *testing.T, kubeconfig string, args ...string) *run {
 	t.Helper()
 	r := start(t, kubeconfig, args...)
@@ -131,7 +130,7 @@ func k8sconnect(t *testing.T, kubeconfig string, args ...string) *run {
 	return r
 }
 
-// ends fails the test unless the run is over with that status.
+// ends fails the test unless the run has ended with that status.
 func (r *run) ends(t *testing.T, status int) *run {
 	t.Helper()
 	if got := r.cmd.ProcessState.ExitCode(); got != status {
@@ -140,7 +139,7 @@ func (r *run) ends(t *testing.T, status int) *run {
 	return r
 }
 
-// says fails the test unless one of the outputs holds the text.
+// says fails the test unless one of the outputs contains the text.
 func (r *run) says(t *testing.T, text string) *run {
 	t.Helper()
 	if !strings.Contains(r.stdout.String()+r.stderr.String(), text) {
@@ -149,8 +148,8 @@ func (r *run) says(t *testing.T, text string) *run {
 	return r
 }
 
-// offers fails the test unless the hint is to go back to one of these runs, each with its time and
-// who ran it, and to no other.
+// offers fails the test unless the hint offers a rollback to exactly these runs, each with its time
+// and user.
 func (r *run) offers(t *testing.T, names ...string) *run {
 	t.Helper()
 	_, list, _ := strings.Cut(r.stderr.String(), "it can roll back to:\n")
@@ -205,13 +204,13 @@ func kubectl(t *testing.T, c *cluster.Cluster, args ...string) string {
 	return string(out)
 }
 
-// kubectlCommand is a call of kubectl, in a Cleanup, too.
+// kubectlCommand returns a kubectl command, which also works in a Cleanup.
 func kubectlCommand(t *testing.T, c *cluster.Cluster, args ...string) *exec.Cmd {
 	t.Helper()
 	return exec.CommandContext(context.WithoutCancel(t.Context()), c.Binary("kubectl"), append(args, "--kubeconfig", c.KubeconfigPath)...)
 }
 
-// namespace makes a namespace for one test.
+// namespace creates a namespace for a test.
 func namespace(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
 	ns := "e2e-" + strconv.FormatInt(time.Now().UnixNano(), 36)
@@ -232,7 +231,7 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
-// configMaps is a set of n, each with a value of that many bytes.
+// configMaps returns n ConfigMaps, each with a value of that many bytes.
 func configMaps(n, bytes int, value string) string {
 	var b strings.Builder
 	for i := range n {
@@ -242,7 +241,7 @@ func configMaps(n, bytes int, value string) string {
 	return b.String()
 }
 
-// uids returns the UID of each ConfigMap of configMaps that is there, by name.
+// uids returns the UIDs of the existing configMaps, by name.
 func uids(t *testing.T, c *cluster.Cluster, ns string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -255,7 +254,7 @@ func uids(t *testing.T, c *cluster.Cluster, ns string) map[string]string {
 	return out
 }
 
-// until waits for something that will be.
+// until waits for a condition.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	const patience = 10 * time.Minute

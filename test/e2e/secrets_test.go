@@ -14,14 +14,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// The values in the Secrets of these tests: of old, in the cluster, and of the manifest.
+// The values in the tests' Secrets: old, live, and in the manifest.
 const (
 	canaryLive = `live-7f3a9"quoted"\of-the-vault & <more>`
 	canaryNew  = "-----BEGIN KEY-----\nnew-51bd2-first-line-of-it\nnew-51bd2-second-line-of-it\n-----END KEY-----\n"
 	canaryKept = "kept-c0ffee-which-no-manifest-has"
 )
 
-// leaks returns a telling part of a canary that a text holds, in any quoting.
+// leaks returns a recognisable part of a canary that a text contains, however it is quoted.
 func leaks(text string) string {
 	const telling = 9
 	for _, value := range []string{canaryLive, canaryNew, canaryKept} {
@@ -53,7 +53,7 @@ func inJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
-// quotingPolicy makes the API server quote the request and its own version of a Secret.
+// quotingPolicy makes the API server quote the request and the stored version of a Secret.
 const quotingPolicy = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -83,8 +83,8 @@ metadata: {name: NAME}
 spec: {policyName: NAME, validationActions: [ACTION]}
 `
 
-// secretsOfATest makes a Secret in the cluster as kubectl makes it, and returns its
-// namespace and a manifest with that Secret, changed, and a new one.
+// secretsOfATest creates a Secret as kubectl does. It returns the namespace and a manifest with
+// that Secret, changed, and a new one.
 func secretsOfATest(t *testing.T, c *cluster.Cluster) (ns, set string) {
 	t.Helper()
 	ns = namespace(t, c)
@@ -95,8 +95,8 @@ func secretsOfATest(t *testing.T, c *cluster.Cluster) (ns, set string) {
 		"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: beside}\ndata: {a: b}\n")
 }
 
-// Edge case 86: a policy quotes the request and the former object, in a warning and in a
-// denial; no byte of either is in any output of any verb, format and verbosity.
+// Edge case 86: a policy quotes the request and the old object in a warning and in a denial. No
+// output of any verb, format or verbosity contains a byte of either.
 func TestNoOutputHoldsASecret(t *testing.T) {
 	c := shared.Cluster(t)
 	for action, status := range map[string]int{"Warn": 0, "Deny": 1} {
@@ -125,7 +125,7 @@ func TestNoOutputHoldsASecret(t *testing.T) {
 				for j, more := range [][]string{
 					{}, {"-o", "json"}, {"-o", "stream"}, {"-o", "junit"}, {"-o", "yaml"}, {"-o", "name"}, {"-v6"}, {"-v8"}, {"-v9"}, {"-v10"},
 				} {
-					if (j-i+10)%circle.Of(10, 1, 1) != 0 { // Each verb, and each format; the verbosities are in apply -v10 below.
+					if (j-i+10)%circle.Of(10, 1, 1) != 0 { // each verb and format; apply -v10 below covers verbosity
 						continue
 					}
 					if call.args[0] == "owners" && len(more) > 1 && more[1] != "json" && more[1] != "yaml" {
@@ -138,7 +138,7 @@ func TestNoOutputHoldsASecret(t *testing.T) {
 					}
 				}
 			}
-			// For good, and said: the policy's own words are still there.
+			// The policy's own words are still reported.
 			r := k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set, "--take=all", "-v10")
 			r.keepsSecrets(t)
 			r.ends(t, status).says(t, "=***")
@@ -149,7 +149,7 @@ func TestNoOutputHoldsASecret(t *testing.T) {
 	}
 }
 
-// waitForQuote waits until the policy is in force, and returns its text.
+// waitForQuote waits until the policy is enforced, and returns its message.
 func waitForQuote(t *testing.T, c *cluster.Cluster, ns string) string {
 	t.Helper()
 	var out []byte
@@ -160,9 +160,9 @@ func waitForQuote(t *testing.T, c *cluster.Cluster, ns string) string {
 	return string(out)
 }
 
-// Edge case 86: whatever an answer is and whatever it quotes, plain.
+// Edge case 86: any response with quotes of Secrets in plain text.
 func TestNoAnswerShowsASecret(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	for name, fault := range map[string]proxy.Fault{
 		"422": {Status: http.StatusUnprocessableEntity}, "403": {Status: http.StatusForbidden},
@@ -176,8 +176,8 @@ func TestNoAnswerShowsASecret(t *testing.T) {
 			sent := fault
 			fault.Message, sent.Message = had, fmt.Sprintf("expected map, got %q, %s", canaryNew, had)
 			secrets := "/api/v1/namespaces/" + ns + "/secrets"
-			// A message about a new Secret may come before the other one was read: its
-			// values are then not known yet.
+			// A message about a new Secret may arrive before the other one is read, whose values
+			// are then unknown.
 			fresh := fault
 			fresh.Message = fmt.Sprintf("expected map, got %q", canaryNew)
 			p.Fail(-1, proxy.Path("PATCH", secrets+"/fresh"), fresh)
@@ -188,12 +188,12 @@ func TestNoAnswerShowsASecret(t *testing.T) {
 					{"apply", "-f", set, "--take=all"}, {"diff", "-f", set}, {"delete", "secret/old", "--timeout=1s"},
 				} {
 					if args[0] == "delete" && fault.Status == http.StatusInternalServerError {
-						continue // It is patient with a server that is in trouble, for minutes.
+						continue // retries for minutes
 					}
 					k8sconnect(t, kubeconfig, append(append(args, "-n", ns, "--server-timeout=1s"), more...)...).keepsSecrets(t)
 				}
 			}
-			if fault.Status == http.StatusForbidden { // A client that may not read is refused before the object is read.
+			if fault.Status == http.StatusForbidden { // a client without read access is refused before the object is read
 				return
 			}
 			p.Fail(-1, proxy.Path("GET", secrets), fault)

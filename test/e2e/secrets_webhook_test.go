@@ -21,7 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// tellingValues are values of a Secret that look different in most quotings.
+// tellingValues are values of a Secret that most kinds of quoting change.
 func tellingValues() map[string]string {
 	return map[string]string{
 		"umlaut": "CANARYümlaut-pass",
@@ -35,7 +35,7 @@ func tellingValues() map[string]string {
 	}
 }
 
-// spelled are forms in which programs in several languages quote a value.
+// spelled returns the forms in which programs in several languages quote a value.
 func spelled(value string) []string {
 	quoted := func(text string, html bool) string {
 		var b strings.Builder
@@ -61,7 +61,7 @@ func spelled(value string) []string {
 	}
 }
 
-// quoter is an admission webhook that quotes the values of Secrets, and remembers what it said.
+// quoter is an admission webhook that quotes the values of Secrets, and stores its messages.
 type quoter struct {
 	mu   sync.Mutex
 	said []string
@@ -112,9 +112,8 @@ func (q *quoter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(review)
 }
 
-// Edge case 86: a webhook quotes a Secret's values, in warnings, denials, the causes of a
-// denial, and the object as it is, as programs in several languages spell them. No output
-// holds one of the spellings.
+// Edge case 86: a webhook quotes a Secret's values in warnings, denials, causes of a denial, and as
+// a whole object, in the formats of several languages. No output contains any of them.
 func TestNoOutputHoldsASpellingOfASecret(t *testing.T) {
 	c := shared.Cluster(t)
 	q := &quoter{}
@@ -144,7 +143,7 @@ webhooks:
 	t.Cleanup(func() {
 		_ = exec.Command(c.Binary("kubectl"), "delete", "-f", hook, "--kubeconfig", c.KubeconfigPath).Run()
 	})
-	for asked, began := false, time.Now(); !asked; time.Sleep(100 * time.Millisecond) { // The API server reads the configuration a little later.
+	for asked, began := false, time.Now(); !asked; time.Sleep(100 * time.Millisecond) { // the API server notices the configuration a moment later
 		_ = exec.Command(c.Binary("kubectl"), "label", "secret", "--all", "a=b", "--dry-run=server", "-n", ns, "--kubeconfig", c.KubeconfigPath).Run()
 		q.mu.Lock()
 		asked = len(q.said) > 0

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// setOf is a set with what stays, what leaves it, and what hangs when it is deleted.
+// setOf returns a set with objects that stay, objects to prune, and an object whose deletion hangs.
 const setOf = `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: stays}, data: {value: "VALUE"}}
 ---
@@ -17,19 +17,18 @@ const setOf = `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: hangs, finalizers: [example.com/held]}, data: {value: "1"}}
 `
 
-// next is the set of which three have left, and one came.
+// next is the set without three objects and with a new one.
 const next = `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: stays}, data: {value: "2"}}
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: comes}, data: {value: "2"}}
 `
 
-// A prune that does not finish is a failure, which --atomic takes back: what was written,
-// and what the prune had deleted by then. An object that is already being deleted cannot
-// be saved, and the report says so. It does not matter which program had applied the
-// pruned objects.
+// A prune that does not finish fails the run, and --atomic rolls it back: its writes, and the
+// deletions of the prune. An object that is already terminating cannot be restored, and the report
+// says so. It does not matter which program applied the pruned objects.
 func TestAtomicFailedPrune(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	for _, by := range []string{"k8sconnect", "kubectl"} {
 		t.Run(by, func(t *testing.T) {
 			c := shared.Cluster(t)
@@ -70,9 +69,10 @@ func TestAtomicFailedPrune(t *testing.T) {
 	}
 }
 
-// A run that loses its lock while it waits for readiness stops waiting at once, and says why.
+// A run that loses its lock while it waits for readiness stops waiting at once, and reports the
+// cause.
 func TestLockLostWhileWaiting(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	r := start(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, release("2")), "--apply-set=shop", "--wait", "--timeout=10m")

@@ -9,10 +9,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// Two runs of one set at once, each with a --history of its own, come one after the other, and the
-// history has what the later one keeps. The way back from it is the other one.
+// Two parallel runs of one set with different --history run one after the other. The later one's
+// limit applies to the history, and its rollback leads to the earlier one.
 func TestTwoHistoriesAtOnce(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	apply := func(version string, args ...string) []string {
@@ -38,8 +38,8 @@ func TestTwoHistoriesAtOnce(t *testing.T) {
 	k8sconnect(t, c.KubeconfigPath, "sets", "rollback", "web", "-n", ns, "--yes").ends(t, 0).says(t, "back to run run-"+other)
 }
 
-// The name of a parent may be as long as the server allows, and its kind is part of what a set is:
-// neither the Lease nor the history of one is that of the other.
+// A parent's name may be as long as the server allows, and its kind identifies the set, too: two
+// sets share neither a Lease nor a history.
 func TestSetsOfOneNameAndTwoKinds(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -76,8 +76,8 @@ func TestSetsOfOneNameAndTwoKinds(t *testing.T) {
 	}
 }
 
-// The run of another set is no run of this one, whatever its id. One that was given an id twice has
-// to be named with what it stated.
+// A run of another set is never a run of this one, whatever its id. If an id was used twice, the
+// run has to be named with its digest.
 func TestRollbackToAnotherSetsRun(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -97,16 +97,16 @@ func TestRollbackToAnotherSetsRun(t *testing.T) {
 	if got := value(t, c, ns, "ours-0000"); got != "1" {
 		t.Errorf("the value is %s", got)
 	}
-	// The rollback was told to be the run that it goes back to: that one is the last now.
+	// The rollback used the id of the run that it goes back to, so that id is now the last run.
 	back().ends(t, 0).says(t, "back to run ours-2")
 	apply("ours", "ours-2", "3")
 	back("--to=ours-2").ends(t, 2).says(t, "the history has 2 runs with the id ours-2").says(t, "name one of them:\n    ours-2.")
 }
 
-// A namespace that goes away amid a rollback ends it with an error that names what could not be
-// written, and with --atomic the rest is as before. Nothing hangs.
+// If a namespace terminates during a rollback, the run ends with an error that names what it could
+// not write. With --atomic, the rest is restored. Nothing hangs.
 func TestNamespaceGoesAwayAmidARollback(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	for _, atomic := range []bool{false, true} {
 		t.Run(fmt.Sprint("atomic ", atomic), func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestNamespaceGoesAwayAmidARollback(t *testing.T) {
 			if got := value(t, c, home, "cm-0000"); got != want {
 				t.Errorf("the value is %s, want %s", got, want)
 			}
-			// The next one names the run before the last that ended well, and that is still run-2.
+			// The next run names the second last successful run, which is still run-2.
 			k8sconnect(t, kubeconfig, "sets", "rollback", "web").says(t, "back to run run-2")
 		})
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// audit reads the API server's audit log from one mark to the next.
+// audit reads the API server's audit log in sections.
 type audit struct {
 	cluster *cluster.Cluster
 	marks   int
@@ -19,8 +19,8 @@ type audit struct {
 	events  []cluster.AuditEvent
 }
 
-// mark makes a request of its own and waits until it is in the log: everything that was
-// answered before is in it, too.
+// mark sends a request and waits until it is in the log, which then also contains all earlier
+// requests.
 func (a *audit) mark(t *testing.T) (at int) {
 	t.Helper()
 	a.marks++
@@ -37,8 +37,7 @@ func (a *audit) mark(t *testing.T) (at int) {
 	return len(a.events)
 }
 
-// writes returns the objects, as RESOURCE/NAME, about which the plugin sent anything
-// but a read since a mark; a dry run counts.
+// writes returns the objects, as RESOURCE/NAME, that the plugin wrote or dry-ran since a mark.
 func (a *audit) writes(t *testing.T, from int) []string {
 	t.Helper()
 	var out []string
@@ -50,13 +49,13 @@ func (a *audit) writes(t *testing.T, from int) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name := strings.TrimSuffix(path.Base(uri.Path), "-k8sconnect-probe") // what a refused object would be alone
+		name := strings.TrimSuffix(path.Base(uri.Path), "-k8sconnect-probe") // the dry run of a refused object
 		out = append(out, path.Base(path.Dir(uri.Path))+"/"+name)
 	}
 	return out
 }
 
-// reads returns what the plugin read since a mark.
+// reads returns the plugin's reads since a mark.
 func (a *audit) reads(t *testing.T, from int) []*url.URL {
 	t.Helper()
 	var out []*url.URL

@@ -6,11 +6,10 @@ import (
 	"testing"
 )
 
-// Killed at any request and repeated, sets delete leaves nothing of the set: no member, no
-// parent, no history and no Lease. Every request is tried by make test-long, some of them by
-// every run.
+// If sets delete is killed at any request and repeated, nothing of the set remains: no member,
+// parent, history or Lease. make test-long tries every request, other runs some of them.
 func TestSetDeleteKilledAtEachRequest(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	made := func(t *testing.T) string {
@@ -21,7 +20,7 @@ func TestSetDeleteKilledAtEachRequest(t *testing.T) {
 		return ns
 	}
 	args := func(ns string) []string { return []string{"sets", "delete", "shop", "-n", ns, "--yes"} }
-	// The objects of the set, besides those that every namespace has.
+	// The set's objects, without those that every namespace has.
 	left := func(t *testing.T, ns string) string {
 		return kubectl(t, c, "get", "secrets,leases,configmaps", "-n", ns, "-o", "name", "--field-selector=metadata.name!=kube-root-ca.crt")
 	}

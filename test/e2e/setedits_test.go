@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// objects reads the objects in a folder of a set, without those that failed.
+// objects reads the objects in a set's folder, without those that failed.
 func (s *story) objects(t *testing.T, folder string, failed map[string]int) []*unstructured.Unstructured {
 	t.Helper()
 	files, err := os.ReadDir(folder)
@@ -30,7 +30,7 @@ func (s *story) objects(t *testing.T, folder string, failed map[string]int) []*u
 	return slices.DeleteFunc(m.objects, func(u *unstructured.Unstructured) bool { return failed[u.GetKind()+"/"+u.GetName()] > 0 })
 }
 
-// ref identifies the object in the cluster.
+// ref returns the object's identity in the cluster.
 func (s *story) ref(u *unstructured.Unstructured) object.Ref {
 	ref := object.RefOf(u)
 	mapping, err := s.api.mapper.RESTMapping(u.GroupVersionKind().GroupKind(), u.GroupVersionKind().Version)
@@ -45,9 +45,9 @@ func (s *story) ref(u *unstructured.Unstructured) object.Ref {
 	return ref
 }
 
-// editSome changes one field that the manifest states of one object of each kind,
-// as far as the server lets it, and returns where: KIND/NAMESPACE/NAME to path. Definitions
-// are left alone, for a change of them changes other objects.
+// editSome changes one field that the manifest sets, in one object of each kind, if the server
+// accepts it. It returns a map from KIND/NAMESPACE/NAME to the path. It skips definitions, which
+// affect other objects.
 func (s *story) editSome(t *testing.T, objects []*unstructured.Unstructured) map[string]string {
 	t.Helper()
 	const most = 8
@@ -68,7 +68,7 @@ func (s *story) editSome(t *testing.T, objects []*unstructured.Unstructured) map
 	return edited
 }
 
-// editOne tries changes in a fixed order until the server takes one and keeps it.
+// editOne tries changes in a fixed order until the server accepts and keeps one.
 func (s *story) editOne(t *testing.T, manifest *unstructured.Unstructured) (path string, ok bool) {
 	t.Helper()
 	const tries = 5
@@ -112,7 +112,7 @@ func (s *story) editOne(t *testing.T, manifest *unstructured.Unstructured) (path
 	return "", false
 }
 
-// scalars are the places of an object that a manager can own, sorted.
+// scalars returns the paths of an object's scalars that a manager can own, sorted.
 func scalars(object map[string]any) []place {
 	var places []place
 	for name, v := range object {
@@ -120,7 +120,7 @@ func scalars(object map[string]any) []place {
 			places = leaves(places, "."+name, v, func(v any, keep bool) { set(object, name, v, keep) })
 		}
 	}
-	// Another key is another item, and not a change of the old one.
+	// A changed key would be another list item.
 	places = slices.DeleteFunc(places, func(p place) bool {
 		at := strings.LastIndex(p.path, ".")
 		return strings.Contains(p.path, "[") && slices.Contains([]string{"name", "port", "containerPort", "protocol", "key", "mountPath", "ip", "topologyKey", "whenUnsatisfiable", "devicePath", "uid"}, p.path[at+1:])

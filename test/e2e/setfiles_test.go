@@ -16,10 +16,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// variants makes folders of the files of a set such that no object is in one of
-// them twice, which is an error: examples and flavours of one thing are applied
-// one after the other, what defines kinds and namespaces first. Files that are bad
-// input are an error of their own.
+// variants distributes a set's files over folders so that no folder contains an object twice, which
+// is an error. Examples and flavours are then applied one after the other, definitions and
+// namespaces first. Files with bad input are reported as such.
 func (s corpusSet) variants(t *testing.T, c *cluster.Cluster, dir string) []string {
 	t.Helper()
 	var files []setFile
@@ -59,7 +58,7 @@ func (s corpusSet) variants(t *testing.T, c *cluster.Cluster, dir string) []stri
 	return folders
 }
 
-// setFile is a file of a set. One with definitions or namespaces ranks lower.
+// setFile is a file of a set. Files with definitions or namespaces have a lower rank.
 type setFile struct {
 	path string
 	keys map[object.Key]bool

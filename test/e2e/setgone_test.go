@@ -7,8 +7,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// The parent is deleted by hand under a run: the run says so, and the next one writes it
-// anew and prunes what it would have pruned.
+// If a user deletes the parent during a run, the run reports it. The next run recreates the parent,
+// and prunes the same objects.
 func TestParentDeletedUnderARun(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -32,10 +32,10 @@ func TestParentDeletedUnderARun(t *testing.T) {
 	}
 }
 
-// Sets of one name in two namespaces have nothing to do with each other, even if the objects
-// of one are in the namespace of the other.
+// Sets with the same name in two namespaces are independent, even if the objects of one are in the
+// other's namespace.
 func TestTwoSetsOfOneName(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	one, two := namespace(t, c), namespace(t, c)
 	guest := "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: guest, namespace: " + two + "}}\n"
@@ -62,8 +62,8 @@ func TestTwoSetsOfOneName(t *testing.T) {
 	k8sconnect(t, kubeconfig, "sets", "delete", "shop", "--yes").ends(t, 0).says(t, "configmap/guest -n "+two)
 }
 
-// A damaged run of the history is never skipped on the way back, and the set can be looked
-// at, applied and deleted all the same.
+// A rollback never skips a damaged run of the history. The set can still be shown, applied and
+// deleted.
 func TestRollbackOverADamagedRun(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -102,8 +102,8 @@ func TestRollbackOverADamagedRun(t *testing.T) {
 	}
 }
 
-// The namespace of a member is deleted by others while the member is pruned: it goes one way
-// or the other, and the promise shrinks.
+// Another client deletes a member's namespace while the member is pruned: the member is removed
+// either way, and the parent's list of namespaces shrinks.
 func TestNamespaceTerminatesDuringAPrune(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -125,8 +125,8 @@ func TestNamespaceTerminatesDuringAPrune(t *testing.T) {
 	}
 }
 
-// Rights that are lost in the middle of a prune are named; what was applied stays, the parent
-// still covers what was not pruned, and the next run that may finishes.
+// If rights are lost during a prune, the report names them. Applied objects stay, the parent still
+// covers what was not pruned, and the next run with the rights finishes.
 func TestRightsLostDuringAPrune(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

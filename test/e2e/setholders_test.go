@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// A namespace or a definition takes with it what it holds. An object that another set or a release
-// claims is never pruned, and so neither is its container, whatever --prune-allow says: not by a
-// prune, and not when the set is deleted.
+// Deleting a namespace or a definition deletes its contents. An object that another set or a
+// release claims is never pruned, so its container is not, either, whatever --prune-allow says: not
+// by a prune, and not with the set.
 func TestWhatHoldsOthersStays(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	home, inner := namespace(t, c), namespace(t, c)
 	plural := "gizmos"
@@ -30,7 +30,7 @@ spec:
 	space := "{apiVersion: v1, kind: Namespace, metadata: {name: " + inner + ", labels: {a: b}}}\n---\n"
 	rest := configMaps(6, 1, "1")
 	k8sconnect(t, c.KubeconfigPath, applySet(home, file(t, definition+space+rest))...).ends(t, 0)
-	// Another set has an object in the namespace, a release one of the kind.
+	// Another set has an object in the namespace, and a release one of the kind.
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", inner, "-f", file(t, configMaps(1, 1, "1")), "--apply-set=other").ends(t, 0)
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", inner, "-f", file(t, "{apiVersion: "+group+"/v1, kind: Gizmo, metadata: {name: theirs, annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: prod}}}")).ends(t, 0)
 
@@ -48,17 +48,17 @@ spec:
 		says(t, "namespace/"+inner+": is kept: it contains")
 	kubectl(t, c, "get", "configmap/cm-0000", "gizmo."+group+"/theirs", "-n", inner)
 
-	// Once no other tool claims anything in them, they go, and with them the rest.
+	// Once no other tool claims their contents, they are pruned with the rest.
 	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "other", "-n", inner, "--yes").ends(t, 0)
 	kubectl(t, c, "delete", "gizmo."+group+"/theirs", "-n", inner)
 	k8sconnect(t, c.KubeconfigPath, append([]string{"sets", "delete", "shop", "-n", home, "--yes"}, allow...)...).ends(t, 0).
 		says(t, "deleted      namespace/"+inner)
 }
 
-// A volume is kept as long as its claim is: the data is the claim's, and the deletion of the
-// volume would wait for the claim's, in each run anew.
+// A volume is kept as long as its claim: the data is the claim's, and each run's deletion of the
+// volume would wait for the claim.
 func TestVolumeOfAClaimThatStays(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	set := strings.ReplaceAll(`

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// someOf returns at which of a run's requests it is killed, the last first, because what
-// comes last is easily forgotten: three of them, six, or all.
+// someOf returns the requests at which to kill a run: three of them, six, or all; the last one
+// first, because it is the easiest to forget.
 func someOf(requests int) []int {
 	var all []int
 	for at := requests; at >= 1; at -= max(1, requests/circle.Of(3, 6, requests)) {
@@ -23,8 +23,8 @@ func someOf(requests int) []int {
 	return all
 }
 
-// killedAt runs the plugin and kills it when it sends the nth request, which does not arrive.
-// A run with fewer requests ends by itself.
+// killedAt runs the plugin and kills it at its nth request, which does not reach the server. A run
+// with fewer requests ends normally.
 func killedAt(t *testing.T, p *proxy.HTTP, kubeconfig string, nth int, args ...string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -42,12 +42,12 @@ func killedAt(t *testing.T, p *proxy.HTTP, kubeconfig string, nth int, args ...s
 	case <-reached:
 	case <-r.over:
 	}
-	_ = r.cmd.Process.Signal(syscall.SIGKILL) // It may be over.
+	_ = r.cmd.Process.Signal(syscall.SIGKILL) // may have ended
 	<-r.over
 	p.Heal()
 }
 
-// freed gives the lock of a dead run back, which would be free half a minute later. It
+// freed releases the lock of a dead run, which would otherwise expire after half a minute. It
 // reports whether there is a Lease.
 func freed(t *testing.T, c *cluster.Cluster, ns string) bool {
 	t.Helper()
@@ -58,10 +58,10 @@ func freed(t *testing.T, c *cluster.Cluster, ns string) bool {
 	return name != ""
 }
 
-// Killed at any request and repeated, a rollback comes to the end of one that was not: what
-// the earlier run stated, nothing created twice, and nothing left of what came since.
+// A rollback that is killed at any request and repeated has the same result as an uninterrupted
+// one: the earlier run's objects, none created twice, and no newer objects.
 func TestRollbackKilledAtEachRequest(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	const n = 8
@@ -103,7 +103,7 @@ func TestRollbackKilledAtEachRequest(t *testing.T) {
 					t.Errorf("%s was created twice", name)
 				}
 			}
-			// The run that was killed is no run to go back to.
+			// The killed run is not a target for a rollback.
 			k8sconnect(t, c.KubeconfigPath, "sets", "rollback", "shop", "-n", ns, "--yes").ends(t, 0)
 			if live := values(t, c, ns); len(live) != n+1 || live["cm-0001"] != "2" {
 				t.Errorf("back before the rollback, there is %v", live)

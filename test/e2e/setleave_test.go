@@ -10,17 +10,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// The version that was judged is the one that is deleted: a member that others take out of its set,
-// keep, or claim in the last moment, when the run has decided about it and sends the request,
-// stays. The parent still covers what is a member.
+// A deletion is for the version that was checked: a member stays if others remove it from the set,
+// protect it, or claim it after the decision and before the request. The parent still covers the
+// remaining members.
 func TestMemberThatLeavesInTheLastMoment(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	for name, change := range map[string]struct {
 		args []string
 		says string
-		// left: it is no member any more.
+		// left: it is no longer a member.
 		left bool
 	}{
 		"no member":    {[]string{"label", "applyset.kubernetes.io/part-of-"}, "it left the set during this run", true},
@@ -69,10 +69,9 @@ func TestMemberThatLeavesInTheLastMoment(t *testing.T) {
 	}
 }
 
-// A namespace that is pruned with the set is not deleted over a member in it that turns out
-// to stay.
+// A pruned namespace is not deleted if a member in it has to stay.
 func TestNamespaceWithAMemberThatStays(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	home, other := namespace(t, c), namespace(t, c)
@@ -94,13 +93,13 @@ func TestNamespaceWithAMemberThatStays(t *testing.T) {
 		t.Errorf("the namespace is %s", phase)
 	}
 	p.Heal()
-	// The parent still says where it is: once it may go, it does.
+	// The parent still lists its namespace, so it is deleted once it may be.
 	kubectl(t, c, "annotate", "configmap", "inside", "-n", other, "k8sconnect.io/prune-")
 	k8sconnect(t, kubeconfig, args(set)...).ends(t, 0).says(t, "pruned      configmap/inside").says(t, "pruned      namespace/"+other)
 }
 
-// A parent to which others have promised more in the last moment stays: its promise is how
-// those members are found.
+// A parent stays if others have extended its annotations at the last moment: they are needed to
+// find those members.
 func TestParentThatGrowsInTheLastMoment(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -114,7 +113,7 @@ func TestParentThatGrowsInTheLastMoment(t *testing.T) {
 	k8sconnect(t, kubeconfig, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0)
 }
 
-// inNamespace returns the kubeconfig, which has the namespace in its context from now on.
+// inNamespace sets the namespace in the kubeconfig's context, and returns its path.
 func inNamespace(t *testing.T, kubeconfig, ns string) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(kubeconfig)

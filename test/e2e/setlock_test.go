@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// values returns the value of each ConfigMap of a set, by name.
+// values returns the values of a set's ConfigMaps, by name.
 func values(t *testing.T, c *cluster.Cluster, ns string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -28,27 +28,27 @@ func values(t *testing.T, c *cluster.Cluster, ns string) map[string]string {
 	return out
 }
 
-// lease returns the name of the only Lease of a namespace.
+// lease returns the name of a namespace's only Lease.
 func lease(t *testing.T, c *cluster.Cluster, ns string) string {
 	t.Helper()
 	return strings.TrimSpace(kubectl(t, c, "get", "leases", "-n", ns, "-o", "jsonpath={.items[*].metadata.name}"))
 }
 
-// applySet are the arguments of a run of the set of these tests.
+// applySet returns the arguments of a run of these tests' set.
 func applySet(ns, set string, more ...string) []string {
 	return append([]string{"apply", "-n", ns, "-f", set, "--apply-set=shop", "--prune"}, more...)
 }
 
-// Two runs of one set at once: the second one says which run has the lock, or waits, and
-// then the state is that of one run, and not a mixture (edge case 104).
+// Of two parallel runs of one set, the second one names the run that has the lock, or waits. The
+// result is that of one run, not a mixture (edge case 104).
 func TestTwoRunsOfASet(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
 	const n = 60
 	one, two := file(t, configMaps(n, 1, "one")), file(t, configMaps(n, 1, "two"))
-	// The first run is in the middle of its work until the server has got to one object.
+	// The first run is in progress until the server has received one object.
 	p.Fail(-1, writes("/api/v1/namespaces/"+ns+"/configmaps/cm-0030"), proxy.Fault{Status: http.StatusServiceUnavailable})
 	first := start(t, kubeconfig, applySet(ns, one, "--run-id=first", "--server-timeout=10m")...)
 	first.until(t, "most are there", func() bool { return len(uids(t, c, ns)) > n/2 })
@@ -79,9 +79,9 @@ func TestTwoRunsOfASet(t *testing.T) {
 	}
 }
 
-// A run whose lock is taken away writes nothing from then on, says so, and ends with 1.
+// A run that loses its lock stops writing, reports that, and ends with 1.
 func TestRunThatLosesItsLock(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns, set := namespace(t, c), file(t, configMaps(60, 1, "1"))
@@ -100,8 +100,8 @@ func TestRunThatLosesItsLock(t *testing.T) {
 	}
 }
 
-// Without a set there is no lock, and no request more; with one, the lock costs three, the
-// Events two.
+// Without a set, there is no lock and no extra request. With a set, the lock costs three requests,
+// and Events two.
 func TestWhatALockCosts(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -130,21 +130,21 @@ func TestWhatALockCosts(t *testing.T) {
 	}
 }
 
-// Killed at any request and started again with the same input, a run of a set comes to the
-// end of one clean run: nothing is created twice, and nothing that left the set stays
-// (edge case 36). Every request is tried by make test-long, some of them by every run.
+// A run of a set that is killed at any request and repeated has the result of one uninterrupted
+// run: nothing is created twice, and no pruned object stays (edge case 36). make test-long tries
+// every request, other runs some of them.
 func TestSetKilledAtEachRequest(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	const n, left = 60, 20
-	// The second input has changed what stays, and has as many new objects as left it.
+	// The second input changes the remaining objects, and has as many new objects as removed ones.
 	before := configMaps(n, 1, "1")
 	after := configMaps(n+left, 1, "2")
 	for i := range left {
 		after = without(after, fmt.Sprintf("cm-%04d", i))
 	}
-	// So has one kind: the promise, too, has to hold at each moment.
+	// The same for a kind: the parent's annotations have to be right at each moment.
 	before += "---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: left}}\n"
 	after += "---\n{apiVersion: v1, kind: Service, metadata: {name: new}, spec: {ports: [{port: 80}]}}\n"
 	first, second := file(t, before), file(t, after)
@@ -193,14 +193,14 @@ func TestSetKilledAtEachRequest(t *testing.T) {
 	}
 }
 
-// without takes a ConfigMap out of a set.
+// without removes a ConfigMap from a set.
 func without(set, name string) string {
 	docs := strings.Split(set, "---\n")
 	return strings.Join(slices.DeleteFunc(docs, func(doc string) bool { return strings.Contains(doc, "name: "+name+"}") }), "---\n")
 }
 
-// The rights that docs/rbac.md names for the lock are enough, without Events; without them
-// it says which are missing, and writes nothing.
+// The rights in docs/rbac.md suffice for the lock, without Events. Without them, the run reports
+// the missing rights and writes nothing.
 func TestRightsOfALock(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// spread are ConfigMaps and Services, the same number in each namespace, without those that leave
-// it: a third of them.
+// spread returns ConfigMaps and Services, the same number in each namespace, without the third of
+// them that is pruned.
 func spread(namespaces []string, each int, all bool) string {
 	var b strings.Builder
 	for _, ns := range namespaces {
@@ -24,11 +24,11 @@ func spread(namespaces []string, each int, all bool) string {
 	return b.String()
 }
 
-// A set over many namespaces costs a LIST of its members for each kind before and after, and not one
-// for each namespace; what is applied and what is pruned costs one for each kind and namespace, and
-// no object but what goes costs a request of its own.
+// A set over many namespaces costs one LIST of its members for each kind before and after, not one
+// for each namespace. Applied and pruned objects cost one for each kind and namespace, and only
+// pruned objects cost a request each.
 func TestSetInManyNamespaces(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	const each = 36
@@ -63,11 +63,11 @@ func TestSetInManyNamespaces(t *testing.T) {
 	}
 	spaces := len(namespaces)
 	want := map[string]int{
-		"GET everywhere members": 2,          // before anything is written, and before the prune
-		"GET in one all":         2 * spaces, // what is applied, and what is to go
+		"GET everywhere members": 2,          // before the first write, and before the prune
+		"GET in one all":         2 * spaces, // objects to apply, and objects to prune
 		"DELETE in one all":      gone,
 	}
-	for _, waits := range []string{"GET in one members", "GET in one watch"} { // until all of them are gone
+	for _, waits := range []string{"GET in one members", "GET in one watch"} { // until all are gone
 		if counts[waits] > spaces {
 			t.Errorf("%d times %s", counts[waits], waits)
 		}

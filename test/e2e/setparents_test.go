@@ -21,9 +21,8 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}
 `
 
-// A custom resource is the parent of a set, with the rights that docs/rbac.md names for that:
-// through all of a set's life, and shared with kubectl. It has to exist, and its definition
-// has to allow it.
+// A custom resource can be the parent of a set, with the rights in docs/rbac.md, for all of the
+// set's life, and shared with kubectl. It has to exist, and its definition has to allow it.
 func TestCustomResourceAsParent(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -53,7 +52,7 @@ func TestCustomResourceAsParent(t *testing.T) {
 	k8sconnect(t, kubeconfig, append(apply, "-n", ns)...).ends(t, 2).says(t, "setshop.example.com/main -n "+ns+" does not exist").says(t, "create it first")
 	kubectl(t, c, "create", "-f", file(t, "{apiVersion: example.com/v1, kind: SetShop, metadata: {name: main, namespace: "+ns+"}, spec: {open: true}}"))
 	for _, args := range setRuns(t, parent) {
-		if args[0] == "sets" && len(args) == 1 { // The kinds of parents are in definitions, which this account may not list.
+		if args[0] == "sets" && len(args) == 1 { // kinds of parents are in definitions, which this account may not list
 			k8sconnect(t, c.KubeconfigPath, "sets", "-n", ns).ends(t, 0).says(t, "setshop.example.com/main")
 			continue
 		}
@@ -71,7 +70,7 @@ func TestCustomResourceAsParent(t *testing.T) {
 		t.Errorf("left: %s", left)
 	}
 
-	// kubectl and we continue each other's set.
+	// kubectl and the plugin can continue each other's sets.
 	kubectl(t, c, "create", "-f", file(t, "{apiVersion: example.com/v1, kind: SetShop, metadata: {name: main, namespace: "+ns+"}}"))
 	k8sconnect(t, kubeconfig, append(apply, "-n", ns)...).ends(t, 0)
 	cmd := kubectlCommand(t, c, "apply", "--server-side", "--force-conflicts", "-n", ns, "--prune", "--applyset=setshops.example.com/main",
@@ -87,8 +86,8 @@ func TestCustomResourceAsParent(t *testing.T) {
 	k8sconnect(t, kubeconfig, append(apply, "-n", ns)...).ends(t, 2).says(t, "cannot be the parent of a set").says(t, "applyset.kubernetes.io/is-parent-type")
 }
 
-// With rights in the namespaces of the set alone, its members are listed in each of them; the
-// set is pruned, shown and deleted whole.
+// With rights only in the set's namespaces, its members are listed in each of them. The set can be
+// pruned, shown and deleted completely.
 func TestSetInTwoNamespaces(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -122,10 +121,10 @@ func TestSetInTwoNamespaces(t *testing.T) {
 	}
 }
 
-// An object that Flux or Argo CD has marked as its own is named and refused, and nothing is
-// written; --allow-join lets it join.
+// An object that Flux or Argo CD has marked is named and refused, and nothing is written.
+// --allow-join lets it join.
 func TestMarksOfOtherTools(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	for name, mark := range map[string]struct{ metadata, says string }{
 		"Flux Kustomization": {
@@ -158,8 +157,9 @@ func TestMarksOfOtherTools(t *testing.T) {
 	}
 }
 
-// A rollback gives a Secret of the parent's namespace its values back. The history has no values of
-// Secrets of other namespaces, so those keep theirs, and that is reported.
+// A rollback restores the values of a Secret in the parent's namespace. The history does not
+// contain the values of Secrets in other namespaces, so they are not restored, and that is
+// reported.
 func TestRollbackOfSecrets(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// sets delete waits for another run of the set, which promises more meanwhile: what that run
-// has applied goes, too. Nothing that was read before the lock is held decides anything.
+// sets delete waits for another run of the set, which extends the parent meanwhile: that run's
+// objects are deleted, too. Decisions use only data read under the lock.
 func TestSetDeletedAfterItGrew(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -25,10 +25,10 @@ func TestSetDeletedAfterItGrew(t *testing.T) {
 	}
 }
 
-// A namespace of the set is gone, and with it the rights that were given in it. A user who may see
-// that it is gone goes on; one who may not gets a hint.
+// A namespace of the set is gone, and with it the rights in it. The run of a user who can see that
+// continues; other users get a hint.
 func TestNamespaceOfASetIsGone(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
 	home, other := namespace(t, c), namespace(t, c)
@@ -67,8 +67,8 @@ func TestNamespaceOfASetIsGone(t *testing.T) {
 	k8sconnect(t, kubeconfig, "sets", "delete", "shop", "--yes").ends(t, 0)
 }
 
-// An object that was applied, and that another one owns, is a member as any other: it goes
-// when it leaves, and with its set.
+// An applied object that has an owner reference is a member like any other: it is pruned, and
+// deleted with its set.
 func TestOwnedMemberOfASet(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -85,7 +85,7 @@ func TestOwnedMemberOfASet(t *testing.T) {
 	}
 }
 
-// A kind in the parent's promise that is not served is not seen: that is reported.
+// A kind in the parent's annotations that is not served is reported.
 func TestUnservedKindOfASet(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -97,8 +97,8 @@ func TestUnservedKindOfASet(t *testing.T) {
 	k8sconnect(t, c.KubeconfigPath, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0).says(t, said)
 }
 
-// Another client deletes the parent of a set: the next run says so, makes it anew, and still finds
-// the members, those of kinds that are no longer in the input among them.
+// If another client deletes a set's parent, the next run reports that, recreates it, and still
+// finds the members, including those of kinds that are no longer in the input.
 func TestParentOfASetIsGone(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -116,8 +116,7 @@ func TestParentOfASetIsGone(t *testing.T) {
 	}
 }
 
-// A run that waits while sets delete has the lock finds no parent then, and begins the set
-// anew.
+// A run that waits while sets delete has the lock then finds no parent, and creates the set anew.
 func TestApplyAfterItsSetWasDeleted(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -129,10 +128,10 @@ func TestApplyAfterItsSetWasDeleted(t *testing.T) {
 	k8sconnect(t, kubeconfig, applySet(ns, set)...).ends(t, 0).says(t, "2 created")
 }
 
-// The controller of aggregated ClusterRoles applies rules by name, so that it may create a role anew
-// that has just been pruned. Here another client does it, in the worst moment.
+// The controller of aggregated ClusterRoles applies by name, so it may recreate a role that has
+// just been pruned. Here another client does that at the worst moment.
 func TestAggregatedRoleComesBack(t *testing.T) {
-	t.Parallel() // It keeps to its roles.
+	t.Parallel() // uses only its own roles
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)

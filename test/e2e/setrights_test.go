@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// setRuns are the runs that the role for sets is for, in the order of a set's life.
+// setRuns are the runs that the role for sets allows, in the order of a set's life.
 func setRuns(t *testing.T, parent string) [][]string {
 	t.Helper()
 	apply := func(text string) []string {
@@ -29,12 +29,11 @@ func setRuns(t *testing.T, parent string) [][]string {
 	}
 }
 
-// complaint matches what a run says about a right that it lacks.
+// complaint matches a message about a missing right.
 var complaint = regexp.MustCompile(`(?i)warning|forbidden|permission|cannot|may not|is not allowed`)
 
-// The role of docs/rbac.md is enough for all that is done with a set, without a word of
-// complaint, and none of its rights is there for nothing: without one of them, the first run
-// that needs it says which one that is.
+// The role in docs/rbac.md suffices for all runs with a set, without any complaint, and each of its
+// rights is needed: without it, the first run that needs it names it.
 func TestRoleForSets(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -62,7 +61,7 @@ func TestRoleForSets(t *testing.T) {
 	})
 	for i, rule := range role.Rules {
 		if slices.Contains(rule.Resources, "events") {
-			continue // Without them there are none, and no word.
+			continue // without this right, there are no Events and no message
 		}
 		for j, right := range rule.Verbs {
 			t.Run("without "+right+" "+rule.Resources[0], func(t *testing.T) {
@@ -90,7 +89,7 @@ func TestRoleForSets(t *testing.T) {
 	}
 }
 
-// names reports whether a text says which right is missing.
+// names reports whether a text names a missing right.
 func names(said, right, resource string) bool {
 	for line := range strings.Lines(said) {
 		if strings.Contains(line, resource) && strings.Contains(line, right) {
@@ -100,8 +99,8 @@ func names(said, right, resource string) bool {
 	return false
 }
 
-// bind gives a user the rights of a role in a namespace, and returns when the API server goes
-// by them.
+// bind grants a role's rights to a user in a namespace, and returns when the API server enforces
+// that.
 func bind(t *testing.T, c *cluster.Cluster, role rbacv1.Role, ns, user string) {
 	t.Helper()
 	role.Namespace, role.APIVersion, role.Kind = ns, "rbac.authorization.k8s.io/v1", "Role"

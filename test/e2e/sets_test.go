@@ -14,27 +14,25 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// corpusSet is a folder of the corpus and what a real API server says to it.
+// corpusSet is a folder of the corpus with the expected responses of a real API server.
 type corpusSet struct {
 	name string
-	// needs are namespaces that the set assumes.
+	// needs are namespaces that the set expects to exist.
 	needs []string
 	args  []string
-	// unreadable are files that are bad input: nothing of theirs is ever sent.
+	// unreadable are files with bad input; none of their objects is ever sent.
 	unreadable map[string]string
-	// without are files that are left out, each with the reason.
+	// without are excluded files, each with the reason.
 	without map[string]string
-	// refused are the objects that no tool can apply, as KIND/NAME, with how many
-	// there are of it.
+	// refused are the objects that no tool can apply, as KIND/NAME, with their number.
 	refused map[string]int
-	// asked are the objects, as RESOURCE/NAME, that cost a request although nothing
-	// changes, each with the reason. One that costs none any more fails the test.
+	// asked are the objects, as RESOURCE/NAME, that cost a request although they do not change,
+	// each with the reason. If one no longer does, the test fails.
 	asked map[string]string
-	// stays are the objects, as KIND/NAME, that delete leaves behind, each with the
-	// reason. One that goes fails the test.
+	// stays are the objects, as KIND/NAME, that delete leaves behind, each with the reason. If one
+	// is deleted, the test fails.
 	stays map[string]string
-	// open names steps of the story that do not hold yet, each with the reason. One
-	// that holds by now fails the test.
+	// open lists steps that fail so far, each with the reason. If one succeeds, the test fails.
 	open map[step]string
 }
 
@@ -79,7 +77,7 @@ var corpusSets = []corpusSet{
 	{name: "rook", refused: rookRefused},
 	{
 		name: "volcano", needs: []string{"argo"}, refused: volcanoRefused,
-		args: []string{"--helm-hooks=apply"}, // it is a rendered chart, and its hooks make its webhook's certificate
+		args: []string{"--helm-hooks=apply"}, // a rendered chart, whose hooks create its webhook's certificate
 		without: map[string]string{
 			"example/deployment/deployment.yaml": "its Deployment takes over the ReplicaSets of other examples, which have its labels",
 		},
@@ -94,9 +92,9 @@ var corpusSets = []corpusSet{
 	{name: "ingress-nginx"},
 }
 
-// deprecatedRefused is what the server refuses of the set: kinds and versions that no
-// longer exist, objects that state an earlier variant's immutable fields differently,
-// fields that no schema has. Uids, which kubectl sends and fails for, are left out.
+// deprecatedRefused are the set's objects that the server refuses: removed kinds and versions,
+// other values of immutable fields, fields without a schema. It does not include uids, which only
+// kubectl sends and fails for.
 var deprecatedRefused = map[string]int{
 	"APIService/v1alpha1.wardle.example.com":            1,
 	"CSIDriver/fake-csi-driver":                         1,
@@ -186,13 +184,12 @@ var contourRefused = map[string]int{
 	"HTTPProxyUniqueFQDN/httpproxy-unique-fqdn":                                            1,
 }
 
-// Each real set, on a cluster that has nothing of it: one run applies everything that a
-// real API server accepts, and a refused object holds up no other. A second run finds
-// everything unchanged and sends nothing; diff agrees. If another client changes
-// something, diff finds it; once it is taken back, nothing is left to do. Delete removes
-// what apply created.
+// Each real set runs on a cluster without its objects. One run applies everything that a real API
+// server accepts, and a refused object blocks no other. A second run finds everything unchanged and
+// sends nothing, and diff agrees. Diff finds the changes of another client; after they are
+// reverted, nothing differs. Delete removes all created objects.
 func TestSets(t *testing.T) {
-	t.Parallel() // It has a cluster of its own.
+	t.Parallel() // uses its own cluster
 	dir, sets := corpus(), corpusSets
 	if dir == "" {
 		t.Log("no corpus here (CORPUS names its folder): running on the project's own samples")
@@ -212,11 +209,11 @@ func TestSets(t *testing.T) {
 				circle.Long(t)
 			}
 			c := c
-			if set.open[deleted] != "" { // Its leftovers would disturb the other sets.
+			if set.open[deleted] != "" { // leftovers would affect other sets
 				c = cluster.ForTest(t, options)
 				nudge(t, c)
 			}
-			folder, err := filepath.Abs(filepath.Join(dir, set.name)) // It is linked to from elsewhere.
+			folder, err := filepath.Abs(filepath.Join(dir, set.name)) // a link leads to it
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -225,10 +222,10 @@ func TestSets(t *testing.T) {
 	}
 }
 
-// nudge writes to definitions that are terminating, until the test ends. The API server
-// lists the remaining objects of a kind right after its storage was restarted, gets
-// "storage is (re)initializing", and retries at growing intervals: after a dozen tries
-// that is five minutes. A write makes it look at once. Seen with Kubernetes 1.36.
+// nudge writes to terminating definitions until the test ends. Right after a kind's storage
+// restarts, the API server's list of its objects fails with "storage is (re)initializing", and
+// retries at growing intervals, up to five minutes. A write triggers a retry. Seen with Kubernetes
+// 1.36.
 func nudge(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	kubectl := func(ctx context.Context, args ...string) string {

@@ -10,30 +10,30 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// A server that is slow, overloaded, restarted and loses answers, now and then: a set is
-// applied, pruned, rolled back and deleted as on a calm one, and nothing is done twice.
+// With a server that is slow, overloaded, restarted and drops responses, a set is applied, pruned,
+// rolled back and deleted as on a healthy one, and nothing is done twice.
 func TestSetOnASickServer(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
 	faults := []proxy.Fault{
 		{Status: http.StatusServiceUnavailable},
 		{Status: http.StatusTooManyRequests, RetryAfter: time.Second},
-		{}, // The connection is reset.
+		{}, // resets the connection
 		{Delay: 300 * time.Millisecond, Slow: true},
 		{Status: http.StatusGatewayTimeout},
 		{AnswerLost: true},
 	}
 	var sent atomic.Int64
-	const each = 5 // one request of so many is met by a fault, by each in its turn
+	const each = 5 // one in so many requests fails, with each fault in turn
 	for i, fault := range faults {
 		p.Fail(-1, func(r *http.Request) bool {
 			if strings.Contains(r.URL.RawQuery, "watch=") {
 				return false
 			}
 			if i == 0 {
-				sent.Add(1) // The first rule sees each request.
+				sent.Add(1) // the first rule sees each request
 			}
 			n := sent.Load()
 			return n%each == 0 && int(n/each)%len(faults) == i

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A kind that may not be listed is named, with a hint, and the rest is shown all the same. The
-// status is never 0 then: what is not seen may be there.
+// A kind that cannot be listed is named with a hint, and the rest is still shown. The status is
+// never 0 then, because unseen members may exist.
 func TestSetsWithoutRights(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -29,7 +29,7 @@ func TestSetsWithoutRights(t *testing.T) {
 	}
 	list("-n", ns).says(t, "sets whose parent is a Secret: secrets is forbidden").says(t, "hint: listing sets needs list on secrets and configmaps: see docs/rbac.md")
 
-	// A set whose members may not be listed has its name.
+	// A set whose members cannot be listed is shown with its name.
 	kubectl(t, c, "create", "role", user, "-n", ns, "--verb=list", "--resource=secrets")
 	kubectl(t, c, "create", "rolebinding", user, "-n", ns, "--role="+user, "--user="+user)
 	until(t, "it may list Secrets", func() bool {

@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// story is what happens to one set.
+// story is the sequence of steps for a set.
 type story struct {
 	corpusSet
 	cluster    *cluster.Cluster
@@ -27,8 +27,8 @@ type story struct {
 	faults   map[step][]string
 }
 
-// auditUser is the plugin's user at the API server, so that the audit log distinguishes
-// its requests from those of controllers and of kubectl.
+// auditUser is the plugin's user, by which the audit log distinguishes its requests from those of
+// controllers and kubectl.
 const auditUser = "story"
 
 func newStory(t *testing.T, c *cluster.Cluster, set corpusSet) *story {
@@ -54,7 +54,7 @@ func (s *story) tell(t *testing.T, dir string) {
 	folders := s.variants(t, s.cluster, dir)
 	for i, folder := range folders {
 		if i > 0 {
-			// The webhooks of the first variant call programs that do not run here.
+			// The first variant's webhooks call programs that do not run here.
 			kubectl(t, s.cluster, "delete", "validatingwebhookconfigurations,mutatingwebhookconfigurations", "--all")
 		}
 		failed := failures(t, s.call(t, "apply", folder))
@@ -88,7 +88,7 @@ func (s *story) call(t *testing.T, verb, folder string, more ...string) *run {
 	return k8sconnect(t, s.kubeconfig, append(append(args, s.args...), more...)...)
 }
 
-// failures returns what was not applied; everything else has to be created or unchanged.
+// failures returns the objects that were not applied. All others have to be created or unchanged.
 func failures(t *testing.T, r *run) map[string]int {
 	t.Helper()
 	out := map[string]int{}
@@ -103,7 +103,7 @@ func failures(t *testing.T, r *run) map[string]int {
 	return out
 }
 
-// again applies once more: all is unchanged, and nothing was sent for it.
+// again applies once more: everything is unchanged, and nothing was sent for it.
 func (s *story) again(t *testing.T, folder string, failed map[string]int) {
 	t.Helper()
 	s.published(t, folder, failed)
@@ -127,8 +127,8 @@ func (s *story) again(t *testing.T, folder string, failed map[string]int) {
 	}
 }
 
-// published waits until the server publishes the schemas of the kinds that were applied,
-// which it does a moment after it serves them. An earlier client has to ask again.
+// published waits until the server publishes the schemas of the applied kinds, a moment after it
+// serves them. A client that is earlier has to ask again.
 func (s *story) published(t *testing.T, folder string, failed map[string]int) {
 	t.Helper()
 	seen := map[schema.GroupVersionKind]bool{}
@@ -225,7 +225,7 @@ func customKinds(objects []*unstructured.Unstructured) map[schema.GroupVersionKi
 	return out
 }
 
-// nothingDiffers: diff says of everything that was applied that it would not change.
+// nothingDiffers requires that diff finds no changes in applied objects.
 func (s *story) nothingDiffers(t *testing.T, at step, folder string, failed map[string]int) {
 	t.Helper()
 	if at == difference && len(failed) == 0 {
@@ -244,8 +244,8 @@ func (s *story) nothingDiffers(t *testing.T, at step, folder string, failed map[
 	s.faults[at] = append(s.faults[at], faults...)
 }
 
-// edit changes some objects as another client would. Diff finds each change; once they
-// are taken back, nothing differs.
+// edit changes some objects as another client. Diff finds each change; after they are reverted,
+// nothing differs.
 func (s *story) edit(t *testing.T, folder string, failed map[string]int) {
 	t.Helper()
 	edited := s.editSome(t, s.objects(t, folder, failed))
@@ -265,7 +265,7 @@ func (s *story) edit(t *testing.T, folder string, failed map[string]int) {
 	s.nothingDiffers(t, restored, folder, failed)
 }
 
-// delete deletes the objects in the folder.
+// delete deletes the folder's objects.
 func (s *story) delete(t *testing.T, folder string) {
 	t.Helper()
 	objects := s.objects(t, folder, nil)
@@ -293,8 +293,8 @@ func (s *story) delete(t *testing.T, folder string) {
 	s.faults[deleted] = append(s.faults[deleted], faults...)
 }
 
-// holds fails the test for what a step finds wrong, unless the table says that this
-// step does not hold yet; then it fails the test if nothing is wrong any more.
+// holds fails the test for a step's failures, unless the table expects the step to fail; then it
+// fails the test if the step succeeds.
 func (s *story) holds(t *testing.T, at step, faults []string) {
 	t.Helper()
 	reason, isOpen := s.open[at]

@@ -11,25 +11,25 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// A server that takes connections and never answers is given up when
-// --server-timeout is over, not when its connections are (edge case 28).
+// A server that accepts connections but never responds is given up after --server-timeout, not when
+// its connections time out (edge case 28).
 func TestSilentServer(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := behind(t, c)
 	p.Hold()
 	set := file(t, configMaps(1, 1, "1"))
 	for _, verb := range []string{"apply", "diff"} {
-		// --timeout ends what would overrun it.
+		// --timeout ends a run that would take longer.
 		k8sconnect(t, kubeconfig, verb, "-n", "default", "-f", set, "--server-timeout=3s", "--timeout=20s").
 			ends(t, 2).says(t, "the API server cannot be reached, after trying for")
 	}
 }
 
-// One request that hangs on a server that is well is reported, again and again, with how
-// long it may take (edge case 91).
+// If one request hangs on a healthy server, that is reported repeatedly, with the request's time
+// limit (edge case 91).
 func TestAWordWhileARequestHangs(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
@@ -42,13 +42,12 @@ func TestAWordWhileARequestHangs(t *testing.T) {
 	r.says(t, "0 of 1 applied; configmap/cm-0000 -n "+ns+" (")
 }
 
-// A terminal that is closed ends the run as SIGTERM does: nothing that was read
-// from the cluster is left in a folder.
+// Closing the terminal ends the run like SIGTERM: no data from the cluster remains in a folder.
 func TestHangup(t *testing.T) {
 	c := shared.Cluster(t)
 	ns, dir := namespace(t, c), t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	t.Setenv("KUBECTL_EXTERNAL_DIFF", `sh -c "exec sleep 60 >/dev/null 2>&1"`) // It lives longer than the test, which waits for who holds its output.
+	t.Setenv("KUBECTL_EXTERNAL_DIFF", `sh -c "exec sleep 60 >/dev/null 2>&1"`) // outlives the test, which waits for its output to be closed
 	left := func() int {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
@@ -61,7 +60,7 @@ func TestHangup(t *testing.T) {
 	r := start(t, c.KubeconfigPath, "diff", "-n", ns, "-f", set)
 	until(t, "the program runs", func() bool { return left() > before })
 	r.signal(t, syscall.SIGHUP)
-	_ = r.cmd.Process.Signal(syscall.SIGHUP) // as a shell does as well; it may be over
+	_ = r.cmd.Process.Signal(syscall.SIGHUP) // as a shell does; may have ended
 	if r.wait(t) == -1 {
 		t.Errorf("killed: %s", r)
 	}

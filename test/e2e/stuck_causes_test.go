@@ -17,8 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// closedPort is a webhook that is asked about updates of a kind in a namespace, and has
-// no server behind it.
+// closedPort returns a webhook for updates of a kind in a namespace, without a server.
 func closedPort(ns, resources string) string {
 	return fmt.Sprintf(`---
 apiVersion: admissionregistration.k8s.io/v1
@@ -35,14 +34,14 @@ webhooks:
 `, ns, resources)
 }
 
-// uid distinguishes an object from another of its name.
+// uid returns the UID that distinguishes an object from another with its name.
 func uid(t *testing.T, c *harness.Cluster, args ...string) string {
 	t.Helper()
 	return kubectl(t, c, append([]string{"get", "-o", "jsonpath={.metadata.uid}"}, args...)...)
 }
 
-// Edge case 62: an owner in another namespace is none. The garbage collector says so
-// by an Event, deletes the dependent, and lets the owner wait for it.
+// Edge case 62: an owner in another namespace is invalid. The garbage collector reports that in an
+// Event, deletes the dependent, and does not let the owner wait for it.
 func TestStuckOwnerInOtherNamespace(t *testing.T) {
 	c := shared.Cluster(t)
 	ns, elsewhere := namespace(t, c), namespace(t, c)
@@ -73,8 +72,8 @@ metadata:
 	letGoOf(t, c, "configmap/dependent", "-n", elsewhere)
 }
 
-// Edge case 62: an object that goes once its dependents are released waits for a webhook
-// that is asked about them.
+// Edge case 62: an object whose dependents have to be released first waits for a webhook that is
+// called for them.
 func TestStuckOrphan(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -106,7 +105,7 @@ stringData: {password: hunter2hunter2}
 	}
 }
 
-// Edge case 60: a controller whose pod crashes again and again.
+// Edge case 60: a controller whose pod keeps crashing.
 func TestStuckControllerCrashing(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -139,13 +138,13 @@ spec:
 	})
 	said := strings.Join(cause.Evidence, "\n")
 	if !strings.Contains(said, "restarted 7 times") || !strings.Contains(said, "exit code 2") || !strings.Contains(cause.Next, "--previous") {
-		t.Errorf("evidence %q, next %s", cause.Evidence, cause.Next) // kwok has no logs, so it is not run.
+		t.Errorf("evidence %q, next %s", cause.Evidence, cause.Next) // not run: kwok has no logs
 	}
 	verbSays(t, c, stuck.FinalizerControllerCrashing, "configmap/one", "-n", ns)
 	letGoOf(t, c, "configmap/one", "-n", ns)
 }
 
-// The server fails at the update that removes the finalizer, and at nothing else.
+// The server fails only the update that removes the finalizer.
 func TestStuckUpdateFails(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -162,10 +161,10 @@ func TestStuckUpdateFails(t *testing.T) {
 	letGoOf(t, c, "configmap/one", "-n", ns)
 }
 
-// Edge case 59: a group version that cannot be read. There are no controllers in
-// this cluster, so that the condition stays as it is put there.
+// Edge case 59: a group version that cannot be read. This cluster has no controllers, so the
+// condition stays as set.
 func TestStuckGroupVersionUnreadable(t *testing.T) {
-	t.Parallel() // It has a cluster of its own.
+	t.Parallel() // uses its own cluster
 	c := harness.ForTest(t, harness.Options{})
 	ns := namespace(t, c)
 	dying(t, c, "namespace/"+ns)
@@ -180,13 +179,12 @@ func TestStuckGroupVersionUnreadable(t *testing.T) {
 	follow(t, c, cause)
 }
 
-// Edge case 66: an object that was encrypted by a key that the API server does not
-// have any more. With the key, the namespace goes. (An API
-// server that starts reads all objects of the kinds that it has a cache for before it
-// calls itself ready; of this kind, it has none here.)
+// Edge case 66: an object is encrypted with a key that the API server no longer has. With the key,
+// the namespace is removed. (A starting API server reads all objects of cached kinds before it is
+// ready; this kind has no objects here.)
 func TestStuckUndecryptable(t *testing.T) {
 	circle.Full(t)
-	t.Parallel() // It has a cluster of its own.
+	t.Parallel() // uses its own cluster
 	encryption := filepath.Join(t.TempDir(), "encryption.yaml")
 	key := func(secret string) {
 		t.Helper()
@@ -233,7 +231,7 @@ template: {spec: {containers: [{name: app, image: example.com/app:1}]}}
 		t.Errorf("evidence %q", cause.Evidence)
 	}
 	verbSays(t, c, stuck.Undecryptable, "namespace", ns)
-	key(ours) // which is what it says
+	key(ours) // what it reports
 	restart()
 	gone(t, c, "namespace/"+ns)
 }

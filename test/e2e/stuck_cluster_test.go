@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// A server that answers nothing but errors is reported as such, and as nothing else.
+// A server that returns only errors is reported as such, and not as anything else.
 func TestStuckServerFailing(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -41,7 +41,7 @@ func TestStuckServerFailing(t *testing.T) {
 	letGoOf(t, c, "configmap/one", "-n", ns)
 }
 
-// Edge case 67: what we may not read is unknown, not absent.
+// Edge case 67: objects that we may not read are unknown, not absent.
 func TestStuckNotPermitted(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -95,8 +95,8 @@ func TestStuckSlow(t *testing.T) {
 	gone(t, c, "namespace/"+ns)
 }
 
-// Two hundred objects of twenty kinds that one webhook holds back are one root and a
-// number, for a number of requests that has to do with kinds, not with objects.
+// Two hundred objects of twenty kinds that one webhook blocks have one root cause with a number.
+// The number of requests depends on the kinds, not the objects.
 func TestStuckSurvey(t *testing.T) {
 	circle.Full(t)
 	c := shared.Cluster(t)
@@ -167,8 +167,8 @@ webhooks:
 
 func selection(ns string) object.Selection { return object.Selection{Namespace: ns} }
 
-// A namespace with a finalizer in its spec: the command takes that one, and leaves
-// those in its metadata, and its labels.
+// For a namespace with a finalizer in its spec, the command removes only that one, and keeps the
+// metadata's finalizers and labels.
 func TestStuckOnSpecFinalizer(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c) + "-x"

@@ -10,8 +10,8 @@ import (
 	harness "github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// Edge case 62: an object that is deleted in the foreground waits for a dependent, and
-// that for its own finalizer.
+// Edge case 62: an object deleted in the foreground waits for a dependent, which waits for its own
+// finalizer.
 func TestStuckForeground(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -87,8 +87,8 @@ spec: {type: LoadBalancer, ports: [{port: 80}]}
 	gone(t, c, "service/front", "-n", ns)
 }
 
-// Edge cases 20 and 64: a definition whose instances cannot be read, because the
-// webhook that converts them is down.
+// Edge cases 20 and 64: a definition whose instances cannot be read, because their conversion
+// webhook is down.
 func TestStuckConversionWebhook(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -120,7 +120,7 @@ spec:
 		return cause.Code == stuck.ConversionWebhookDown
 	})
 	follow(t, c, cause)
-	// Now its instance is seen, and what holds that.
+	// Now the instance and what blocks it can be seen.
 	until(t, "the instance is terminating", func() bool {
 		cause = why(t, c, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)[0]
 		return cause.Code == stuck.FinalizerControllerGone
@@ -129,10 +129,10 @@ spec:
 	gone(t, c, "crd/widgets."+group)
 }
 
-// Edge case 59: an aggregated API that has nothing to do with the namespace is dead.
-// It has a cluster of its own, for no namespace goes while that is so.
+// Edge case 59: an unrelated aggregated API is down. No namespace can be removed meanwhile, so the
+// test uses its own cluster.
 func TestStuckAPIService(t *testing.T) {
-	t.Parallel() // It has a cluster of its own.
+	t.Parallel() // uses its own cluster
 	c := harness.ForTest(t, harness.Options{Controllers: true})
 	ns := namespace(t, c)
 	applied(t, c, ns, `
@@ -163,7 +163,7 @@ spec:
 // Edge case 63: pods on a node that is not ready, with no kubelet to confirm that they
 // have stopped.
 func TestStuckPodOnDeadNode(t *testing.T) {
-	t.Parallel() // It has a cluster of its own.
+	t.Parallel() // uses its own cluster
 	c := harness.ForTest(t, harness.Options{Controllers: true})
 	ns := namespace(t, c)
 	applied(t, c, ns, `

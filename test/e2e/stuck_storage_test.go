@@ -8,11 +8,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/stuck"
 )
 
-// Edge case 63: a volume that its driver cannot take off a node. The driver's error
-// is written as it would write it.
+// Edge case 63: a volume that its driver cannot detach from a node. The test writes the driver's
+// error.
 func TestStuckVolumeDetach(t *testing.T) {
 	c := shared.Cluster(t)
-	name := namespace(t, c) // Nothing of it is in a namespace, but the name is ours.
+	name := namespace(t, c) // cluster-scoped, with unique names
 	const finalizer = "external-attacher/disk-example-com"
 	applied(t, c, "", fmt.Sprintf(`
 apiVersion: v1
@@ -45,8 +45,8 @@ spec: {attacher: disk.example.com, nodeName: node-0, source: {persistentVolumeNa
 		ends(t, 0).says(t, "2 deleted")
 }
 
-// Edge case 63: a volume whose storage cannot be deleted: Kubernetes itself fails,
-// for it deletes such paths below /tmp only.
+// Edge case 63: a volume whose storage cannot be deleted: Kubernetes deletes such paths only below
+// /tmp.
 func TestStuckVolumeDeletionFailed(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)

@@ -21,7 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/commandtest"
 )
 
-// gatherer returns an explainer over the real adapter.
+// gatherer returns an explainer with a real client.
 func gatherer(t *testing.T, kubeconfig string) (*stuck.Explainer, *client.Client) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -35,7 +35,7 @@ func gatherer(t *testing.T, kubeconfig string) (*stuck.Explainer, *client.Client
 	return &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: client.NoRetry()}}, client
 }
 
-// why explains one object, which has to take less than five seconds.
+// why explains one object in less than five seconds.
 func why(t *testing.T, c *harness.Cluster, apiVersion, kind, ns, name string) []event.Cause {
 	t.Helper()
 	g, client := gatherer(t, c.KubeconfigPath)
@@ -56,7 +56,7 @@ func why(t *testing.T, c *harness.Cluster, apiVersion, kind, ns, name string) []
 	return causes
 }
 
-// first fails the test unless the first cause is the one wanted, and returns it.
+// first fails the test unless the first cause has the wanted code, and returns it.
 func first(t *testing.T, causes []event.Cause, code string) event.Cause {
 	t.Helper()
 	if len(causes) == 0 || causes[0].Code != code {
@@ -65,7 +65,7 @@ func first(t *testing.T, causes []event.Cause, code string) event.Cause {
 	return causes[0]
 }
 
-// verbSays fails the test unless the verb's first cause is the one wanted, too.
+// verbSays fails the test unless the verb's first cause also has that code.
 func verbSays(t *testing.T, c *harness.Cluster, code string, args ...string) {
 	t.Helper()
 	r := k8sconnect(t, c.KubeconfigPath, append([]string{"stuck", "-o", "json"}, args...)...).ends(t, 1)
@@ -86,7 +86,7 @@ func verbSays(t *testing.T, c *harness.Cluster, code string, args ...string) {
 	}
 }
 
-// follow runs the command that a cause names, as it is printed.
+// follow runs a cause's printed command.
 func follow(t *testing.T, c *harness.Cluster, cause event.Cause) {
 	t.Helper()
 	plugins := t.TempDir()
@@ -111,7 +111,7 @@ func follow(t *testing.T, c *harness.Cluster, cause event.Cause) {
 	}
 }
 
-// gone waits until an object is not there any more.
+// gone waits until an object is gone.
 func gone(t *testing.T, c *harness.Cluster, args ...string) {
 	t.Helper()
 	until(t, strings.Join(args, " ")+" is gone", func() bool {
@@ -125,7 +125,7 @@ func dying(t *testing.T, c *harness.Cluster, args ...string) {
 	kubectl(t, c, append([]string{"delete", "--wait=false"}, args...)...)
 }
 
-// widgets defines a kind of the group, which every test has to itself.
+// widgets defines a kind for one test in its own group.
 func widgets(group string) string {
 	return fmt.Sprintf(`---
 apiVersion: apiextensions.k8s.io/v1
@@ -148,7 +148,7 @@ metadata: {name: %s, finalizers: [%q]}
 `, group, name, finalizer)
 }
 
-// applied applies manifests, and waits for definitions among them.
+// applied applies manifests, and waits for their definitions.
 func applied(t *testing.T, c *harness.Cluster, ns, text string) {
 	t.Helper()
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", file(t, text)).ends(t, 0)
@@ -205,7 +205,7 @@ spec:
 	})
 	first(t, why(t, c, group+"/v1", "Widget", ns, "one"), stuck.FinalizerControllerSilent)
 
-	// It runs, but was never given the right.
+	// The controller runs, but lacks the right.
 	kubectl(t, c, "patch", "clusterrole/"+ns+"-operator", "--type=json", "-p", `[{"op":"replace","path":"/rules/0/resources","value":["widgets/status"]}]`)
 	forbidden := first(t, why(t, c, group+"/v1", "Widget", ns, "one"), stuck.FinalizerControllerForbidden)
 	if !strings.Contains(forbidden.Next, "can-i") {
@@ -220,8 +220,7 @@ func letGoOf(t *testing.T, c *harness.Cluster, args ...string) {
 	kubectl(t, c, append([]string{"patch", "--type=json", "-p", `[{"op":"remove","path":"/metadata/finalizers"}]`}, args...)...)
 }
 
-// Edge case 61: a webhook at a closed port is asked about the very update that
-// removes the finalizer.
+// Edge case 61: a webhook at a closed port is called for the update that removes the finalizer.
 func TestStuckWebhookUnreachable(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -243,14 +242,14 @@ webhooks:
 	dying(t, c, "configmap/one", "configmap/two", "-n", ns)
 	cause := first(t, why(t, c, "v1", "ConfigMap", ns, "one"), stuck.WebhookUnreachable)
 
-	// Two objects, one root.
+	// Two objects with one root cause.
 	g, _ := gatherer(t, c.KubeconfigPath)
 	roots, _, err := g.Survey(t.Context(), stuck.Scope{Selection: selection(ns)})
 	if err != nil || len(roots) != 1 || roots[0].Total != 2 || roots[0].Cause.Code != stuck.WebhookUnreachable {
 		t.Errorf("roots %+v, %v", roots, err)
 	}
 
-	// A namespace that waits for them has the same root.
+	// A namespace that waits for them has the same root cause.
 	dying(t, c, "namespace/"+ns)
 	until(t, "the namespace says what remains", func() bool {
 		return strings.Contains(kubectl(t, c, "get", "namespace/"+ns, "-o", "jsonpath={.status.conditions}"), "SomeFinalizersRemain")
@@ -265,7 +264,7 @@ webhooks:
 	gone(t, c, "namespace/"+ns)
 }
 
-// A policy refuses the update, which is no webhook's doing.
+// A policy refuses the update; no webhook is involved.
 func TestStuckPolicyRefuses(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)

@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// surveyResult is what owners -o json prints of many objects.
+// surveyResult is the output of owners -o json for many objects.
 type surveyResult struct {
 	Objects             int
 	Managers            []surveyCount
@@ -32,7 +32,7 @@ type surveyCount struct {
 	Paths                           []string
 }
 
-// ownersResult is what owners -o json prints of objects that are named.
+// ownersResult is the output of owners -o json for named objects.
 type ownersResult struct {
 	Objects []struct {
 		APIVersion, Kind, Name string
@@ -43,7 +43,7 @@ type ownersResult struct {
 	}
 }
 
-// The counts of owners in a namespace are the sum of owners of each object in it.
+// The counts for a namespace are the sums of the counts for its objects.
 func TestSurveyIsTheSumOfOwners(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := surveyed(t, c)
@@ -70,7 +70,7 @@ func TestSurveyIsTheSumOfOwners(t *testing.T) {
 	}
 }
 
-// surveyed makes a namespace with objects that several managers share.
+// surveyed creates a namespace with objects that several managers share.
 func surveyed(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
 	ns := namespace(t, c)
@@ -99,7 +99,7 @@ func surveyOf(t *testing.T, c *cluster.Cluster, ns string) surveyResult {
 	return out
 }
 
-// ownersOf asks for each object of the namespace by its name.
+// ownersOf runs owners for each of the namespace's objects.
 func ownersOf(t *testing.T, c *cluster.Cluster, ns string) ownersResult {
 	t.Helper()
 	types := slices.DeleteFunc(strings.Fields(kubectl(t, c, "api-resources", "--namespaced", "--verbs=list", "-o", "name")), func(name string) bool {
@@ -114,7 +114,7 @@ func ownersOf(t *testing.T, c *cluster.Cluster, ns string) ownersResult {
 	return out
 }
 
-// addUp counts the fields of objects one by one, by the texts of their paths.
+// addUp counts the fields of single objects, by path.
 func addUp(parts ownersResult) (counts map[string]surveyCount, objects int) {
 	counts = map[string]surveyCount{}
 	add := func(key string, all, shared int, paths []string) {
@@ -130,7 +130,7 @@ func addUp(parts ownersResult) (counts map[string]surveyCount, objects int) {
 		}
 		managers := map[string][]string{} // the paths of each
 		rows := map[string][]string{}
-		outside := map[string][]string{} // written otherwise than through the status
+		outside := map[string][]string{} // not written through the status
 		of := map[string]string{}
 		for _, f := range o.Fields {
 			for _, owner := range f.Owners {
@@ -184,7 +184,7 @@ func addUp(parts ownersResult) (counts map[string]surveyCount, objects int) {
 	return counts, len(parts.Objects)
 }
 
-// countsOf are those of a survey, under the same keys.
+// countsOf returns a survey's counts, under the same keys.
 func countsOf(s surveyResult) map[string]surveyCount {
 	counts := map[string]surveyCount{}
 	put := func(key string, n surveyCount) {
@@ -207,9 +207,9 @@ func countsOf(s surveyResult) map[string]surveyCount {
 	return counts
 }
 
-// Many objects are counted by pages of their metadata, none of which is kept.
+// Many objects are counted from pages of metadata, which are not kept in memory.
 func TestMemoryOfSurvey(t *testing.T) {
-	circle.Long(t) // Ten thousand objects take minutes to create.
+	circle.Long(t) // ten thousand objects take minutes to create
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
 	const objects, limit = 10_000, 150

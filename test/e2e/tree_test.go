@@ -11,9 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// checkTree holds the tree of an object against its managed fields: every path that
-// is held is in it once, with exactly its owners. It returns how many there are,
-// and how many of them the object does not have.
+// checkTree compares an object's tree with its managed fields: it contains each owned path once,
+// with exactly its owners. It returns the number of paths, and how many the object does not have.
 func checkTree(t *testing.T, where string, live *unstructured.Unstructured) (held, absent int) {
 	t.Helper()
 	entries, err := managedfields.Entries(live)

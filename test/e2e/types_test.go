@@ -19,10 +19,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// TestTypesAreThosePublished holds what is known of Kubernetes' own kinds without their schemas
-// against what the API server publishes of each value in them: what kind of value it is, and who may own which part of it.
+// TestTypesAreThosePublished compares the built-in types of Kubernetes' kinds with the API server's
+// published schemas: the type of each value, and how its parts can be owned.
 func TestTypesAreThosePublished(t *testing.T) {
-	t.Parallel() // It has a cluster of its own.
+	t.Parallel() // uses its own cluster
 	c := cluster.ForTest(t, cluster.Options{})
 	config, err := c.RESTConfig()
 	if err != nil {
@@ -32,7 +32,7 @@ func TestTypesAreThosePublished(t *testing.T) {
 	var judge judge
 	publisher.eachKind(t, func(gvk schema.GroupVersionKind, doc document, s *spec.Schema) {
 		own := judge.own.Of(object.Kind{GVK: gvk})
-		if own != nil && !strings.HasSuffix(gvk.Kind, "List") { // Lists are no manifests.
+		if own != nil && !strings.HasSuffix(gvk.Kind, "List") { // lists are not manifests
 			judge.compare(t, doc, gvk.Kind, s, own)
 		}
 	})
@@ -41,7 +41,7 @@ func TestTypesAreThosePublished(t *testing.T) {
 	}
 }
 
-// publisher reads the documents that the API server publishes.
+// publisher reads the API server's published documents.
 type publisher struct {
 	client *discovery.DiscoveryClient
 }
@@ -64,7 +64,7 @@ func (p publisher) eachKind(t *testing.T, look func(schema.GroupVersionKind, doc
 		for _, s := range doc.Components.Schemas {
 			var kinds []schema.GroupVersionKind
 			_ = s.Extensions.GetObject("x-kubernetes-group-version-kind", &kinds)
-			if len(kinds) == 1 { // Options and the like are of all versions.
+			if len(kinds) == 1 { // options belong to all versions
 				look(kinds[0], doc, s)
 			}
 		}
@@ -77,7 +77,7 @@ type document struct {
 	} `json:"components"`
 }
 
-// use is a published schema: what a reference leads to, and what stands beside it.
+// use is a published schema: the referenced one and its siblings.
 type use struct {
 	*spec.Schema
 	name       string
@@ -108,7 +108,7 @@ func (d document) use(s *spec.Schema) use {
 	}
 }
 
-// relation says who may own what of a value.
+// relation returns how a value's parts can be owned.
 func (u use) relation() openapi.Relation {
 	switch {
 	case slices.Contains(u.Type, "array"):
@@ -128,19 +128,19 @@ func (u use) relation() openapi.Relation {
 	return openapi.Granular
 }
 
-// judge compares types, and counts what it has compared.
+// judge compares types, and counts the comparisons.
 type judge struct {
 	own   local.Types
 	seen  map[string]bool
 	types int
 }
 
-// compare compares a value's type with what is published of it, and all that is below.
+// compare compares a value's type with the published one, recursively.
 func (j *judge) compare(t *testing.T, doc document, path string, s *spec.Schema, own openapi.Type) {
 	t.Helper()
 	is := doc.use(s)
 	if own == nil {
-		t.Logf("%s: of the server's version only", path) // Its schema will be asked.
+		t.Logf("%s: of the server's version only", path) // its schema will be requested
 		return
 	}
 	if diff := cmp.Diff([]string(is.Type), own.Kinds()); diff != "" {

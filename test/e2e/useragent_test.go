@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The server's audit log says which program asked, in which version, and by which
-// verb: for every request of every verb.
+// The server's audit log shows the program, its version and the verb, for every request of every
+// verb.
 func TestUserAgent(t *testing.T) {
 	t.Parallel()
 	c := shared.Cluster(t)
@@ -38,7 +38,7 @@ func TestUserAgent(t *testing.T) {
 		kubectl(t, c, "create", "clusterrolebinding", user, "--clusterrole=cluster-admin", "--user="+user)
 		at := len(args)
 		if verb == "completion" {
-			at = 2 // The last word is the one that is to be completed.
+			at = 2 // the last word is completed
 		}
 		k8sconnect(t, c.KubeconfigPath, slices.Insert(slices.Clone(args), at, "--as="+user)...).ends(t, 0)
 		until(t, "the audit log has it", func() bool {

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// spelt are objects with values that the server drops, completes, or copies itself: nulls,
-// empties, defaults, two names of one field. NS is the namespace.
+// spelt are objects with values that the server drops, completes or copies: nulls, empties,
+// defaults, aliases of a field. NS is the namespace.
 const spelt = `
 apiVersion: apps/v1
 kind: Deployment
@@ -148,8 +148,8 @@ spec:
           spec: {type: object, required: [], properties: {a: {type: string, enum: ["x"], description: ""}}}
 `
 
-// A value that the server drops or completes is settled by the first apply: the second writes
-// nothing, and asks nothing.
+// After the first apply, values that the server drops or completes cause neither a write nor a dry
+// run.
 func TestWhatVanishesIsWrittenOnce(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -171,8 +171,8 @@ func TestWhatVanishesIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// variants are objects with random spellings of nothing, zero and default, in places where the
-// server completes or drops them. ANY stands for one of the spellings of its name.
+// variants are objects with random spellings of null, zero and default, in places where the server
+// completes or drops them. ANY stands for one of the spellings of its name.
 var variants = map[string]string{
 	"Deployment": `{apiVersion: apps/v1, kind: Deployment, metadata: {name: spelt}, spec: {selector: {matchLabels: {app: a}},
 		template: {metadata: {labels: {app: a}, annotations: ANY-map}, spec: {nodeSelector: ANY-map,
@@ -210,8 +210,8 @@ func spelling(r *rand.Rand, text, of string) string {
 	})
 }
 
-// Whatever nothing, zero and default are spelt like: an object that is called settled is one that
-// the server would leave as it is, both after the same manifest and after another.
+// For all spellings of null, zero and default: if an object is reported as unchanged, the server
+// would not change it, after the same manifest and after another one.
 func TestSpellingsOfNothing(t *testing.T) {
 	c := shared.Cluster(t)
 	s, err := newServer(t.Context(), c)
@@ -228,7 +228,7 @@ func TestSpellingsOfNothing(t *testing.T) {
 			var unsettled []string
 			for round := range rounds {
 				manifest := fieldstest.Read(t, spelling(r, text, ns))
-				if kind == "ResourceClaimTemplate" { // Its spec cannot be changed.
+				if kind == "ResourceClaimTemplate" { // its spec is immutable
 					manifest.SetName(fmt.Sprint("spelt-", round))
 				}
 				if manifest.GetNamespace() == "" && (kind == "Deployment" || kind == "ResourceClaimTemplate") {
@@ -240,7 +240,7 @@ func TestSpellingsOfNothing(t *testing.T) {
 					all.plus(o.judge(t, what, manifest))
 				}
 				if _, err := o.apply(t.Context(), manifest, manager, true, false); err != nil {
-					continue // Not every spelling is valid.
+					continue // not every spelling is valid
 				}
 				again := o.judge(t, what+", applied", manifest)
 				if all.plus(again); again.settled == 0 {

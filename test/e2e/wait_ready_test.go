@@ -19,8 +19,7 @@ func TestWaitStaleCondition(t *testing.T) {
 	ready(0)
 }
 
-// Edge case 48: a custom resource that says nothing of itself, though it could, is
-// not ready for that.
+// Edge case 48: a custom resource without a status is not ready if its kind has one.
 func TestWaitSilentResource(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -30,7 +29,7 @@ func TestWaitSilentResource(t *testing.T) {
 	k8sconnect(t, c.KubeconfigPath, "wait", name, "-n", ns, "--timeout=1m").ends(t, 0)
 }
 
-// The annotations of a CRD are its kind's rule, and a formula that does not compile is an error
+// A CRD's annotations define its kind's readiness rule. A formula that does not compile is an error
 // that names the annotation.
 func TestWaitByAnnotationsOfTheDefinition(t *testing.T) {
 	c := shared.Cluster(t)

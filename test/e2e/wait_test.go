@@ -40,8 +40,8 @@ func (r *run) waited(t *testing.T) waited {
 	return out
 }
 
-// waitedKind defines a kind in a group of its own, for tests that need one to come and
-// go, or a status without another writer.
+// waitedKind defines a kind in its own group, for tests that remove the kind, or that have to be
+// the only writer of a status.
 func waitedKind(group string) string {
 	return fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1
@@ -74,7 +74,7 @@ spec:
 `, group)
 }
 
-// waitedObject creates a widget of the group and returns how it is named.
+// waitedObject creates a widget of the group, and returns its name for the command line.
 func waitedObject(t *testing.T, c *cluster.Cluster, group, ns, name string) string {
 	t.Helper()
 	kubectl(t, c, "apply", "-f", file(t, fmt.Sprintf(
@@ -92,7 +92,7 @@ func newWidgets(t *testing.T, c *cluster.Cluster, ns string) (group string) {
 	return group
 }
 
-// undefine takes the kind away at the end of the test.
+// undefine removes the kind at the end of the test.
 func undefine(t *testing.T, c *cluster.Cluster, group string) {
 	t.Cleanup(func() {
 		_ = exec.CommandContext(context.WithoutCancel(t.Context()), c.Binary("kubectl"),
@@ -105,8 +105,8 @@ func setStatus(t *testing.T, c *cluster.Cluster, ns, name, status string) {
 	kubectl(t, c, "patch", name, "-n", ns, "--subresource=status", "--type=merge", "-p", `{"status":`+status+`}`)
 }
 
-// Edge case 45: neither the object nor its kind exists yet. That another group of the same
-// domain serves such a kind says nothing about it.
+// Edge case 45: neither the object nor its kind exists yet. A kind with this name in another group
+// of the domain is irrelevant.
 func TestWaitForKind(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -123,7 +123,7 @@ func TestWaitForKind(t *testing.T) {
 	r.wait(t)
 	r.ends(t, 0).says(t, "waiting for a kind").says(t, "met")
 
-	// A TYPE that is certainly a slip is not waited for.
+	// A TYPE that is certainly a typo is not waited for.
 	k8sconnect(t, kubeconfig, "wait", "deploymnts/web", "-n", ns).ends(t, 2).
 		says(t, "did you mean deployments.apps? If not, --existence-timeout=1m waits for it")
 	k8sconnect(t, kubeconfig, "wait", "gadgets/x", "-n", ns, "--existence-timeout=0").ends(t, 2).says(t, `does not serve the type "gadgets"`)
@@ -140,7 +140,7 @@ func watchesOf(p *proxy.HTTP, resource string) int {
 	return n
 }
 
-// Edge case 46: and, or, and what fails, on one version of the object.
+// Edge case 46: and, or, and failures, all on one version of the object.
 func TestWaitForSeveral(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -186,7 +186,7 @@ func TestWaitReplaced(t *testing.T) {
 	r.wait(t)
 	r.ends(t, 0).says(t, "was deleted during the wait").says(t, "met").says(t, "replaced during the wait")
 
-	// To be gone means the one that was there.
+	// "gone" refers to the object that existed.
 	from := watchesOf(p, "configmaps")
 	r = start(t, kubeconfig, "wait", "cm/a", "-n", ns, "--for=delete", "--timeout=1m")
 	r.until(t, "it watches", func() bool { return watchesOf(p, "configmaps") > from })
@@ -196,7 +196,7 @@ func TestWaitReplaced(t *testing.T) {
 	r.ends(t, 0)
 }
 
-// Edge case 50: what a user can do without watch, without list, and with names only.
+// Edge case 50: users without watch, without list, and with names only.
 func TestWaitWithFewRights(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -235,7 +235,7 @@ func TestWaitWithFewRights(t *testing.T) {
 	k8sconnect(t, kubeconfig, "wait", "cm", "--all", "-n", ns).ends(t, 2).says(t, "forbidden")
 }
 
-// Edge cases 50 and 57: a watch that breaks, and a server that forgot where it was.
+// Edge cases 50 and 57: a watch breaks, and the server has forgotten its position.
 func TestWaitOverBrokenWatches(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -253,7 +253,7 @@ func TestWaitOverBrokenWatches(t *testing.T) {
 	r.ends(t, 0).says(t, "trying again")
 }
 
-// Edge case 51: an object without a generation changes all the same.
+// Edge case 51: changes of an object without a generation are also noticed.
 func TestWaitWithoutGeneration(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -271,7 +271,7 @@ func TestWaitWithoutGeneration(t *testing.T) {
 	}
 }
 
-// Edge case 53: the time is that of all together, and 0 looks once.
+// Edge case 53: the timeout is for all objects together, and 0 checks once.
 func TestWaitTime(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
@@ -296,7 +296,7 @@ func TestWaitTime(t *testing.T) {
 	k8sconnect(t, kubeconfig, "wait", "cm", "-l", "no=such", "-n", ns, "--for=delete").ends(t, 0)
 }
 
-// Edge case 54: a condition that is true exactly at the deadline counts, even if no watch
+// Edge case 54: a condition that becomes true exactly at the deadline counts, even if no watch
 // reported it.
 func TestWaitAtTheDeadline(t *testing.T) {
 	c := shared.Cluster(t)
@@ -319,9 +319,9 @@ func TestWaitAtTheDeadline(t *testing.T) {
 	r.ends(t, 0)
 }
 
-// Edge cases 55 and 57: an error of the API means neither yes nor no, and is reported.
+// Edge cases 55 and 57: after an API error, the result is unknown, and the error is reported.
 func TestWaitUnknown(t *testing.T) {
-	t.Parallel() // It keeps to its namespaces.
+	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
 	ns := namespace(t, c)
@@ -336,7 +336,7 @@ func TestWaitUnknown(t *testing.T) {
 	}
 }
 
-// Edge case 56: the requests are as many as there are kinds, not objects.
+// Edge case 56: the number of requests depends on the kinds, not the objects.
 func TestWaitRequests(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

@@ -17,14 +17,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
 
-// These stand between the writers and etcd.
+// The setups: the admission of the API server.
 const (
 	setupNone = "no webhook"
 	setupOurs = "k8sconnect"
 )
 
-// lab is a control plane in one of the setups: each has its own, since an API server needs a
-// while to forget a webhook.
+// lab is a control plane in one of the setups. Each setup has its own, because an API server takes
+// a while to forget a webhook.
 type lab struct {
 	setup   string
 	cluster *cluster.Cluster
@@ -79,14 +79,14 @@ func (l *lab) close() {
 	}
 }
 
-// count is what the API server has counted so far.
+// count contains the API server's counters so far.
 type count struct {
-	calls, failed float64 // of the webhook, for a write
+	calls, failed float64 // calls of the webhook, except its self-test
 	cpu           float64 // its CPU time, in seconds
 }
 
-// count reads the API server's metrics. The rule by which the webhook asks itself whether
-// calls arrive is no cost of a write.
+// count reads the API server's metrics. It skips calls of the rule by which the webhook tests its
+// own reachability.
 func (l *lab) count(ctx context.Context) (c count, err error) {
 	text, err := l.typed.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
@@ -110,8 +110,8 @@ func (l *lab) count(ctx context.Context) (c count, err error) {
 	return c, nil
 }
 
-// awaitConfigured waits until the API server calls the webhook about a Service with a
-// deprecated field: it learns of the configuration a moment after it is there.
+// awaitConfigured waits until the API server calls the webhook for a Service with a deprecated
+// field: it notices a new configuration after a moment.
 func (l *lab) awaitConfigured(ctx context.Context) error {
 	services := l.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "services"}).Namespace("default")
 	for n := 0; ; n++ {

@@ -39,10 +39,10 @@ func main() {
 	}
 }
 
-// options are what to measure, and how often.
+// options select what to measure, and how often.
 type options struct {
-	rounds  int // each setup and work is measured so often
-	writes  int // in a round, one after the other, and again side by side
+	rounds  int // runs of each setup and work
+	writes  int // in a round: first sequential, then as many in parallel
 	tracked int // objects, for the tracker's memory
 	log     io.Writer
 }
@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string) error {
 	return os.Remove(log.Name())
 }
 
-// results are all rows, what the webhook says of itself, and the faults.
+// results contains all rows, the webhook's own figures, and the failures.
 type results struct {
 	started  time.Time
 	rows     []*row
@@ -90,12 +90,12 @@ type results struct {
 	failures []string
 }
 
-// row holds the measurements of a work in a setup: one value a round.
+// row contains the measurements of a work in a setup: one value a round.
 type row struct {
 	setup, work         string
-	perSecond, p50, p99 []float64 // of writes, and ms
-	cpu                 []float64 // ms of the API server's CPU time, a write
-	calls               float64   // a write
+	perSecond, p50, p99 []float64 // writes a second, and their latency in ms
+	cpu                 []float64 // the API server's CPU time for a write, in ms
+	calls               float64   // calls of the webhook for a write
 }
 
 func (r *results) row(setup, work string) *row {
@@ -121,8 +121,8 @@ func (r *results) report(out io.Writer) {
 		none := r.row(setupNone, one.work)
 		bound := ""
 		if one.setup == setupOurs && one.work != workTake {
-			// A write without a call: CPU time, which another program on the machine does
-			// not change.
+			// The webhook is not called for this write. CPU time is bounded, because other programs
+			// on the machine do not affect it.
 			bound = "1.05 of the CPU time"
 		}
 		fmt.Fprintf(out, "| %s | %s | %.0f | %.2f | %.1f | %.1f | %.2f | %.2f | %.2f | %s | %.2f |\n", one.work, one.setup,

@@ -14,25 +14,25 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// The works, in the order in which they are done: recording takeovers continues for a while
-// after them.
+// The works, in the order in which they are done. Takeovers are last, because recording them
+// continues for a while.
 const (
 	workSame   = "update by the same owner"
 	workCreate = "create"
 	workTake   = "takeover"
 )
 
-// writers is how many write side by side.
+// writers is the number of parallel writers.
 const writers = 8
 
-// writer does one work on Deployments of some 20 kB as the API server keeps them.
+// writer does one work on Deployments that take some 20 kB in the API server.
 type writer struct {
 	client dynamic.ResourceInterface
 	work   string
-	values [writers]int // of the writes so far, so that each has one of its own
+	values [writers]int // of the last writes, so that each write sets another value
 }
 
-// write is the next write of a writer.
+// write sends the next write of a writer.
 func (w *writer) write(ctx context.Context, by int) error {
 	w.values[by]++
 	value, owner := w.values[by], "owner-a"
@@ -47,7 +47,7 @@ func (w *writer) write(ctx context.Context, by int) error {
 	return err
 }
 
-// alone writes one after the other, and returns how many ms each took, sorted.
+// alone sends n writes in sequence, and returns their latencies in ms, sorted.
 func (w *writer) alone(ctx context.Context, n int) ([]float64, error) {
 	var took []float64
 	for range n {
@@ -61,7 +61,7 @@ func (w *writer) alone(ctx context.Context, n int) ([]float64, error) {
 	return took, nil
 }
 
-// together writes side by side, and returns how many writes there were in a second.
+// together sends n writes in parallel, and returns the writes a second.
 func (w *writer) together(ctx context.Context, n int) (float64, error) {
 	start := time.Now()
 	var all errgroup.Group
@@ -79,8 +79,7 @@ func (w *writer) together(ctx context.Context, n int) (float64, error) {
 	return float64(n) / time.Since(start).Seconds(), err
 }
 
-// deployment is large, as those of real charts are. No controller runs, so that nothing
-// becomes of it.
+// deployment returns a Deployment as large as those in real charts. No controller acts on it.
 func deployment(name string, value int) *unstructured.Unstructured {
 	var env []any
 	for i := range 80 {
@@ -104,8 +103,8 @@ func deployment(name string, value int) *unstructured.Unstructured {
 	}}
 }
 
-// costs measures what the webhook costs. The setups run side by side and take turns, so that
-// what else the machine does meets both of them.
+// costs measures the cost of the webhook. The setups run at the same time and take turns, so that
+// other load on the machine affects both.
 func (r *results) costs(ctx context.Context, o options) error {
 	var labs []*lab
 	for _, setup := range []string{setupNone, setupOurs} {
@@ -142,7 +141,8 @@ func (r *results) measure(ctx context.Context, o options, labs []*lab, work stri
 		deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 		w := &writer{client: l.client.Resource(deployments).Namespace("default"), work: work}
 		all[l] = w
-		// Objects to update, connections, caches: the first owner takes nothing.
+		// Create the objects to update, and warm up connections and caches. The first owner takes
+		// nothing over.
 		if _, err := w.together(ctx, writers); err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func (r *results) measure(ctx context.Context, o options, labs []*lab, work stri
 		if failed := after.failed - before[l].failed; failed > 0 {
 			r.wrong("%s, %s: %g calls failed", work, l.setup, failed)
 		}
-		want := 0.0 // None changes owners, or has a deprecated field.
+		want := 0.0 // No owner changes, and no field is deprecated.
 		if l.setup == setupOurs && work == workTake {
 			want = 1
 		}
@@ -187,7 +187,7 @@ func (r *results) measure(ctx context.Context, o options, labs []*lab, work stri
 	return err
 }
 
-// heard is how many takeovers our webhook has warned of and recorded so far.
+// heard returns how many takeovers the webhook has warned about and recorded so far.
 func (l *lab) heard(ctx context.Context) (warnings, records float64, err error) {
 	if warnings, err = l.replica.Metric(ctx, "k8sconnect_warnings_total", `about="takeover"`); err != nil {
 		return 0, 0, err
@@ -220,7 +220,7 @@ func (r *results) round(ctx context.Context, o options, l *lab, w *writer) error
 	return nil
 }
 
-// handler asks our webhook how long it took, by its own count.
+// handler reads the webhook's own measurement of its latency.
 func (r *results) handler(ctx context.Context, l *lab) error {
 	const metric, webhook = "k8sconnect_admission_duration_seconds", `webhook="ownership"`
 	sum, err := l.replica.Metric(ctx, metric+"_sum", webhook)
@@ -235,7 +235,7 @@ func (r *results) handler(ctx context.Context, l *lab) error {
 	return err
 }
 
-// remember fills a cluster, starts the webhook and looks at its memory.
+// remember fills a cluster, starts the webhook, and measures its memory.
 func (r *results) remember(ctx context.Context, o options) error {
 	l, err := newLab(ctx, setupOurs, o)
 	if err != nil {
@@ -256,7 +256,7 @@ func (r *results) remember(ctx context.Context, o options) error {
 		return err
 	}
 	ready := time.Since(began)
-	// Until the number of tracked objects stays as it is.
+	// Wait until the number of tracked objects is stable.
 	tracked := 0.0
 	for last := -1.0; tracked == 0 || tracked != last; {
 		last = tracked
@@ -274,10 +274,10 @@ func (r *results) remember(ctx context.Context, o options) error {
 	return err
 }
 
-// fill makes one of many objects as a cluster has them: most are alike, with two owners
-// each, and a name and labels of their own.
+// fill creates one of many objects as in a real cluster: most are alike and have two owners each,
+// with their own names and labels.
 func fill(ctx context.Context, client dynamic.ResourceInterface, i int) error {
-	const sorts = 200 // shapes of objects, as charts and operators make them
+	const sorts = 200 // different shapes of objects, as from charts and operators
 	data := map[string]any{}
 	for key := range 10 {
 		data[fmt.Sprintf("setting-%d-%d", i%sorts, key)] = "value"

@@ -27,8 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// concurrency is how many objects are asked about and applied at a time, and patience bounds
-// each wait.
+// concurrency bounds parallel requests, and patience each wait.
 const (
 	concurrency = 16
 	patience    = 9 * time.Minute
@@ -71,7 +70,7 @@ func connect() (*ssa.ResourceManager, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Flux leaves the pace to the API server where that has priorities of its own.
+	// Flux does not throttle itself if the API server has priority and fairness.
 	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
 	web, err := rest.HTTPClientFor(config)
@@ -98,8 +97,8 @@ func apply(ctx context.Context, manager *ssa.ResourceManager, objects []*unstruc
 	return err
 }
 
-// diff asks about each object, as many at a time as an apply does: the library has no call
-// for all.
+// diff compares each object, as many in parallel as an apply does: the library has no call for
+// many.
 func diff(ctx context.Context, manager *ssa.ResourceManager, objects []*unstructured.Unstructured) error {
 	var group errgroup.Group
 	group.SetLimit(concurrency)

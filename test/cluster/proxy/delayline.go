@@ -9,28 +9,27 @@ import (
 )
 
 const (
-	// inFlight bounds the bytes under way in one direction of one connection: the
-	// network's memory. 16 MiB at 100 ms of round-trip time are 320 MiB a second.
+	// inFlight bounds the bytes in transit in one direction of a connection. 16 MiB at 100 ms of
+	// round-trip time allow 320 MiB a second.
 	inFlight   = 16 << 20
 	parcelSize = 16 << 10
 )
 
-// link is one connection through a Proxy: two TCP connections and the data in transit
-// between them.
+// link is a connection through the proxy: two TCP connections and the data in transit between them.
 type link struct {
 	client, server *net.TCPConn
 	once           sync.Once
-	done           chan struct{} // closed when the link is cut
+	done           chan struct{} // closed when the link ends
 }
 
 // lane is one direction of a link.
 type lane struct {
-	due   func(arrived time.Time) time.Time // when a byte arrives at the other end
-	gate  func() <-chan struct{}            // closed when bytes may arrive; nil if always
+	due   func(arrived time.Time) time.Time // when a byte is delivered
+	gate  func() <-chan struct{}            // closed when bytes may be delivered; nil if they may now
 	count *atomic.Int64
 }
 
-// parcel is some bytes under way; the last one, the end of the stream, has none.
+// parcel is a piece of the stream; the last one, its end, has no bytes.
 type parcel struct {
 	bytes []byte
 	due   time.Time
@@ -60,7 +59,7 @@ func (p *TCP) serve(client *net.TCPConn) {
 	var both sync.WaitGroup
 	both.Go(func() {
 		l.carry(l.server, l.client, lane{
-			// The first byte of a client can leave when the handshake has come back.
+			// A client can send its first byte once the handshake has returned.
 			due:   func(now time.Time) time.Time { return later(now, accepted.Add(p.delay(1))).Add(p.delay(2)) },
 			gate:  func() <-chan struct{} { return nil },
 			count: &p.stats.sent,
@@ -80,7 +79,7 @@ func (p *TCP) serve(client *net.TCPConn) {
 	p.mu.Unlock()
 }
 
-// delay returns the round-trip time, divided.
+// delay returns a fraction of the round-trip time.
 func (p *TCP) delay(by int64) time.Duration { return time.Duration(p.rtt.Load() / by) }
 
 func (p *TCP) gate() <-chan struct{} {
@@ -96,9 +95,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// carry takes bytes off from, and brings each to its destination when it is
-// due: a line in which any number of parcels are under way, so that a delay
-// costs time once and not throughput.
+// carry reads from one side and delivers to the other when each parcel is due. Many parcels can be
+// in transit, so a delay does not reduce throughput.
 func (l *link) carry(to, from *net.TCPConn, lane lane) {
 	parcels := make(chan parcel, inFlight/parcelSize)
 	var reader sync.WaitGroup
@@ -141,7 +139,7 @@ func (l *link) deliver(to *net.TCPConn, parcels <-chan parcel, lane lane) {
 		n, err := to.Write(p.bytes)
 		lane.count.Add(int64(n))
 		if err != nil {
-			l.reset() // the receiver is gone, so the sender has to know
+			l.reset() // the receiver is gone: tell the sender
 			return
 		}
 	}
@@ -161,7 +159,7 @@ func (l *link) sleep(d time.Duration) bool {
 	}
 }
 
-// pass waits at the gate until it is open.
+// pass waits until the gate is open.
 func (l *link) pass(gate func() <-chan struct{}) bool {
 	open := gate()
 	if open == nil {
@@ -175,7 +173,7 @@ func (l *link) pass(gate func() <-chan struct{}) bool {
 	}
 }
 
-// reset cuts the link so that both sides see "connection reset by peer".
+// reset ends the link so that both sides see "connection reset by peer".
 func (l *link) reset() {
 	l.once.Do(func() {
 		close(l.done)
@@ -184,7 +182,7 @@ func (l *link) reset() {
 	})
 }
 
-// close ends the link after both sides have said their last.
+// close ends the link after both streams have ended.
 func (l *link) close() {
 	l.once.Do(func() {
 		close(l.done)

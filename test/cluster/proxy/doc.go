@@ -1,4 +1,3 @@
-// Package proxy has what stands between a client and an API server in tests: a stretch of network
-// that is slow or breaks ([TCP]), and a server that is busy or sick ([HTTP]). Other requests go to
-// the real API server, which answers them.
+// Package proxy puts faults between a client and an API server: [TCP] is a slow or broken network,
+// and [HTTP] a busy or failing server. All other requests reach the real API server.
 package proxy

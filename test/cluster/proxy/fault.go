@@ -12,35 +12,32 @@ import (
 	"time"
 )
 
-// Fault is how an HTTP fails a request.
+// Fault describes how an HTTP proxy fails a request.
 type Fault struct {
-	// Status is the HTTP status of the answer, with a Kubernetes Status object as
-	// its body. 0 gives no answer: the stream is reset.
+	// Status is the response's HTTP status, with a Kubernetes Status as its body. 0 resets the
+	// stream without a response.
 	Status int
-	// RetryAfter, if set, is sent as the header of that name, in whole seconds.
+	// RetryAfter is the Retry-After header, in whole seconds; 0 for none.
 	RetryAfter time.Duration
-	// Message is the text of the answer.
+	// Message is the message of the Status.
 	Message string
-	// Delay is waited for first.
+	// Delay precedes the response.
 	Delay time.Duration
-	// Body, if set, comes in place of the Status object, as something on the way
-	// would send it that is no API server.
+	// Body replaces the Status object, as an intermediary would that is not an API server.
 	Body string
-	// Half lets the API server carry out the request, and hands on the first half
-	// of its answer, with an end that looks like one.
+	// Half forwards the request, and returns the first half of its response as if it were complete.
 	Half bool
-	// AnswerLost lets the API server carry out the request, and fails it
-	// afterwards: the client cannot know that it was done.
+	// AnswerLost forwards the request and drops its response: the client cannot know that it was
+	// carried out.
 	AnswerLost bool
-	// Slow carries the request out after the delay, and answers as the API server
-	// does.
+	// Slow forwards the request after the delay, and returns its response.
 	Slow bool
 }
 
-// Match chooses requests. It must not read the body.
+// Match selects requests. It must not read the body.
 type Match func(*http.Request) bool
 
-// Path matches requests with a method (any, if empty) and a path that begins so.
+// Path matches requests with a method (any if empty) and a path prefix.
 func Path(method, prefix string) Match {
 	return func(r *http.Request) bool {
 		return (method == "" || method == r.Method) && strings.HasPrefix(r.URL.Path, prefix)
@@ -63,10 +60,10 @@ func (r *rule) applies(request *http.Request) bool {
 	return true
 }
 
-// answer writes the fault as the API server would.
+// answer writes the fault's response, in the API server's format.
 func (f Fault) answer(w http.ResponseWriter, r *http.Request) {
 	if f.Status == 0 {
-		panic(http.ErrAbortHandler) // net/http's way to reset a stream
+		panic(http.ErrAbortHandler) // net/http resets the stream
 	}
 	if f.Body != "" {
 		w.Header().Set("Content-Type", "application/json")
@@ -98,7 +95,7 @@ func (f Fault) answer(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// reason is the one that clients rely on.
+// reason returns the Status reason that clients rely on.
 func reason(status int) string {
 	switch status {
 	case http.StatusTooManyRequests:
@@ -127,7 +124,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// statusWriter records the status of an answer.
+// statusWriter reports the status of a response.
 type statusWriter struct {
 	http.ResponseWriter
 	status func(int)
@@ -139,10 +136,10 @@ func (w *statusWriter) WriteHeader(code int) {
 	w.ResponseWriter.WriteHeader(code)
 }
 
-// Unwrap lets http.ResponseController flush.
+// Unwrap makes http.ResponseController able to flush.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// halved takes an answer of which half is handed on.
+// halved buffers a response, to return half of it.
 type halved struct {
 	header http.Header
 	status int
@@ -153,7 +150,7 @@ func (h *halved) Header() http.Header            { return h.header }
 func (h *halved) Write(text []byte) (int, error) { return h.body.Write(text) }
 func (h *halved) WriteHeader(status int)         { h.status = status }
 
-// handOn sends the first half of what the API server answered.
+// handOn writes the first half of the API server's response.
 func (h *halved) handOn(w http.ResponseWriter) {
 	for name, values := range h.header {
 		if name != "Content-Length" {
@@ -164,7 +161,7 @@ func (h *halved) handOn(w http.ResponseWriter) {
 	_, _ = w.Write(h.body.Bytes()[:h.body.Len()/2])
 }
 
-// discard takes an answer that gets lost.
+// discard drops a response.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header           { return d.header }

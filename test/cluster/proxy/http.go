@@ -32,26 +32,26 @@ type HTTP struct {
 	requests []*Request
 }
 
-// Request is a request that an HTTP has seen.
+// Request is a request that the proxy received.
 type Request struct {
 	Time      time.Time
 	Method    string
 	URI       string // path and query
-	User      string // by client certificate; empty for others
+	User      string // from the client certificate; empty without one
 	UserAgent string
-	Status    int  // the answer's; 0 while there is none
-	Failed    bool // by the proxy
+	Status    int  // of the response; 0 before it
+	Failed    bool // whether the proxy failed it
 }
 
-// Certificates are what an HTTP proxy shows to both sides, and whom it trusts.
+// Certificates contains the proxy's certificates and the CAs that it trusts.
 type Certificates struct {
-	Serving tls.Certificate // the proxy's own, to clients
-	// Front is shown to the API server, which then believes the proxy whom a request is from.
+	Serving tls.Certificate // presented to clients
+	// Front is presented to the API server, which then trusts the proxy's statement of the user.
 	Front       tls.Certificate
-	Authorities *x509.CertPool // of clients, and of the API server
+	Authorities *x509.CertPool // for clients and the API server
 }
 
-// NewHTTP starts an HTTP proxy for the API server of a URL.
+// NewHTTP starts an HTTP proxy for the API server at a URL.
 func NewHTTP(server string, c Certificates) (*HTTP, error) {
 	target, err := url.Parse(server)
 	if err != nil {
@@ -61,7 +61,7 @@ func NewHTTP(server string, c Certificates) (*HTTP, error) {
 	p.forward = &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { rewrite(r, target) },
 		Transport:     newIdentities(c.Authorities, c.Front),
-		FlushInterval: -1, // a watch's events must not wait for more
+		FlushInterval: -1, // watch events must be forwarded at once
 		ErrorLog:      log.New(io.Discard, "", 0),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			Fault{Status: http.StatusBadGateway, Message: err.Error()}.answer(w, r)
@@ -85,13 +85,13 @@ func NewHTTP(server string, c Certificates) (*HTTP, error) {
 	return p, nil
 }
 
-// URL returns the proxy's own address.
+// URL returns the proxy's address.
 func (p *HTTP) URL() string { return "https://" + p.listener.Addr().String() }
 
 // Close ends the proxy and its connections.
 func (p *HTTP) Close() { _ = p.server.Close() }
 
-// Requests returns all requests so far, in the order in which they came.
+// Requests returns all requests so far, in order of arrival.
 func (p *HTTP) Requests() []Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,8 +102,7 @@ func (p *HTTP) Requests() []Request {
 	return all
 }
 
-// Count returns how many requests there were with a method (any, if empty) and
-// a path that begins so.
+// Count returns the number of requests with a method (any if empty) and a path prefix.
 func (p *HTTP) Count(method, pathPrefix string) int {
 	n := 0
 	for _, r := range p.Requests() {
@@ -114,7 +113,7 @@ func (p *HTTP) Count(method, pathPrefix string) int {
 	return n
 }
 
-// ServeHTTP carries one request, or fails it.
+// ServeHTTP forwards a request, or fails it.
 func (p *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	entry := &Request{
 		Time:      time.Now(),
@@ -142,7 +141,7 @@ func (p *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if fault.Half {
-		r.Header.Del("Accept-Encoding") // Half of a compressed answer cannot be read.
+		r.Header.Del("Accept-Encoding") // Half of a compressed response could not be read.
 		half := &halved{header: http.Header{}, status: http.StatusOK}
 		p.forward.ServeHTTP(half, r)
 		half.handOn(w)
@@ -154,22 +153,22 @@ func (p *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fault.answer(w, r)
 }
 
-// Fail fails the next n requests that match, or all of them if n is negative. If there
-// are several rules, the first that matches and is not used up counts.
+// Fail fails the next n matching requests, or all of them if n is negative. The first rule that
+// matches and is not used up applies.
 func (p *HTTP) Fail(n int, match Match, fault Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rules = append(p.rules, &rule{left: n, match: match, fault: fault})
 }
 
-// Heal forgets everything that Fail said.
+// Heal removes all rules of Fail.
 func (p *HTTP) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rules = nil
 }
 
-// log notes a request, and says how to fail it, if at all.
+// log records a request, and returns the rule to fail it, if any.
 func (p *HTTP) log(entry *Request, r *http.Request) (Fault, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,9 +11,8 @@ import (
 
 const remoteUser = "X-Remote-User"
 
-// rewrite sends a request on to target. A client certificate ends at the proxy, so the
-// proxy vouches for its user, by the same headers as the aggregation layer does; it drops
-// such headers from the client itself.
+// rewrite directs a request to target. The proxy terminates TLS, so it passes on the user of a
+// client certificate in the headers of the aggregation layer. It drops these headers from clients.
 func rewrite(r *httputil.ProxyRequest, target *url.URL) {
 	r.SetURL(target)
 	for name := range r.Out.Header {
@@ -29,9 +28,8 @@ func rewrite(r *httputil.ProxyRequest, target *url.URL) {
 	}
 }
 
-// identities carries requests to the API server: with the front proxy's
-// certificate those it vouches for, without any those that have a token, or
-// nothing.
+// identities sends requests to the API server: with the front proxy's certificate if it names a
+// user, and without a certificate otherwise.
 type identities struct{ vouched, bare *http.Transport }
 
 func newIdentities(authorities *x509.CertPool, frontProxy tls.Certificate) identities {
@@ -40,7 +38,7 @@ func newIdentities(authorities *x509.CertPool, frontProxy tls.Certificate) ident
 			TLSClientConfig:     &tls.Config{RootCAs: authorities, Certificates: certs, MinVersion: tls.VersionTLS12},
 			ForceAttemptHTTP2:   true,
 			MaxIdleConnsPerHost: 32,
-			DisableCompression:  true, // the client decides
+			DisableCompression:  true, // left to the client
 		}
 	}
 	return identities{vouched: transport(frontProxy), bare: transport()}

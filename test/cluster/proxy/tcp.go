@@ -29,20 +29,20 @@ type TCP struct {
 	mu       sync.Mutex
 	listener net.Listener // nil while connections are refused
 	links    map[*link]struct{}
-	held     chan struct{} // closed while answers flow
+	held     chan struct{} // closed while responses pass
 	closed   bool
 
 	wait sync.WaitGroup
 }
 
-// Stats counts what went through a TCP proxy since it was made.
+// Stats counts a TCP proxy's traffic since its start.
 type Stats struct {
 	Connections int64 // accepted
 	Sent        int64 // bytes, to the server
 	Received    int64 // bytes, from the server
 }
 
-// NewTCP starts a proxy for a server, which is host:port or a URL with both.
+// NewTCP starts a proxy for a server, given as host:port or as a URL.
 func NewTCP(server string) (*TCP, error) {
 	if _, rest, found := strings.Cut(server, "://"); found {
 		server, _, _ = strings.Cut(rest, "/")
@@ -60,19 +60,17 @@ func NewTCP(server string) (*TCP, error) {
 	return p, nil
 }
 
-// Address returns the proxy's own host:port.
+// Address returns the proxy's host:port.
 func (p *TCP) Address() string { return p.port.Address() }
 
-// URL returns the proxy's own address as an https URL.
+// URL returns the proxy's address as an https URL.
 func (p *TCP) URL() string { return "https://" + p.port.Address() }
 
-// SetRTT sets the round-trip time that is added from now on, to the bytes of
-// every connection and to the making of new ones. It is a delay, not a limit:
-// any number of bytes can be on their way.
+// SetRTT sets the round-trip time that is added to the traffic of all connections and to new
+// connections. It does not limit throughput.
 func (p *TCP) SetRTT(rtt time.Duration) { p.rtt.Store(int64(rtt)) }
 
-// Hold holds the server's answers back: requests still reach the server, and its answers
-// arrive after Release.
+// Hold delays the server's responses until Release. Requests still reach the server.
 func (p *TCP) Hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +81,7 @@ func (p *TCP) Hold() {
 	}
 }
 
-// Release lets the answers flow that Hold holds back.
+// Release delivers the responses that Hold delayed.
 func (p *TCP) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,8 +92,7 @@ func (p *TCP) Release() {
 	}
 }
 
-// Break resets every connection; data in transit is lost. New connections can be made at
-// once.
+// Break resets all connections and drops their data in transit. Clients can reconnect at once.
 func (p *TCP) Break() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,14 +101,14 @@ func (p *TCP) Break() {
 	}
 }
 
-// Refuse refuses new connections, as if no server listened. Those that exist
-// stay: Break ends them.
+// Refuse refuses new connections, as if no server listened. Existing ones stay open; Break ends
+// them.
 func (p *TCP) Refuse() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.listener != nil {
-		// A process that is being started has a copy of every socket until it executes its
-		// program, and as long as there is one, the kernel accepts connections.
+		// A starting process has a copy of every socket until it executes its program. As long as a
+		// copy exists, the kernel accepts connections.
 		syscall.ForkLock.RLock()
 		_ = p.listener.Close()
 		syscall.ForkLock.RUnlock()
@@ -119,8 +116,8 @@ func (p *TCP) Refuse() {
 	}
 }
 
-// HangUp accepts new connections and closes them at once, so that clients see EOF, as
-// from servers that still bootstrap behind a load balancer.
+// HangUp accepts new connections and closes them at once, so that clients see EOF, as from a load
+// balancer whose servers are still starting.
 func (p *TCP) HangUp() { p.hangUp.Store(true) }
 
 // Restore ends Hold, Refuse and HangUp.
@@ -135,7 +132,7 @@ func (p *TCP) Restore() error {
 	return p.listen()
 }
 
-// Stats returns what went through so far.
+// Stats returns the traffic so far.
 func (p *TCP) Stats() Stats {
 	return Stats{
 		Connections: p.stats.connections.Load(),

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/loopback"
 )
 
-// echo is a server that returns what it gets, and reports each arrival.
+// echo is a server that returns its input and reports each arrival.
 func echo(t *testing.T) (address string, got <-chan int) {
 	t.Helper()
 	listener := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
@@ -59,7 +59,7 @@ func dial(t *testing.T, p *TCP) net.Conn {
 	return conn
 }
 
-// exchange sends a word, and reads it back.
+// exchange sends a word and reads it back.
 func exchange(t *testing.T, conn net.Conn) {
 	t.Helper()
 	if _, err := io.WriteString(conn, "word"); err != nil {
@@ -95,7 +95,7 @@ func TestTCPCarriesEveryByte(t *testing.T) {
 	p := newProxy(t, address)
 	p.SetRTT(20 * time.Millisecond)
 	conn := dial(t, p)
-	sent := make([]byte, 40<<20) // more than is ever in flight
+	sent := make([]byte, 40<<20) // more than inFlight
 	_, _ = rand.Read(sent)
 	go func() {
 		_, _ = conn.Write(sent)
@@ -121,7 +121,7 @@ func TestTCPHoldsAnswersBack(t *testing.T) {
 	if _, err := io.WriteString(conn, "word"); err != nil {
 		t.Fatal(err)
 	}
-	<-got // the server has it
+	<-got // received by the server
 	_ = conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 	if n, err := conn.Read(make([]byte, 4)); n != 0 || !errors.Is(err, context.DeadlineExceeded) && !isTimeout(err) {
 		t.Errorf("while held: %d bytes, %v", n, err)
@@ -181,7 +181,7 @@ func TestTCPResetsWhenTheServerIsGone(t *testing.T) {
 	t.Cleanup(gone.Release)
 	p := newProxy(t, gone.Address())
 	conn, err := net.Dial("tcp", p.Address())
-	if err == nil { // the reset can come before the dial has returned
+	if err == nil { // the reset can arrive before the dial returns
 		_, err = conn.Read(make([]byte, 1))
 		_ = conn.Close()
 	}
@@ -202,7 +202,7 @@ func TestTCPIgnoresItsSchemeAndPath(t *testing.T) {
 	}
 }
 
-// must fails the test where there is no value.
+// must returns a value, and fails the test if there is an error.
 func must[T any](t *testing.T) func(value T, err error) T {
 	return func(value T, err error) T {
 		t.Helper()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// controlplane runs the command, which is this test binary: see TestMain.
+// controlplane runs the command, which is this test binary (TestMain).
 func controlplane(t *testing.T, dir string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -83,7 +83,7 @@ func TestHalfDead(t *testing.T) {
 	t.Cleanup(func() { _, _, _ = controlplane(t, dir, "down") })
 	h := home(dir)
 
-	// The holder is killed; on Linux its cluster dies with it, elsewhere it does not.
+	// When the holder is killed, its cluster ends with it on Linux, but not elsewhere.
 	if _, stderr, err := controlplane(t, dir, "up", "--nodes", "0"); err != nil {
 		t.Fatal(err, stderr)
 	}
@@ -117,13 +117,13 @@ func TestDownLeavesOthersAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = stranger.Process.Kill(); _ = stranger.Wait() })
-	for commandLine(stranger.Process.Pid) == "" { // A process that has just begun has none yet.
+	for commandLine(stranger.Process.Pid) == "" { // A new process has none yet.
 		time.Sleep(time.Millisecond)
 	}
 	if err := os.Mkdir(h.cluster(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// A process id that was ours once, and is another process's by now.
+	// A stale process id that now belongs to another process.
 	pid := []byte(strconv.Itoa(stranger.Process.Pid))
 	for path, content := range map[string][]byte{kept: nil, filepath.Join(h.cluster(), "etcd.pid"): pid} {
 		if err := os.WriteFile(path, content, 0o600); err != nil {

@@ -13,7 +13,7 @@ import (
 // patience is how long a process may take to end before it is killed.
 const patience = 10 * time.Second
 
-// down ends the cluster, whatever is left of it, and removes its folder.
+// down ends the cluster, including leftovers, and removes its folder.
 func (h home) down(ctx context.Context) error {
 	if _, err := os.Stat(string(h)); errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintln(os.Stderr, "no cluster is up")
@@ -41,8 +41,7 @@ func (h home) down(ctx context.Context) error {
 	return nil
 }
 
-// clean kills what a holder that could not end its cluster left behind, and removes our
-// files from the folder.
+// clean kills processes that a dead holder left behind, and removes our files from the folder.
 func (h home) clean(ctx context.Context) error {
 	err := h.await(ctx, func() (bool, error) {
 		members, err := h.members()
@@ -59,7 +58,7 @@ func (h home) clean(ctx context.Context) error {
 			return err
 		}
 	}
-	_ = os.Remove(string(h)) // stays if it holds other files
+	_ = os.Remove(string(h)) // stays if it contains other files
 	return nil
 }
 
@@ -79,7 +78,7 @@ func (h home) await(ctx context.Context, done func() (bool, error)) error {
 	return errImpatient
 }
 
-// status says what runs.
+// status prints the running programs.
 func (h home) status() error {
 	holder, err := h.holder()
 	if err != nil {

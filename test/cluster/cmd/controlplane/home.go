@@ -15,18 +15,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/internal/flock"
 )
 
-// home is the folder of a cluster that a person brought up.
+// home is the folder of a cluster that a user started.
 type home string
 
 func (h home) file(name string) string { return filepath.Join(string(h), name) }
 
-func (h home) kubeconfig() string { return h.file("kubeconfig") } // there when the cluster is ready
-func (h home) lock() string       { return h.file("lock") }       // held, with its pid inside, by the holder
+func (h home) kubeconfig() string { return h.file("kubeconfig") } // exists when the cluster is ready
+func (h home) lock() string       { return h.file("lock") }       // locked by the holder, and contains its pid
 func (h home) log() string        { return h.file("controlplane.log") }
 func (h home) cluster() string    { return h.file("cluster") }
 
-// holder returns the pid of the process that holds the cluster, or 0. The holder of the
-// lock is alive, so the pid is not that of a stranger.
+// holder returns the pid of the process that holds the cluster, or 0. The pid cannot be stale,
+// because the holder has the lock.
 func (h home) holder() (int, error) {
 	if _, err := os.Stat(h.lock()); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -38,7 +38,7 @@ func (h home) holder() (int, error) {
 	if lock != nil {
 		return 0, lock.Close()
 	}
-	// It writes its pid right after it has taken the lock.
+	// The holder writes its pid right after it takes the lock.
 	pid, err := readPid(h.lock())
 	for end := time.Now().Add(time.Second); err != nil && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
@@ -52,7 +52,7 @@ func (h home) ready() bool {
 	return err == nil
 }
 
-// members returns the programs of the cluster that run, by name.
+// members returns the pids of the cluster's running programs, by name.
 func (h home) members() (map[string]int, error) {
 	files, err := filepath.Glob(filepath.Join(h.cluster(), "*.pid"))
 	if err != nil {
@@ -61,8 +61,8 @@ func (h home) members() (map[string]int, error) {
 	members := map[string]int{}
 	for _, file := range files {
 		pid, err := readPid(file)
-		// The number may belong to another process by now: all our programs name the
-		// folder in their arguments.
+		// The pid may belong to another process by now. All our programs have the folder in their
+		// arguments.
 		if err == nil && strings.Contains(commandLine(pid), h.cluster()) {
 			members[strings.TrimSuffix(filepath.Base(file), ".pid")] = pid
 		}
@@ -82,7 +82,7 @@ func readPid(path string) (int, error) {
 	return pid, nil
 }
 
-// commandLine returns how a process was started; "" if it is gone, or a zombie.
+// commandLine returns a process's command line, or "" if it has ended.
 func commandLine(pid int) string {
 	if syscall.Kill(pid, 0) != nil {
 		return ""

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/internal/flock"
 )
 
-// up makes sure that a cluster runs, and prints how to use it: the one line on
-// stdout is for the shell, eval "$(controlplane up)".
+// up starts the cluster unless it runs, and prints the line for the shell to stdout: eval
+// "$(controlplane up)".
 func (h home) up(ctx context.Context, options cluster.Options, args []string) error {
 	holder, err := h.holder()
 	if err != nil {
@@ -26,7 +26,7 @@ func (h home) up(ctx context.Context, options cluster.Options, args []string) er
 		return h.export()
 	}
 	if holder == 0 {
-		if err := h.clean(ctx); err != nil { // leftovers of one that was killed
+		if err := h.clean(ctx); err != nil { // leftovers of a killed holder
 			return err
 		}
 		dir, err := cluster.Provide(ctx, os.Stderr, options)
@@ -66,7 +66,7 @@ func (h home) startHolder(ctx context.Context, args []string) error {
 	}
 	cmd := exec.Command(self, append([]string{"hold"}, args...)...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives the terminal
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // outlives the terminal
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (h home) startHolder(ctx context.Context, args []string) error {
 		select {
 		case <-ctx.Done():
 			if ended != nil {
-				_ = endHolder(cmd.Process, ended) // by a signal, so with an error
+				_ = endHolder(cmd.Process, ended) // always an error, because a signal ends it
 			}
 			return fmt.Errorf("the cluster was not ready yet: %w", context.Cause(ctx))
 		case err := <-ended:
@@ -85,14 +85,14 @@ func (h home) startHolder(ctx context.Context, args []string) error {
 				content, _ := os.ReadFile(h.log())
 				return errors.Join(fmt.Errorf("the cluster did not start: %w\n%s", err, content), other)
 			}
-			ended = nil // wait for the other process's
+			ended = nil // wait for the other holder
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
 	return nil
 }
 
-// endHolder ends a holder with its cluster, by force if it takes its time.
+// endHolder ends a holder and its cluster, and kills the holder if that takes too long.
 func endHolder(holder *os.Process, ended <-chan error) error {
 	_ = holder.Signal(syscall.SIGTERM)
 	select {
@@ -106,14 +106,15 @@ func endHolder(holder *os.Process, ended <-chan error) error {
 
 // hold runs the cluster until this process is ended.
 func (h home) hold(ctx context.Context, options cluster.Options) error {
-	// A process that asks for the holder has the lock for a moment, too.
+	// A process that calls holder also has the lock for a moment.
 	patient, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	lock, err := flock.Wait(patient, h.lock())
 	if err != nil {
 		return fmt.Errorf("another process is starting this cluster: %w", err)
 	}
-	// It is not closed: the lock ends with this process, so `down` returns when the process has ended.
+	// The lock is not closed: it ends with this process, so `down` returns after the process has
+	// ended.
 	defer runtime.KeepAlive(lock)
 	if err := lock.Truncate(0); err != nil {
 		return err
@@ -144,8 +145,8 @@ func (h home) hold(ctx context.Context, options cluster.Options) error {
 	return c.Failure()
 }
 
-// whileRuns returns a context that ends with ctx, or when a process does, however it ends;
-// 0 is none.
+// whileRuns returns a context that also ends when the process with this pid ends; 0 stands for
+// none.
 func whileRuns(ctx context.Context, pid int) context.Context {
 	if pid == 0 {
 		return ctx

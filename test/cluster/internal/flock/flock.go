@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// Try takes the lock on path, and creates the file if it does not exist. It returns nil
-// and no error if another process has the lock.
+// Try takes the lock on path, creating the file if necessary. It returns nil and no error if
+// another process has the lock.
 func Try(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

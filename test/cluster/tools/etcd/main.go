@@ -1,5 +1,5 @@
-// Command etcd is the etcd server. Its module publishes the server as a
-// library only; the command upstream lives outside of it.
+// Command etcd is the etcd server. Its module contains the server only as a library; upstream keeps
+// the command in another module.
 package main
 
 import (

@@ -1,7 +1,7 @@
-// Command kubectlclient stands in for kubectl: it passes its arguments and its standard streams to
-// a kubectlserver, which saves the start of kubectl, most of the CPU time of a short command.
-// The socket kubectl.sock and the program kubectl.real are beside it; that program runs what the
-// server declines.
+// Command kubectlclient replaces kubectl: it passes its arguments and standard streams to a
+// kubectlserver, which saves the start of kubectl, most of the CPU time of a short command. The
+// socket kubectl.sock and the program kubectl.real are in its folder; kubectl.real runs commands
+// that the server declines.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// declined is the answer of the server to a command that it does not run.
+// declined is the server's response to a command that it does not run.
 const declined = 255
 
 func main() {
@@ -37,19 +37,19 @@ func run() error {
 	return syscall.Exec(filepath.Join(filepath.Dir(self), "kubectl.real"), append([]string{"kubectl"}, os.Args[1:]...), os.Environ())
 }
 
-// ask returns the exit status.
+// ask sends the command to the server, and returns its exit status.
 func ask(socket string) (int, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return 0, err
 	}
-	// Package net would double the program.
+	// Package net would double the size of the program.
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err != nil {
 		return 0, err
 	}
 	if err := syscall.Connect(fd, &syscall.SockaddrUnix{Name: socket}); err != nil {
-		return declined, nil // No server, or one that has ended.
+		return declined, nil // no server, or it has ended
 	}
 	request := strings.Join(append([]string{dir, os.Getenv("KUBECONFIG")}, os.Args[1:]...), "\x00")
 	if err := syscall.Sendmsg(fd, []byte(request), syscall.UnixRights(0, 1, 2), nil, 0); err != nil {

@@ -1,5 +1,5 @@
-// Command kubectlserver runs commands of kubectl for kubectlclient, with kubectl's own code, as long
-// as nothing in them needs a process of its own: no plugins, no editors, no watches.
+// Command kubectlserver runs kubectl commands for kubectlclient, with kubectl's own code. It
+// declines commands that need a process of their own: plugins, editors, watches.
 package main
 
 import (
@@ -37,7 +37,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd/wait"
 )
 
-// declined is the answer to a command that kubectl itself has to run.
+// declined is the response to a command that kubectl itself has to run.
 const declined = 255
 
 func main() {
@@ -64,20 +64,20 @@ func listen(socket string) error {
 	}
 }
 
-// fatal is how a command ends that fails.
+// fatal is the panic of a command that fails.
 type fatal struct {
 	message string
 	status  int
 }
 
-// clusters keeps what has been discovered, for each cluster and user.
+// clusters caches discovery for each cluster and user.
 type clusters struct {
 	mu        sync.Mutex
 	discovery map[string]discovery.CachedDiscoveryInterface
 }
 
 func (c *clusters) serve(conn *net.UnixConn) {
-	// The thread gets a working folder of its own, and ends with this goroutine.
+	// The thread has its own working folder, and ends with this goroutine.
 	runtime.LockOSThread()
 	defer func() { _ = conn.Close() }()
 	words, files, err := receive(conn)
@@ -104,7 +104,7 @@ func enter(dir string) error {
 	return syscall.Chdir(dir)
 }
 
-// receive reads a request: its words, and the standard streams of who asks.
+// receive reads a request: the arguments and the client's standard streams.
 func receive(conn *net.UnixConn) (words []string, files []*os.File, err error) {
 	first, rights := make([]byte, 64<<10), make([]byte, syscall.CmsgSpace(3*4))
 	n, control, _, _, err := conn.ReadMsgUnix(first, rights)
@@ -132,7 +132,7 @@ func receive(conn *net.UnixConn) (words []string, files []*os.File, err error) {
 	return words, files, err
 }
 
-// run returns the exit status.
+// run runs a command and returns its exit status.
 func (c *clusters) run(kubeconfig string, args []string, files []*os.File) (status int) {
 	named := slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--kubeconfig") })
 	watches := slices.ContainsFunc(args, func(arg string) bool {
@@ -169,7 +169,7 @@ func (c *clusters) run(kubeconfig string, args []string, files []*os.File) (stat
 	}
 }
 
-// fromStdin names the input of who asks, where kubectl would read its own.
+// fromStdin replaces "-" by the client's standard input.
 func fromStdin(args []string, in *os.File) []string {
 	path := "/dev/fd/" + in.Name()
 	out := slices.Clone(args)
@@ -184,9 +184,9 @@ func fromStdin(args []string, in *os.File) []string {
 	return out
 }
 
-// command is the root of what is served.
+// command returns kubectl's root command for a client.
 func (c *clusters) command(kubeconfig string, streams genericiooptions.IOStreams) *cobra.Command {
-	var said bytes.Buffer // what kubectl itself says again
+	var said bytes.Buffer // kubectl prints these itself
 	root := &cobra.Command{Use: "kubectl", SilenceErrors: true, SilenceUsage: true}
 	root.SetOut(&said)
 	root.SetErr(&said)
@@ -207,7 +207,7 @@ func (c *clusters) command(kubeconfig string, streams genericiooptions.IOStreams
 	return root
 }
 
-// getter keeps what is discovered in memory, for all commands of one user.
+// getter caches discovery in memory, for all commands of a user.
 type getter struct {
 	*genericclioptions.ConfigFlags
 	clusters *clusters
@@ -241,7 +241,7 @@ func (c *clusters) of(flags *genericclioptions.ConfigFlags) (discovery.CachedDis
 	defer c.mu.Unlock()
 	if c.discovery[key] == nil {
 		shared := rest.CopyConfig(config)
-		shared.WarningHandler = rest.NoWarnings{} // The one of a command ends with it.
+		shared.WarningHandler = rest.NoWarnings{} // A command's own cache ends with it.
 		shared.QPS, shared.Burst = 50, 300
 		client, err := discovery.NewDiscoveryClientForConfig(shared)
 		if err != nil {
@@ -252,8 +252,7 @@ func (c *clusters) of(flags *genericclioptions.ConfigFlags) (discovery.CachedDis
 	return &perCommand{CachedDiscoveryInterface: c.discovery[key]}, nil
 }
 
-// perCommand asks the server once more in each command that does not find a kind, as kubectl does
-// when another process has discovered it.
+// perCommand refreshes discovery once in each command that does not find a kind, as kubectl does.
 type perCommand struct {
 	discovery.CachedDiscoveryInterface
 	asked bool

@@ -22,7 +22,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx); err != nil && ctx.Err() == nil { // To be stopped is how it ends, at whatever point.
+	if err := run(ctx); err != nil && ctx.Err() == nil { // a signal is the normal end
 		fmt.Fprintln(os.Stderr, "companion:", err)
 		os.Exit(1)
 	}
