@@ -357,7 +357,8 @@ func (r *reviewOfSet) share(i int) bool {
 	return err == nil
 }
 
-// remove deletes an object if it has no finalizers and no dependents.
+// remove deletes an object that has no finalizers and contains no others, and reports whether it
+// did.
 func (r *reviewOfSet) remove(i int) bool {
 	r.touched[i] = true
 	u := r.base[i]

@@ -200,8 +200,8 @@ func (m mutation) do(t *testing.T, c *cluster.Cluster, ns, id string) {
 	}
 }
 
-// versions returns the versions of the set's objects and of its parent, without Deployments, which
-// their controller also writes.
+// versions returns the versions of the set's objects and of its parent. For the Deployment, it
+// returns the generation, because its controller writes the status.
 func versions(t *testing.T, c *cluster.Cluster, ns string) string {
 	t.Helper()
 	const each = `jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{"\n"}{end}`

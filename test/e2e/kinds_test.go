@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// A definition that an operator installs later: the run waits for the kind to be
-// served (edge case 18) if the set shows that the operator may bring it, by a role
-// for its group, or if the user says so.
+// If an operator installs a definition later, the run waits until the kind is served (edge case
+// 18). It does so if a role in the set lets the operator serve that group, or if the user names the
+// kind.
 func TestDefinitionComesLater(t *testing.T) {
 	const set = `
 apiVersion: GROUP.example.com/v1

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Deployment returns a Deployment as it is and as it was applied.
+// Deployment returns a live Deployment and its applied manifest.
 func Deployment(containers, variables int) (live, manifest *unstructured.Unstructured) {
 	var stated, present []any
 	held := map[string]any{}

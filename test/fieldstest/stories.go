@@ -1,5 +1,5 @@
-// Package fieldstest has objects with managed fields as a real API server wrote them, for tests of
-// packages that read managed fields.
+// Package fieldstest contains objects with a real API server's managed fields, for tests of
+// packages that read them.
 package fieldstest
 
 import (
@@ -15,11 +15,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Us is the manager from whose view the stories are.
+// Us is our manager in the stories.
 const Us = "k8sconnect"
 
-// Read returns the object that a YAML text describes, as a client would get it:
-// integers are int64.
+// Read parses an object in YAML as a client would return it: integers are int64.
 func Read(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
 	content, err := yaml.YAMLToJSON([]byte(text))
@@ -33,8 +32,8 @@ func Read(t testing.TB, text string) *unstructured.Unstructured {
 	return &u
 }
 
-// Edited returns the object with some paths set to other values; nil as a value
-// is null, and absent removes.
+// Edited returns a copy of the object with values set at paths; nil sets null, and Absent removes
+// the value.
 func Edited(t testing.TB, u *unstructured.Unstructured, edits map[string]any) *unstructured.Unstructured {
 	t.Helper()
 	u = u.DeepCopy()
@@ -72,7 +71,7 @@ func Entries(t testing.TB, u *unstructured.Unstructured) []managedfields.Entry {
 	return entries
 }
 
-// Path reads the text of a path.
+// Path parses a path.
 func Path(t testing.TB, text string) fieldpath.Path {
 	t.Helper()
 	p, err := fieldpath.ParsePath(text)
@@ -82,7 +81,7 @@ func Path(t testing.TB, text string) fieldpath.Path {
 	return p
 }
 
-// Paths reads the texts of paths.
+// Paths parses paths.
 func Paths(t testing.TB, texts ...string) []fieldpath.Path {
 	t.Helper()
 	out := make([]fieldpath.Path, len(texts))
@@ -92,7 +91,7 @@ func Paths(t testing.TB, texts ...string) []fieldpath.Path {
 	return out
 }
 
-// ConflictPaths shows conflicts by path alone.
+// ConflictPaths returns the conflicts' paths.
 func ConflictPaths(conflicts []managedfields.Conflict) []string {
 	var out []string
 	for _, c := range conflicts {
@@ -101,7 +100,7 @@ func ConflictPaths(conflicts []managedfields.Conflict) []string {
 	return out
 }
 
-// ChangeTexts shows changes as "kind path".
+// ChangeTexts formats changes as "kind path".
 func ChangeTexts(changes []managedfields.Change) []string {
 	var out []string
 	for _, c := range changes {
@@ -110,7 +109,7 @@ func ChangeTexts(changes []managedfields.Change) []string {
 	return out
 }
 
-// OwnerTexts shows owners as people read them.
+// OwnerTexts formats owners.
 func OwnerTexts(owners []managedfields.Owner) []string {
 	var out []string
 	for _, o := range owners {
@@ -119,7 +118,7 @@ func OwnerTexts(owners []managedfields.Owner) []string {
 	return out
 }
 
-// Content returns the content of a YAML text, which need not be an object.
+// Content parses YAML, which need not be an object.
 func Content(t testing.TB, text string) map[string]any {
 	t.Helper()
 	return Read(t, text).Object
@@ -135,7 +134,7 @@ func Set(t testing.TB, texts ...string) *fieldpath.Set {
 	return s
 }
 
-// The managed fields of these stories are a real API server's (1.36).
+// The managed fields are from a real API server (1.36).
 var (
 	// Web is a Deployment that k8sconnect applied. Then kubectl scaled it, kubectl set the image,
 	// an injector put a sidecar before the container, and the controller wrote its status.
@@ -164,15 +163,15 @@ var (
 	OldLive string
 )
 
-// Entry writes one entry of managed fields for small stories.
+// Entry formats an entry of managed fields.
 func Entry(manager, operation, fields string) string {
 	return `{manager: ` + manager + `, operation: ` + operation + `, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: ` + fields + `}`
 }
 
-// App is the path of the container in Web.
+// App is the path of Web's container.
 const App = `.spec.template.spec.containers[name="app"]`
 
-// Thing returns an object of a kind that only field sets describe, with these entries and data.
+// Thing returns an object with these entries and data, of a kind without a schema.
 func Thing(t testing.TB, lastApplied string, entries []string, data string) *unstructured.Unstructured {
 	t.Helper()
 	list := strings.Join(append([]string{"managedFields:"}, entries...), "\n  - ")

@@ -1,12 +1,12 @@
-// Package heap measures what a test keeps alive.
+// Package heap measures the memory that a test keeps reachable.
 package heap
 
 import "runtime"
 
-// Reachable is how many bytes of the heap are in use.
+// Reachable returns the bytes of the heap in use.
 func Reachable() int {
 	runtime.GC()
-	runtime.GC() // Objects that the first one found to be finalised are freed by the second.
+	runtime.GC() // frees the objects that were finalised in the first run
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)

@@ -1,5 +1,5 @@
-// Package images tests what `make images` and `make chart-package` write, as the tools
-// read it that people have: it shares no code with the program that writes it.
+// Package images tests the output of `make images` and `make chart-package` with common tools. It
+// shares no code with the program that writes the images.
 package images
 
 import (
@@ -33,7 +33,7 @@ var programs = []string{"kubectl-k8sconnect", "webhook"}
 
 var platforms = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// TestImages makes the images once for all that is asked of them.
+// TestImages builds the images once for all subtests.
 func TestImages(t *testing.T) {
 	circle.Full(t)
 	dist := makeImages(t)
@@ -51,7 +51,7 @@ func TestImages(t *testing.T) {
 	})
 }
 
-// makeImages runs make, as a release does, and returns the folder that it wrote to.
+// makeImages runs make, as a release does, and returns the output folder.
 func makeImages(t *testing.T) string {
 	t.Helper()
 	dist := t.TempDir()
@@ -59,7 +59,7 @@ func makeImages(t *testing.T) string {
 	return dist
 }
 
-// checkImage checks the contents of an image, and that its program runs from it.
+// checkImage checks an image's contents, and runs its program.
 func checkImage(t *testing.T, dist, program string) {
 	t.Helper()
 	index := openLayout(t, filepath.Join(dist, "images", program))
@@ -84,7 +84,7 @@ func checkImage(t *testing.T, dist, program string) {
 		checkDockerArchive(t, filepath.Join(dist, program+"_v"+version+"_linux_"+arch+".docker.tar"),
 			registry+"/"+program+":"+version, img)
 	}
-	// The same in one file.
+	// The same layout in one file.
 	dir := t.TempDir()
 	untar(t, filepath.Join(dist, program+"_v"+version+".oci.tar"), dir)
 	if digest := openLayout(t, dir).digest; digest != index.digest {
@@ -116,8 +116,8 @@ func (i image) checkConfig(t *testing.T, program, arch string) {
 	}
 }
 
-// checkLicenses requires our license, and what the licenses of others ask for: for each
-// program what is linked into it, so the two differ.
+// checkLicenses requires our license, and the notices of everything that is linked into the image's
+// program, so they differ between images.
 func checkLicenses(t *testing.T, fs, program string) {
 	t.Helper()
 	if got, want := read(t, filepath.Join(fs, "licenses/LICENSE")), read(t, filepath.Join(root(t), "LICENSE")); got != want {
@@ -135,7 +135,7 @@ func checkLicenses(t *testing.T, fs, program string) {
 	}
 }
 
-// checkStatic fails if a program needs anything but the kernel, or another machine.
+// checkStatic fails if a program needs more than the kernel, or another machine.
 func checkStatic(t *testing.T, path string, machine elf.Machine) {
 	t.Helper()
 	program, err := elf.Open(path)
@@ -156,8 +156,8 @@ func checkStatic(t *testing.T, path string, machine elf.Machine) {
 	}
 }
 
-// checkRuns runs an image's program with nothing around it but the image, as the
-// image's user, if this process may do that; else where it is.
+// checkRuns runs an image's program in the image only and as its user, if this process may do that;
+// otherwise in place.
 func checkRuns(t *testing.T, fs, entrypoint string, env []string) {
 	t.Helper()
 	args := map[string][]string{
@@ -175,8 +175,8 @@ func checkRuns(t *testing.T, fs, entrypoint string, env []string) {
 	}
 }
 
-// inImage is a command with nothing around it but the contents of a folder, as the
-// image's user. Only root may start it.
+// inImage returns a command that runs with a folder as its root and as the image's user. Only root
+// may start it.
 func inImage(t *testing.T, fs, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -184,7 +184,7 @@ func inImage(t *testing.T, fs, name string, args ...string) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Chroot: fs, Credential: &syscall.Credential{Uid: 65532, Gid: 65532},
 	}
-	// The test's folders are closed to others; the image's root is not.
+	// The test's folders are private; the image's root is not.
 	for dir := fs; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -193,8 +193,8 @@ func inImage(t *testing.T, fs, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// checkAuthorities: the plugin reads manifests by HTTPS, and clusters may have public
-// certificates.
+// checkAuthorities checks the CA certificates: the plugin reads manifests over HTTPS, and clusters
+// may have public certificates.
 func checkAuthorities(t *testing.T, dist string) {
 	t.Helper()
 	fs := t.TempDir()
@@ -232,7 +232,7 @@ func checkDockerArchive(t *testing.T, path, tag string, want image) {
 	if len(manifest) != 1 || !slices.Equal(manifest[0].RepoTags, []string{tag}) || len(manifest[0].Layers) != len(want.manifest.Layers) {
 		t.Fatalf("%s: %+v, want %s with %d layers", path, manifest, tag, len(want.manifest.Layers))
 	}
-	// docker calls an image by the digest of its config.
+	// Docker identifies an image by the digest of its config.
 	if got := "sha256:" + sum([]byte(read(t, filepath.Join(dir, manifest[0].Config)))); got != want.manifest.Config.Digest {
 		t.Errorf("%s: config %s, want %s", path, got, want.manifest.Config.Digest)
 	}
@@ -248,7 +248,7 @@ func sum(content []byte) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// hashes of all files of a folder.
+// hashes returns the hashes of all files in a folder.
 func hashes(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -264,7 +264,7 @@ func run(t *testing.T, dir, name string, args ...string) string {
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &complaint
-	// Not this test's own make, if it has one.
+	// Not the make that may run this test.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "MAKE") || strings.HasPrefix(v, "MFLAGS=")
 	})
@@ -283,7 +283,7 @@ func read(t *testing.T, path string) string {
 	return string(content)
 }
 
-// root is the repository's: Go runs a test in the folder of its package.
+// root is the repository's folder: Go runs a test in its package's folder.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs("../..")

@@ -16,8 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// checkJob does what a pod does that docs/air-gapped.md shows: the plugin in its image,
-// without a kubeconfig, applies as the pod's service account, into the pod's namespace.
+// checkJob acts as the pod in docs/air-gapped.md: the plugin in its image, without a kubeconfig,
+// applies as the pod's service account, into the pod's namespace.
 func checkJob(t *testing.T, dist string) {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
@@ -71,7 +71,7 @@ func checkJob(t *testing.T, dist string) {
 	if got := kubectl("get", "configmap", "web", "-n", "shop", "-o", "jsonpath={.data.a}"); got != "b" {
 		t.Errorf("the ConfigMap has %q", got)
 	}
-	// The served kinds are kept where the image's user may write.
+	// The discovery cache is in a folder that the image's user can write to.
 	if _, err := os.Stat(filepath.Join(fs, "home/nonroot/.kube/cache")); err != nil {
 		t.Error(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// The formats of the OCI image specification, as far as they matter here.
+// The parts of the OCI image specification that the tests use.
 type (
 	descriptor struct {
 		MediaType   string
@@ -55,14 +55,14 @@ type image struct {
 	config   configFile
 }
 
-// layout is an OCI layout with one index in it.
+// layout is an OCI layout with one index.
 type layout struct {
 	digest string
 	images map[string]image // by platform
 }
 
-// openLayout reads an OCI layout, and fails the test where it breaks the specification:
-// each blob has to be what its name says.
+// openLayout reads an OCI layout, and fails the test if it violates the specification: each blob
+// has to match its digest.
 func openLayout(t *testing.T, dir string) layout {
 	t.Helper()
 	if got := read(t, filepath.Join(dir, "oci-layout")); !strings.Contains(got, `"imageLayoutVersion": "1.0.0"`) {
@@ -92,7 +92,7 @@ func openLayout(t *testing.T, dir string) layout {
 	return l
 }
 
-// unpack lays the image's layers over each other in a folder.
+// unpack unpacks the image's layers into a folder, in order.
 func (i image) unpack(t *testing.T, dir string) {
 	t.Helper()
 	if len(i.manifest.Layers) == 0 || len(i.manifest.Layers) != len(i.config.RootFS.DiffIDs) {
@@ -132,7 +132,7 @@ func blob(t *testing.T, dir string, d descriptor, mediaType string) string {
 	return content
 }
 
-// untar unpacks an archive; the files belong to the user who runs the test.
+// untar unpacks an archive; the test's user owns the files.
 func untar(t *testing.T, path, dir string) {
 	t.Helper()
 	file, err := os.Open(path)
@@ -182,7 +182,7 @@ func write(path string, content io.Reader) error {
 	return err
 }
 
-// walk yields the paths of all files below a folder.
+// walk yields the paths of all files in a folder.
 func walk(t *testing.T, dir string) iter.Seq[string] {
 	t.Helper()
 	return func(yield func(string) bool) {

@@ -15,15 +15,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
-// checkPush does what a release and docs/air-gapped.md do: a registry takes the images as
-// they are, under the digest that was built, for all platforms; and gives them back.
+// checkPush does what a release and docs/air-gapped.md do: it pushes the images unchanged to a
+// registry, with their digests and all platforms, and pulls them again.
 func checkPush(t *testing.T, dist string) {
 	t.Helper()
 	run(t, root(t), "make", "bin/crane")
 	crane := filepath.Join(root(t), "bin", "crane")
 	address := serveRegistry(t, crane)
 	built := read(t, filepath.Join(dist, "digests.txt"))
-	// The same images, named for that registry.
+	// The same images for that registry.
 	local := strings.ReplaceAll(built, registry, address+"/mirror")
 	mirror := t.TempDir()
 	if err := os.CopyFS(filepath.Join(mirror, "images"), os.DirFS(filepath.Join(dist, "images"))); err != nil {
@@ -53,7 +53,7 @@ func checkPush(t *testing.T, dist string) {
 			t.Errorf("pulled %+v, want %s", pulled.Manifests, want)
 		}
 	}
-	// An image other than the one that was built is not passed off as it.
+	// Another image is not accepted in place of the built one.
 	other := strings.Replace(local, "@sha256:", "@sha256:0", 1)
 	if err := os.WriteFile(filepath.Join(mirror, "digests.txt"), []byte(other), 0o644); err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func indexOf(t *testing.T, dir string) indexFile {
 	return index
 }
 
-// serveRegistry runs crane's registry in memory on loopback until the test ends.
+// serveRegistry runs crane's in-memory registry on loopback until the test ends.
 func serveRegistry(t *testing.T, crane string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), crane, "registry", "serve", "--address", "127.0.0.1:0")
@@ -87,7 +87,7 @@ func serveRegistry(t *testing.T, crane string) string {
 	lines := bufio.NewScanner(said)
 	for lines.Scan() {
 		if _, port, ok := strings.Cut(lines.Text(), "serving on port "); ok {
-			go func() { // Later output must not block it.
+			go func() { // later output must not block it
 				for lines.Scan() {
 				}
 			}()
@@ -98,8 +98,8 @@ func serveRegistry(t *testing.T, crane string) string {
 	return ""
 }
 
-// The chart of a release asks for the image of that release, and for another by tag,
-// or by digest from wherever it was copied to.
+// A release's chart uses the release's image, and another one by tag, or by digest from any
+// registry.
 func TestChartPackage(t *testing.T) {
 	circle.Full(t)
 	var packages []string

@@ -38,9 +38,8 @@ func read(t *testing.T, file string) *unstructured.Unstructured {
 	return u
 }
 
-// Values go in and values come out: many goroutines ask with the same arguments, all get
-// the same answer, and the arguments are as they were. Run it with -race to see a write
-// that leaves the same value behind.
+// The functions take and return values: many goroutines call them with the same arguments, get the
+// same results, and the arguments do not change. Run it with -race to find writes of equal values.
 func TestArgumentsStay(t *testing.T) {
 	live, manifest := read(t, "live.yaml"), read(t, "web.yaml")
 	var pod *unstructured.Unstructured

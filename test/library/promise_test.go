@@ -1,5 +1,5 @@
-// Package stranger holds the packages of docs/library.md to what that page promises, seen
-// from a module that only imports them.
+// Package stranger tests the promises of docs/library.md about its packages, from a module that
+// only imports them.
 package stranger
 
 import (
@@ -20,7 +20,7 @@ import (
 
 const ours = "github.com/k8sconnect/kubectl-k8sconnect"
 
-// promised is a row of the page's table.
+// promised is a row in the page's table.
 type promised struct {
 	imports []string
 	links   int
@@ -47,7 +47,7 @@ func table(t *testing.T) map[string]promised {
 	return rows
 }
 
-// listed is a package as go list describes it.
+// listed is a package in the output of go list.
 type listed struct {
 	ImportPath, Dir  string
 	Standard         bool
@@ -55,7 +55,7 @@ type listed struct {
 	Imports, GoFiles []string
 }
 
-// deps lists a package of ours with everything that it needs.
+// deps lists a package of ours with its dependencies.
 func deps(t *testing.T, name string) map[string]listed {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Dir,Standard,Module,Imports,GoFiles", ours+"/pkg/"+name)
@@ -76,12 +76,12 @@ func deps(t *testing.T, name string) map[string]listed {
 	}
 }
 
-// short is the name of a module without its host and its major version.
+// short returns a module's name without its host and major version.
 func short(module string) string {
 	return path.Base(regexp.MustCompile(`/v\d+$`).ReplaceAllString(module, ""))
 }
 
-// The table matches what is imported and linked.
+// The table matches the imported and linked modules.
 func TestDependencies(t *testing.T) {
 	never := regexp.MustCompile(`^(k8s\.io/(client-go|cli-runtime|apiserver|kubectl)|sigs\.k8s\.io/controller-runtime|github\.com/(google/cel-go|spf13/.*))$`)
 	for name, want := range table(t) {
@@ -120,8 +120,8 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// No code of ours behind a public package reaches out: no file, no environment, no
-// program, no network. Numbers of HTTP are but numbers.
+// No code of ours behind a public package has side effects: no files, environment, programs or
+// network. Constants of HTTP are allowed.
 func TestReachesNothing(t *testing.T) {
 	outside := []string{"net", "net/http", "os", "os/exec", "os/signal", "syscall", "plugin", "log"}
 	call := regexp.MustCompile(`\bhttp\.(\w+)`)

@@ -15,8 +15,7 @@ import (
 	"testing"
 )
 
-// The page names every type of another package of ours that a signature mentions, and no
-// other.
+// The page names exactly the types of our other packages that signatures mention.
 func TestSignatures(t *testing.T) {
 	public := []string{"predict/noop", "predict/adopt", "predict/yield", "diagnose/clientgo"}
 	public = slices.AppendSeq(public, maps.Keys(table(t)))
@@ -47,8 +46,8 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// mentions are the types of other packages of ours that the exported declarations in a
-// folder mention, such as plan.Item, by the package's path below pkg.
+// mentions returns the types of our other packages that a folder's exported declarations mention,
+// such as plan.Item, by the package's path below pkg.
 func mentions(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -74,7 +73,7 @@ func mentions(t *testing.T, dir string) map[string]bool {
 				imported[path.Base(of)] = below
 			}
 		}
-		ast.FileExports(file) // also drops fields and methods that are not exported
+		ast.FileExports(file) // also drops unexported fields and methods
 		for _, d := range file.Decls {
 			if f, is := d.(*ast.FuncDecl); is {
 				f.Body = nil
@@ -92,7 +91,7 @@ func mentions(t *testing.T, dir string) map[string]bool {
 	return found
 }
 
-// A call shows what its arguments mean, which true and false do not.
+// Arguments are readable at the call, which bools are not.
 func TestNoNakedBools(t *testing.T) {
 	public := []string{"predict/noop", "predict/adopt", "predict/yield", "diagnose/clientgo"}
 	for _, name := range slices.AppendSeq(public, maps.Keys(table(t))) {
@@ -121,8 +120,8 @@ func TestNoNakedBools(t *testing.T) {
 	}
 }
 
-// A stranger answers the three questions in 25 lines: whose is this field, would this apply
-// conflict, is this ready and why not.
+// A user of the library answers three questions in 25 lines: who owns this field, would this apply
+// conflict, and is this ready, or why not.
 func TestThreeQuestions(t *testing.T) {
 	files := token.NewFileSet()
 	parsed, err := parser.ParseFile(files, filepath.Join("..", "..", "pkg", "diagnose", "clientgo", "example_test.go"), nil, parser.SkipObjectResolution)

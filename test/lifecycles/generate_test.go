@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 )
 
-// source writes a module with one package, example/v1beta1 or what the files are of.
+// source writes a module with these files, by default a package example/v1beta1.
 func source(t *testing.T, release string, files map[string]string) module {
 	t.Helper()
 	dir := t.TempDir()
@@ -33,7 +33,7 @@ func source(t *testing.T, release string, files map[string]string) module {
 
 const register = "package v1beta1\n\nconst GroupName = \"example.com\"\n"
 
-// methods writes what prerelease-lifecycle-gen generates for a kind.
+// methods returns prerelease-lifecycle-gen's methods for a kind.
 func methods(kind, introduced, deprecated, removed string) string {
 	one := func(name, release string) string {
 		return "func (in *" + kind + ") APILifecycle" + name + "() (major, minor int) {\n\treturn 1, " + release + "\n}\n"
@@ -41,7 +41,7 @@ func methods(kind, introduced, deprecated, removed string) string {
 	return one("Introduced", introduced) + one("Deprecated", deprecated) + one("Removed", removed)
 }
 
-// rows returns the lines of a table without its head.
+// rows returns a table's lines without its head.
 func rows(l lifecycles) []string {
 	var out []string
 	for line := range strings.Lines(string(l.text([]module{{}}))) {

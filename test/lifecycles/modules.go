@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 )
 
-// apiModule holds the types of most kinds; the others have one kind each.
+// apiModule contains the types of most kinds; the other modules have one kind each.
 const apiModule = "k8s.io/api"
 
 // pin is a line of modules.txt.
@@ -27,9 +27,9 @@ type pin struct {
 type module struct {
 	pin
 	dir string
-	// release is the one of these types: k8s.io/api v0.29.x is of 1.29.
+	// release is the types' Kubernetes release: k8s.io/api v0.29.x has those of 1.29.
 	release deprecation.Release
-	// date is when the module was published, in UTC.
+	// date is the module's publication date in UTC.
 	date string
 }
 
@@ -52,7 +52,7 @@ func readPins(path string) ([]pin, error) {
 	return pins, nil
 }
 
-// download lets the go command fetch the modules, and refuses any that is not pinned.
+// download fetches the modules with the go command, and refuses any that is not pinned.
 func download(ctx context.Context, pins []pin) ([]module, error) {
 	args := []string{"mod", "download", "-json"}
 	for _, p := range pins {
@@ -79,7 +79,7 @@ func download(ctx context.Context, pins []pin) ([]module, error) {
 	return mods, nil
 }
 
-// decode decodes the go command's answer: a JSON object for each module, in the order of pins.
+// decode decodes the go command's output: a JSON object for each module, in the order of pins.
 func decode(out []byte, pins []pin) ([]module, error) {
 	var mods []module
 	dec := json.NewDecoder(bytes.NewReader(out))
@@ -132,7 +132,7 @@ func newModule(p pin, dir, info string) (module, error) {
 	return module{pin: p, dir: dir, release: release, date: published.Time.UTC().Format(time.DateOnly)}, nil
 }
 
-// newest returns the newest module with most types.
+// newest returns the newest version of apiModule.
 func newest(mods []module) module {
 	var found module
 	for _, m := range mods {

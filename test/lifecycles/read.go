@@ -20,10 +20,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 )
 
-// lifecycles are those of the kinds of one or all modules.
+// lifecycles contains the lifecycles of one or all modules' kinds.
 type lifecycles map[schema.GroupVersionKind]deprecation.Lifecycle
 
-// eachVersion calls f for every folder of a module that holds the types of one version of a group.
+// eachVersion calls f for every folder in a module that contains the types of a group version.
 func eachVersion(root string, f func(gv schema.GroupVersion, dir string) error) error {
 	version := regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 	group := regexp.MustCompile(`(?m)^const GroupName = "(.*)"$`)
@@ -50,8 +50,8 @@ func isPrerelease(version string) bool {
 	return strings.Contains(version, "alpha") || strings.Contains(version, "beta")
 }
 
-// read returns the lifecycles of a module's types, from the methods that prerelease-lifecycle-gen
-// generated.
+// read returns the lifecycles of a module's types, from the generated methods of
+// prerelease-lifecycle-gen.
 func read(root string) (lifecycles, error) {
 	all := lifecycles{}
 	method := regexp.MustCompile(`func \(in \*(\w+)\) APILifecycle(\w+)\(\).*\{\n\treturn (.*)\n\}`)
@@ -90,8 +90,8 @@ func set(lc *deprecation.Lifecycle, method string, values []string) error {
 	return err
 }
 
-// documented returns the fields of a module's stable types whose documentation mentions
-// deprecation: group/version Type.field.
+// documented returns the fields of a module's stable types whose comments mention deprecation, as
+// group/version Type.field.
 func documented(root string) ([]string, error) {
 	var found []string
 	err := eachVersion(root, func(gv schema.GroupVersion, dir string) error {

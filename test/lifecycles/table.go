@@ -15,7 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deprecation"
 )
 
-// unite returns each kind's lifecycle from the newest module that has it, corrected by the overlay.
+// unite returns each kind's lifecycle from the newest module that contains it, corrected by the
+// overlay.
 func unite(mods []module, overlay lifecycles) (lifecycles, error) {
 	mods = slices.SortedStableFunc(slices.Values(mods), func(a, b module) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), a.release.Compare(b.release))
@@ -37,7 +38,7 @@ func unite(mods []module, overlay lifecycles) (lifecycles, error) {
 		maps.Copy(all, kinds)
 		last, had = m, kinds
 	}
-	// Clients send neither lists of objects nor the parameters of a request.
+	// Clients write neither lists nor options of requests.
 	maps.DeleteFunc(all, func(gvk schema.GroupVersionKind, _ deprecation.Lifecycle) bool {
 		return strings.HasSuffix(gvk.Kind, "List") || strings.HasSuffix(gvk.Kind, "Options")
 	})
@@ -45,8 +46,8 @@ func unite(mods []module, overlay lifecycles) (lifecycles, error) {
 	return all, all.check()
 }
 
-// gone records that servers of a release cannot serve a type that its module lacks: alphas often go
-// earlier than their tags said.
+// gone records the removal of types that a release's module lacks: alphas are often removed earlier
+// than their tags announce.
 func gone(all, had, has lifecycles, release deprecation.Release) {
 	for gvk := range had {
 		if _, there := has[gvk]; there || !isPrerelease(gvk.Version) {
@@ -63,8 +64,8 @@ func gone(all, had, has lifecycles, release deprecation.Release) {
 	}
 }
 
-// check refuses entries that cannot be reported. They are errors in the types themselves, to be
-// corrected in the overlay.
+// check returns an error for invalid entries. They are errors in the types themselves, which the
+// overlay has to correct.
 func (l lifecycles) check() error {
 	for _, gvk := range l.sorted() {
 		lc := l[gvk]
@@ -80,7 +81,7 @@ func (l lifecycles) check() error {
 	return nil
 }
 
-// sorted orders kinds by group and name, and the versions of one kind by Kubernetes' preference.
+// sorted returns the kinds by group and name, and each kind's versions by Kubernetes' preference.
 func (l lifecycles) sorted() []schema.GroupVersionKind {
 	return slices.SortedFunc(maps.Keys(l), func(a, b schema.GroupVersionKind) int {
 		return cmp.Or(
@@ -114,7 +115,7 @@ func row(gvk schema.GroupVersionKind, lc deprecation.Lifecycle) string {
 	return strings.Join(cells, " ")
 }
 
-// name returns group/version/Kind; empty for no kind.
+// name returns group/version/Kind, or "" for no kind.
 func name(gvk schema.GroupVersionKind) string {
 	if gvk.Empty() {
 		return ""
@@ -122,7 +123,7 @@ func name(gvk schema.GroupVersionKind) string {
 	return gvk.Group + "/" + gvk.Version + "/" + gvk.Kind
 }
 
-// readOverlay parses overlay.txt: rows of the table, each with a source after "#".
+// readOverlay parses overlay.txt: rows like the table's, each with a source after "#".
 func readOverlay(path string) (lifecycles, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -154,7 +155,7 @@ func readOverlay(path string) (lifecycles, error) {
 	return rows, nil
 }
 
-// oldestServer returns the oldest release that the chart supports, from its metadata.
+// oldestServer returns the oldest release that the chart's metadata allows.
 func oldestServer(chart string) (oldest deprecation.Release, err error) {
 	text, err := os.ReadFile(chart)
 	if err != nil {
@@ -168,8 +169,8 @@ func oldestServer(chart string) (oldest deprecation.Release, err error) {
 	return deprecation.ParseRelease(release)
 }
 
-// chart returns the kinds whose updates the webhook wants to see: those with a date of deprecation
-// that a supported server may serve.
+// chart returns the kinds whose updates the webhook has to see: those with a deprecation that a
+// supported server may serve.
 func (l lifecycles) chart(oldest deprecation.Release) []byte {
 	var names []string
 	for gvk, lc := range l {

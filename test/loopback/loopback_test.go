@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// An address stays free while others open connections, even where one of them
-// gets the very port.
+// An address stays free while other processes open connections, even from its port.
 func TestAddress(t *testing.T) {
 	address, err := Address()
 	if err != nil {

@@ -23,7 +23,7 @@ type Port struct {
 
 // Reserve takes a port until it is released.
 func Reserve() (*Port, error) {
-	syscall.ForkLock.RLock() // no child may inherit it
+	syscall.ForkLock.RLock() // children must not inherit it
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	if err == nil {
 		unix.CloseOnExec(fd)
@@ -40,7 +40,7 @@ func Reserve() (*Port, error) {
 	return p, nil
 }
 
-// Address returns the port with its host, 127.0.0.1.
+// Address returns the host:port.
 func (p *Port) Address() string { return p.address }
 
 func (p *Port) bind() error {
@@ -58,8 +58,8 @@ func (p *Port) bind() error {
 	return nil
 }
 
-// Listen listens on the reserved port. When the listener is closed, connecting is
-// refused, and Listen works again.
+// Listen listens on the reserved port. After the listener is closed, the port refuses connections,
+// and Listen works again.
 func (p *Port) Listen(ctx context.Context) (net.Listener, error) {
 	config := net.ListenConfig{Control: func(_, _ string, conn syscall.RawConn) error {
 		var set error
@@ -74,5 +74,5 @@ func (p *Port) Listen(ctx context.Context) (net.Listener, error) {
 	return config.Listen(ctx, "tcp4", p.address)
 }
 
-// Release gives the port back to the kernel.
+// Release frees the port.
 func (p *Port) Release() { _ = unix.Close(p.fd) }

@@ -6,8 +6,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// Transitions returns those from one version of an object to the next; old is nil if it was
-// created.
+// Transitions returns the transitions from one version of an object to the next; old is nil for a
+// creation.
 func Transitions(old, now *unstructured.Unstructured) ([]ownership.Transition, error) {
 	var before ownership.Owners
 	if old != nil {

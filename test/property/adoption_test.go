@@ -19,10 +19,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
-// A run that adopts and is killed between any two of its requests has overwritten nothing
-// silently: the next run reports the same as a run that was not killed, whose values go
-// and both sides of each, and reaches the same end. A run that does not name the managers
-// again takes nothing from them without reporting it (edge cases 30, 36).
+// A run that adopts and is killed between any two requests has overwritten nothing without a
+// report: the next run reports the same as an uninterrupted run, with the owners of lost values and
+// both values, and has the same result. A run that does not name the managers again takes nothing
+// from them without a report (edge cases 30, 36).
 func TestAdoptionKilled(t *testing.T) {
 	var kills, told, refused int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -32,7 +32,7 @@ func TestAdoptionKilled(t *testing.T) {
 		}
 		from, without := adopt.From{Always: names}, adopt.From{}
 		if h.one(2) {
-			// A migration continues by itself: running the same again names no manager.
+			// A migration continues on its own: the repeated run names no manager.
 			from = adopt.From{Once: names}
 			without = from
 		}
@@ -77,8 +77,8 @@ func TestAdoptionKilled(t *testing.T) {
 	}
 }
 
-// tellsAll checks a run's report against the object before and after: no value that an
-// adopted manager set is changed, or removed, without being reported.
+// tellsAll compares a run's report with the object before and after: every value of an adopted
+// manager that is changed or removed is reported.
 func (h *history) tellsAll(t *testing.T, before, after *unstructured.Unstructured, names []string, got event.Applied) {
 	t.Helper()
 	entries, err := managedfields.Entries(before)
@@ -92,7 +92,7 @@ func (h *history) tellsAll(t *testing.T, before, after *unstructured.Unstructure
 		fieldpath.Each(e.Fields, func(p fieldpath.Path) {
 			v, _ := p.Get(before.Object)
 			if fieldpath.IsContainer(v) || v == nil || p.Same(before.Object, after.Object) {
-				return // Its contents have paths of their own, or nothing can get lost.
+				return // its contents have their own paths, or it has none
 			}
 			told := func(c managedfields.Change) bool { return p.HasPrefix(c.Path) || c.Path.HasPrefix(p) }
 			if !slices.ContainsFunc(slices.Concat(got.Taken, got.Removed), told) {
@@ -103,8 +103,8 @@ func (h *history) tellsAll(t *testing.T, before, after *unstructured.Unstructure
 	}
 }
 
-// silent checks that a run changes a value of an adopted manager only if it reports that,
-// with the manager's name.
+// silent checks that a run reports every change to a value of an adopted manager, with the
+// manager's name.
 func (h *history) silent(t *testing.T, when string, s *Server, p predict.Predictor, clean event.Applied) {
 	t.Helper()
 	before := at(t, s, h)
@@ -134,7 +134,7 @@ func (h *history) silent(t *testing.T, when string, s *Server, p predict.Predict
 	}
 }
 
-// hollow reports whether there is nothing in a value.
+// hollow reports whether a value has no content.
 func hollow(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -151,7 +151,7 @@ func hollow(v any) bool {
 	}
 }
 
-// at reads the object at the manifest's version.
+// at reads the object in the manifest's version.
 func at(t *testing.T, s *Server, h *history) *unstructured.Unstructured {
 	t.Helper()
 	u, err := s.Get(t.Context(), object.Kind{}, object.RefOf(h.manifest))
@@ -161,8 +161,7 @@ func at(t *testing.T, s *Server, h *history) *unstructured.Unstructured {
 	return u
 }
 
-// toldBy is everything that a run reports on former owners, and what became of their
-// fields.
+// toldBy returns a run's report on former owners and their fields.
 func toldBy(a event.Applied) string {
 	lines := []string{fmt.Sprint(a.Action, " adopted ", a.Adopted, " only owners ", a.OnlyOwners)}
 	for _, c := range slices.Concat(a.Taken, a.Removed, a.Released) {
@@ -179,7 +178,7 @@ func line(c managedfields.Change) string {
 	return fmt.Sprintf("%s %s %v -> %v %v", c.Kind, c.Path, c.From, c.To, owners)
 }
 
-// adopting runs an apply of the history's manifest.
+// adopting applies the history's manifest with adoption.
 func adopting(t *testing.T, s *dying, h *history, p predict.Predictor) (event.Applied, error) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -194,8 +193,7 @@ func adopting(t *testing.T, s *dying, h *history, p predict.Predictor) (event.Ap
 	return got, engine.Run(ctx, planOf(t, s.Server, h.manifest))
 }
 
-// dying is a server whose client is killed after that many requests; never, if that is
-// negative.
+// dying is a server whose client is killed after that many requests; never, if negative.
 type dying struct {
 	*Server
 	after, requests int
@@ -204,7 +202,7 @@ type dying struct {
 
 var errKilled = errors.New("killed")
 
-// next counts a request, which is not sent where the client is dead.
+// next counts a request. It fails once the client is dead.
 func (d *dying) next() error {
 	if d.after >= 0 && d.requests >= d.after {
 		d.kill(errKilled)

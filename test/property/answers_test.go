@@ -24,9 +24,8 @@ import (
 
 var anAnswer = regexp.MustCompile(`\[(t|l|ta|la)\]`)
 
-// Each answer that a prompt offers settles the conflict that it asks about: none is asked about
-// twice, and a run in which all are answered ends without one. The flags that are printed
-// afterwards decide the same.
+// Each answer of a prompt resolves the conflict: the same conflict is not asked about twice, and a
+// run in which all are answered has none left. The printed flags have the same effect.
 func TestOfferedAnswers(t *testing.T) {
 	var conflicts, answered, refused int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -95,14 +94,14 @@ func TestOfferedAnswers(t *testing.T) {
 	}
 }
 
-// To agree, as a report of conflicts offers it, settles them: with the live values in the manifest,
-// there is no conflict, and nothing that was contested changes.
+// Agreeing, as a report of conflicts suggests, resolves the conflicts: with the live values in the
+// manifest, there is no conflict, and no conflicting path changes.
 func TestAgree(t *testing.T) {
 	var conflicts, agreed int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
 		did, _ := applied(t, h.Server, h.manifest, predict.Predictor{Manager: us})
 		if did.Action != event.InConflict || len(did.Unleavable) > 0 {
-			return // The report says to apply at another version.
+			return // the report suggests another version
 		}
 		conflicts++
 		before := h.get(t)
@@ -137,8 +136,8 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// The report of give says what the receiver's next apply meets, and that is what it meets: the
-// conflicts, and without any, the values that it overwrites and the fields that it removes.
+// give's report is right about the receiver's next apply: its conflicts or, if there are none, the
+// values that it overwrites and the fields that it removes.
 func TestGiveForetells(t *testing.T) {
 	var foretold, contested, overwrote, removed int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -178,7 +177,7 @@ func TestGiveForetells(t *testing.T) {
 		was := h.get(t)
 		_, err = h.Apply(t.Context(), object.Kind{}, h.manifest, object.Write{Manager: us})
 		if err != nil && !predict.IsContested(err) {
-			return // A list item without its key, say.
+			return // for example a list item without its key
 		}
 		met := predict.Predictor{Manager: us}.Contested(err, was, h.manifest)
 		got, want := pathsOfConflicts(met), pathsOfConflicts(given.Next.After)
@@ -187,10 +186,10 @@ func TestGiveForetells(t *testing.T) {
 				t.Errorf("meets a conflict over %s, which was not foretold", path)
 			}
 		}
-		for _, c := range given.Next.After { // The server credits a default that it sets anew to the sender.
+		for _, c := range given.Next.After { // the server makes the sender the owner of defaults that it sets again
 			_, isMap := c.Live.(map[string]any)
 			if _, staysMap := c.Yours.(map[string]any); isMap && !staysMap {
-				continue // It spares who holds an emptied map that becomes something else.
+				continue // keeps owners of an emptied map that becomes another type
 			}
 			if !slices.Contains(got, c.Path.String()) && slices.ContainsFunc(c.Owners, func(o managedfields.Owner) bool { return holds(t, was, o, c.Path) }) {
 				t.Errorf("a conflict over %s with %v was foretold, and not met", c.Path, c.Owners)
@@ -212,7 +211,7 @@ func TestGiveForetells(t *testing.T) {
 		for _, p := range given.Next.Removes {
 			removed++
 			if v, there := p.Get(after.Object); there && !hollow(v) && holds(t, after, managedfields.Owner{Manager: us, Operation: managedfields.Apply, APIVersion: after.GetAPIVersion()}, p) {
-				t.Errorf("%s was to be removed", p) // A default comes back, and is no one's.
+				t.Errorf("%s was to be removed", p) // a default is set again, without an owner
 			}
 		}
 	})

@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// planOf is a plan of one object.
+// planOf returns a plan of one object.
 func planOf(t *testing.T, s *Server, manifest *unstructured.Unstructured) *plan.Plan {
 	t.Helper()
 	kind, err := s.Kind(t.Context(), manifest.GroupVersionKind())
@@ -28,7 +28,7 @@ func planOf(t *testing.T, s *Server, manifest *unstructured.Unstructured) *plan.
 	return &plan.Plan{Phases: []plan.Phase{{Name: "workloads", Items: []plan.Item{item}}}}
 }
 
-// compared runs a diff, and returns its result for the one object.
+// compared runs a diff and returns the object's result.
 func compared(t *testing.T, s *Server, manifest *unstructured.Unstructured, p predict.Predictor) (event.Compared, error) {
 	t.Helper()
 	var got event.Compared
@@ -61,8 +61,8 @@ func (h *history) get(t *testing.T) *unstructured.Unstructured {
 	return live
 }
 
-// To move items of a keyed list or a set to other places contests nothing, and takes nothing from
-// its owners: the server meets the same conflicts, and so diff marks the same paths.
+// Reordering a keyed list or a set causes no conflict and takes nothing from the owners: the server
+// has the same conflicts, and diff marks the same paths.
 func TestOrderIsNotContested(t *testing.T) {
 	var moved, conflicts int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -99,9 +99,9 @@ func TestOrderIsNotContested(t *testing.T) {
 	}
 }
 
-// Diff ends with 0 if and only if apply writes nothing and ends with 0. A contested field would
-// change its value, or the report says that it would not. An apply that was made once is made (edge
-// case 84).
+// Diff ends with 0 if and only if apply writes nothing and ends with 0. Every conflict would change
+// its field's value, unless the report says otherwise. A second apply changes nothing (edge case
+// 84).
 func TestDiffIsApply(t *testing.T) {
 	var unchanged, conflicts, spelt, shared, written, refused int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -130,7 +130,7 @@ func TestDiffIsApply(t *testing.T) {
 			return
 		case event.Unchanged, event.Shared:
 			unchanged++
-			// An empty map without an owner comes and goes with its contents.
+			// An empty map without an owner exists only with its contents.
 			if !sameContent(withoutEmpty(before), withoutEmpty(after)) {
 				t.Errorf("unchanged, but it changed: %v", says.Changes)
 			}
@@ -143,13 +143,13 @@ func TestDiffIsApply(t *testing.T) {
 		default:
 			written++
 		}
-		// A map that it has emptied is dropped by the server, which treats it as empty
-		// only then: that takes a second apply, which diff announces.
+		// The server drops a map that it has emptied, but only treats it as empty in a second
+		// apply, which diff announces.
 		if _, err := applied(t, h.Server, h.manifest, p); err != nil {
-			return // The server fails on what it made itself.
+			return // the server fails on its own result
 		}
 		if len(h.get(t).GetManagedFields()) == 0 {
-			return // A manifest of empty lists alone owns nothing, which the server forgets.
+			return // a manifest with only empty lists owns nothing, and the server drops its entry
 		}
 		if says, differs := compared(t, h.Server, h.manifest, p); differs != nil {
 			t.Errorf("after two applies, diff says %s: %v %v %v", says.Action, says.Changes, says.Sharing, says.Err)
@@ -165,7 +165,7 @@ func TestDiffIsApply(t *testing.T) {
 	}
 }
 
-// areReal holds conflicts against what a forced apply would change.
+// areReal compares conflicts with the changes of a forced apply.
 func (h *history) areReal(t *testing.T, conflicts []managedfields.Conflict, spelt *int) {
 	t.Helper()
 	live := h.get(t)
@@ -186,8 +186,8 @@ func (h *history) areReal(t *testing.T, conflicts []managedfields.Conflict, spel
 	}
 }
 
-// A user who comes from another tool with the manifests that it applied meets no
-// conflict, changes nothing, and after that writes nothing.
+// A user who migrates from another tool with the applied manifests has no conflict, changes
+// nothing, and then writes nothing.
 func TestSameManifest(t *testing.T) {
 	server, err := newServer()
 	if err != nil {
@@ -208,7 +208,7 @@ func TestSameManifest(t *testing.T) {
 		}
 		p := predict.Predictor{Manager: us}
 		if _, err := s.Empty().Apply(t.Context(), object.Kind{}, manifest, object.Write{Manager: us}); err != nil {
-			continue // Not everything that can be created can be applied.
+			continue // not every object that can be created can be applied
 		}
 		accepted++
 		for run := range 2 {

@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// beside is a server to whose object a controller writes once, after so many requests.
+// beside is a server whose object a controller writes once, after a number of requests.
 type beside struct {
 	*Server
 	write func(s *Server) error
@@ -28,7 +28,7 @@ type beside struct {
 	err   error
 }
 
-// asked counts a request that was answered.
+// asked counts a completed request.
 func (b *beside) asked() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -57,7 +57,7 @@ func (b *beside) Update(ctx context.Context, kind object.Kind, u *unstructured.U
 	return b.Server.Update(ctx, kind, u, how)
 }
 
-// writer is what others write that no manifest states: a status, or an annotation.
+// writer returns a write of a field that no manifest sets: a status, or an annotation.
 func (h *history) writer() (string, func(s *Server) error) {
 	write := func(change func(u *unstructured.Unstructured), send func(s *Server, u *unstructured.Unstructured) error) func(*Server) error {
 		return func(s *Server) error {
@@ -85,7 +85,7 @@ func (h *history) writer() (string, func(s *Server) error) {
 	})
 }
 
-// A verdict in words: what becomes of the object, and what is contested.
+// verdict describes the result for the object and its conflicts.
 func verdictOfDiff(c event.Compared, err error) string {
 	var contested []string
 	for _, change := range c.Changes {
@@ -104,14 +104,14 @@ func verdictOfApply(a event.Applied, err error) string {
 	return fmt.Sprint(a.Action, contested, err != nil)
 }
 
-// A write of a status or an annotation between any two requests changes no verdict: neither
-// that of diff, nor that of apply.
+// A write of a status or an annotation between any two requests changes the result of neither diff
+// nor apply.
 func TestVerdictBesideAWriter(t *testing.T) {
 	p := predict.Predictor{Manager: us}
 	differing := 0
 	cases := eachHistory(t, func(t *testing.T, h *history) {
 		if len(h.live.GetManagedFields()) == 0 {
-			return // The other write itself gives everything in it an owner.
+			return // the other write owns all its fields
 		}
 		synctest.Test(t, func(t *testing.T) {
 			quietly := verdictOfDiff(compared(t, h.Copy(), h.manifest, p))
@@ -131,7 +131,7 @@ func TestVerdictBesideAWriter(t *testing.T) {
 					t.Fatal(s.err)
 				}
 				if s.after > 0 {
-					break // It asks no more than that.
+					break // it makes no more requests
 				}
 				if diff := cmp.Diff(quietly, verdictOfDiff(got, err)); diff != "" {
 					t.Errorf("diff, %s after %d requests (-quietly +beside): %s", name, after, diff)

@@ -21,12 +21,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 )
 
-// printed are the flags below a conflict, as a person reads them.
+// printed matches the flags below a conflict.
 type printed struct{ take, yield, adopt []string }
 
 var aFlag = regexp.MustCompile(`--(take|yield|adopt-from)=(?:'((?:[^']|'\\'')*)'|(\S+))`)
 
-// flagsBelow prints a conflict and reads the flags that the report offers.
+// flagsBelow prints a conflict and returns the suggested flags.
 func flagsBelow(t *testing.T, did event.Applied) (printed, string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -69,17 +69,16 @@ func parsed(t *testing.T, values []string) []predict.Choice {
 	return all
 }
 
-// Each choice that a conflict prints settles, pasted as it is and in one run, what it stands
-// for: what is taken is ours with our value, what is left keeps its value and its owners, what
-// is adopted is no longer the other manager's. The run with all of them meets no conflict, and
-// neither does the same run once more.
+// Each printed choice, pasted into one run, has its effect: a taken field is ours with our value, a
+// left one keeps its value and owners, and an adopted one no longer belongs to the other manager.
+// The run with all choices has no conflict, and neither has its repetition.
 func TestPrintedChoices(t *testing.T) {
 	var conflicts, settled, refused int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
 		before := h.get(t)
 		did, _ := applied(t, h.Server, h.manifest, predict.Predictor{Manager: us})
 		if did.Action != event.InConflict || len(did.Conflicts) > 5 {
-			return // More are not all printed.
+			return // more are not all printed
 		}
 		conflicts++
 		said, text := flagsBelow(t, did)
@@ -107,7 +106,7 @@ func TestPrintedChoices(t *testing.T) {
 			run("adopt", predict.Predictor{AdoptFrom: adopt.From{Always: []string{from}}}, did.Conflicts, nil)
 		}
 		if len(takes) != len(did.Conflicts) {
-			return // The report says that one would be refused.
+			return // the report says that it would be refused
 		}
 		run("take all", predict.Predictor{Take: []predict.Choice{{}}}, did.Conflicts, nil)
 		run("take each", predict.Predictor{Take: parsed(t, takes)}, did.Conflicts, nil)
@@ -124,15 +123,15 @@ func TestPrintedChoices(t *testing.T) {
 	}
 }
 
-// judge holds runs with choices against the server.
+// judge compares runs with choices with the server.
 type judge struct {
 	*history
 	before *unstructured.Unstructured
 	did    event.Applied
 }
 
-// settles runs an apply with choices against a copy of the server. It returns false if the
-// server refuses it for what is no matter of owners.
+// settles runs an apply with choices on a copy of the server. It returns false if the server
+// refuses it for a reason other than ownership.
 func (j judge) settles(t *testing.T, name string, p predict.Predictor, taken, left []managedfields.Conflict) bool {
 	t.Helper()
 	server := j.Copy()
@@ -146,7 +145,7 @@ func (j judge) settles(t *testing.T, name string, p predict.Predictor, taken, le
 		if j.did.Err == nil {
 			t.Errorf("%s: %v: %v", name, err, did.Err)
 		}
-		return false // The report says that the server would refuse it.
+		return false // the report says that the server would refuse it
 	}
 	for _, c := range left {
 		if !sameAt(c.Path, j.before, after) {
@@ -168,7 +167,7 @@ func (j judge) settles(t *testing.T, name string, p predict.Predictor, taken, le
 	p.Take = nil
 	p.AdoptFrom = adopt.From{}
 	again, _ := applied(t, server, j.manifest, p)
-	for _, c := range again.Conflicts { // The server may empty a map of which others held all.
+	for _, c := range again.Conflicts { // the server may empty a map whose contents others own
 		if slices.ContainsFunc(j.did.Conflicts, func(was managedfields.Conflict) bool { return was.Path.Equal(c.Path) }) {
 			t.Errorf("%s: the next run is in conflict over %v again", name, c.Path)
 		}

@@ -32,10 +32,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
-// latency is how long a request is under way, of a bubble's time.
+// latency is the duration of a request, in a bubble's time.
 const latency = 5 * time.Millisecond
 
-// distant is a server to which a request takes a while, so that others can write meanwhile.
+// distant is a server with latency, so that others can write during a request.
 type distant struct{ *Server }
 
 func (d distant) Get(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error) {
@@ -62,8 +62,7 @@ func (d distant) PutManagedFields(ctx context.Context, kind object.Kind, live *u
 	return d.SetManagedFields(ctx, kind, live, fields)
 }
 
-// controller writes the status again and again, every so often and for so long, as one does while
-// Pods come up.
+// controller writes the status repeatedly, at an interval and for a duration, as while Pods start.
 func controller(t *testing.T, s *Server, every, long time.Duration) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), long)
@@ -90,7 +89,7 @@ func controller(t *testing.T, s *Server, every, long time.Duration) (stop func()
 	}
 }
 
-// thing is the one object that all of them write.
+// thing is the object that all of them write.
 func thing(t *testing.T, version, spec string) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{}
@@ -109,8 +108,8 @@ func contended(t *testing.T, s *Server) *unstructured.Unstructured {
 	return live
 }
 
-// guarded are the verbs whose writes hold only for the version that was read. prepare returns what
-// is done while the controller writes; that returns the error of the one object.
+// guarded contains the verbs whose writes are conditional on the version that was read. prepare
+// returns the action that runs while the controller writes; the action returns the object's error.
 func guarded() map[string]func(t *testing.T, s *Server) func(context.Context) error {
 	type does = func(context.Context) error
 	const ours = "{s: ours, num: 1}"
@@ -210,7 +209,7 @@ func kindOf(t *testing.T, s *Server, u *unstructured.Unstructured) object.Kind {
 	return kind
 }
 
-// applying applies ours, and returns the error of the object.
+// applying applies our manifest, and returns the object's error.
 func applying(ctx context.Context, t *testing.T, s *Server, p predict.Predictor, journal *restore.Journal) error {
 	t.Helper()
 	var told event.Applied
@@ -226,7 +225,7 @@ func applying(ctx context.Context, t *testing.T, s *Server, p predict.Predictor,
 	return errors.Join(told.Err, err)
 }
 
-// settled is an object of which edit owns what is contested.
+// settled returns a server with an object whose conflicting fields edit owns.
 func settled(t *testing.T) *Server {
 	t.Helper()
 	s, err := newServer()
@@ -239,8 +238,8 @@ func settled(t *testing.T) *Server {
 	return s
 }
 
-// A controller that writes the status every few milliseconds for two seconds, as one does while
-// Pods come up, fails no verb, although each guarded write meets a newer version meanwhile.
+// A controller that writes the status every few milliseconds for two seconds, as while Pods start,
+// fails no verb, although each conditional write meets a newer version meanwhile.
 func TestBurstOfStatuses(t *testing.T) {
 	paces := []time.Duration{latency, 3 * latency, latency / 5}
 	paces = paces[:circle.Of(1, 3, 3)]
@@ -261,7 +260,7 @@ func TestBurstOfStatuses(t *testing.T) {
 	}
 }
 
-// A writer that never pauses wins in the end: the verb says so, and writes nothing.
+// Against a writer that never pauses, the verb gives up, reports that, and writes nothing.
 func TestEndlessStatuses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("thousands of writes")

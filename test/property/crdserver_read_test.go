@@ -15,10 +15,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Schema returns the structural schema of what objects may be.
+// Schema returns the kind's structural schema.
 func (s *Server) Schema() *structuralschema.Structural { return s.versions["v1"].schema }
 
-// Published returns the schema as an API server publishes it.
+// Published returns the schema in the form that an API server publishes.
 func (s *Server) Published() *spec.Schema { return s.versions["v1"].schema.ToKubeOpenAPI() }
 
 // Get reads one object.
@@ -43,7 +43,7 @@ func (s *Server) Live(ctx context.Context, kind object.Kind, refs []object.Ref, 
 	}
 }
 
-// Kind says how the kind is served.
+// Kind returns the kind if it is served.
 func (s *Server) Kind(_ context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	if _, ok := s.versions[gvk.Version]; !ok || gvk.Kind != s.definition.Spec.Names.Kind {
 		return object.Kind{}, errors.New("no such kind")
@@ -51,21 +51,21 @@ func (s *Server) Kind(_ context.Context, gvk schema.GroupVersionKind) (object.Ki
 	return s.kind(gvk.Version), nil
 }
 
-// Served is Kind: nothing here takes time.
+// Served returns the kind without waiting.
 func (s *Server) Served(ctx context.Context, gvk schema.GroupVersionKind, _ time.Duration) (object.Kind, error) {
 	return s.Kind(ctx, gvk)
 }
 
-// Established says that every definition is.
+// Established treats every definition as established.
 func (s *Server) Established(context.Context, string) error { return nil }
 
-// Unserved has no more to say than Kind.
+// Unserved returns the error of Kind.
 func (s *Server) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
 	_, err := s.Kind(ctx, gvk)
 	return err
 }
 
-// ExplainRefusal has no webhooks to report.
+// ExplainRefusal returns err: there are no webhooks.
 func (s *Server) ExplainRefusal(_ context.Context, _ object.Kind, err error) error { return err }
 
 // Permitted allows everything.

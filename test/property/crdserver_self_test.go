@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// The server applies defaults, keeps Go types, knows the owners of fields at any version,
-// and writes nothing if nothing changes.
+// The server sets defaults, normalises Go types, tracks owners across versions, and writes nothing
+// if nothing changes.
 func TestServer(t *testing.T) {
 	s, err := newServer()
 	if err != nil {
@@ -48,8 +48,8 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// A write does not depend on the time of an earlier one: entries are in the order of their times,
-// and that is no change.
+// A write does not depend on the time of an earlier one: entries are ordered by time, which is not
+// a change.
 func TestNothingIsWrittenForTimeAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := newServer()

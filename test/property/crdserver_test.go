@@ -43,13 +43,12 @@ func newServer() (*Server, error) {
 	return &Server{definition: crd, versions: versions, objects: map[types.NamespacedName]*unstructured.Unstructured{}}, nil
 }
 
-// Empty returns a server of the same kind without objects. It costs nothing.
+// Empty returns a server of the same kind without objects, at no cost.
 func (s *Server) Empty() *Server {
 	return &Server{definition: s.definition, versions: s.versions, objects: map[types.NamespacedName]*unstructured.Unstructured{}}
 }
 
-// Copy returns a server with copies of all objects: a write to one does not show in the
-// other.
+// Copy returns a server with copies of all objects.
 func (s *Server) Copy() *Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +60,7 @@ func (s *Server) Copy() *Server {
 	return out
 }
 
-// Writes returns how many requests have been accepted that were no dry runs.
+// Writes returns the number of accepted requests, without dry runs.
 func (s *Server) Writes() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +88,7 @@ func (s *Server) Update(_ context.Context, _ object.Kind, u *unstructured.Unstru
 	return s.update(u, how, "")
 }
 
-// UpdateStatus is a PUT of the status alone.
+// UpdateStatus is a PUT of the status.
 func (s *Server) UpdateStatus(u *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 	return s.update(u, how, "status")
 }
@@ -115,13 +114,12 @@ func (s *Server) update(u *unstructured.Unstructured, how object.Write, subresou
 	})
 }
 
-// SetManagedFields replaces the managed fields of the object at its resource
-// version.
+// SetManagedFields replaces the object's managed fields, conditional on its resource version.
 func (s *Server) SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error) {
 	return s.PutManagedFields(ctx, kind, live, fields, object.Write{})
 }
 
-// PutManagedFields is SetManagedFields as a manager, or as a dry run.
+// PutManagedFields is SetManagedFields with a manager, or as a dry run.
 func (s *Server) PutManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (*unstructured.Unstructured, error) {
 	u := live.DeepCopy()
 	if err := unstructured.SetNestedSlice(u.Object, fields, "metadata", "managedFields"); err != nil {
@@ -131,8 +129,8 @@ func (s *Server) PutManagedFields(ctx context.Context, kind object.Kind, live *u
 	return s.Update(ctx, kind, u, how)
 }
 
-// change applies a request to the live object. Both live and sent are at the request's
-// version, and it may change them.
+// change applies a request to the live object. Both objects are in the request's version, and
+// change may modify them.
 type change func(v *version, live, sent *unstructured.Unstructured) (runtime.Object, error)
 
 func (s *Server) write(sent *unstructured.Unstructured, dryRun bool, do change) (*unstructured.Unstructured, error) {
@@ -168,7 +166,7 @@ func (s *Server) write(sent *unstructured.Unstructured, dryRun bool, do change) 
 	return s.at(next, name), nil
 }
 
-// settle does with an object what comes after its field manager.
+// settle completes a write after the field manager: validation, defaults and metadata.
 func (s *Server) settle(v *version, was, next *unstructured.Unstructured, dryRun bool) (*unstructured.Unstructured, error) {
 	gvk := s.kind("v1").GVK
 	next, err := roundTrip(next)
@@ -195,7 +193,7 @@ func (s *Server) settle(v *version, was, next *unstructured.Unstructured, dryRun
 			return was, nil
 		}
 	}
-	if dryRun { // An object that is not persisted has no version of its own.
+	if dryRun { // an object that is not stored gets no version
 		return next, nil
 	}
 	s.counter++
@@ -203,10 +201,9 @@ func (s *Server) settle(v *version, was, next *unstructured.Unstructured, dryRun
 	return next, nil
 }
 
-// keepTimes gives unchanged entries their time back, as the server does so that nothing
-// is written for a new time alone. Entries are in the order of their times, so the order
-// is kept with them: what is written does not depend on whether a second has passed
-// between two applies.
+// keepTimes restores the times of unchanged entries, as the server does, so that a new time alone
+// causes no write. Entries are ordered by time, so it also restores their order: the result does
+// not depend on whether a second passes between two applies.
 func keepTimes(was, next *unstructured.Unstructured) {
 	before, after := was.GetManagedFields(), next.GetManagedFields()
 	kept := 0
@@ -227,7 +224,7 @@ func keepTimes(was, next *unstructured.Unstructured) {
 	next.SetManagedFields(after)
 }
 
-// at returns a copy of an object at a version; nil for nil.
+// at returns a copy of an object in a version, or nil for nil.
 func (s *Server) at(u *unstructured.Unstructured, version string) *unstructured.Unstructured {
 	if u == nil {
 		return nil
@@ -244,7 +241,7 @@ func nameOf(u *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// roundTrip copies an object by way of JSON, as a request does.
+// roundTrip copies an object through JSON, like a request.
 func roundTrip(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	text, err := json.Marshal(u.Object)
 	if err != nil {
@@ -262,7 +259,7 @@ func (s *Server) kind(version string) object.Kind {
 	}
 }
 
-// SetEntries replaces the managed fields of an object, as they are given.
+// SetEntries replaces an object's managed fields unchanged.
 func (s *Server) SetEntries(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	return s.write(u, false, func(v *version, live, sent *unstructured.Unstructured) (runtime.Object, error) {
 		return v.managers[""].UpdateNoErrors(live, sent, "hand"), nil

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// asGoType keeps spec.typed as an API server keeps its own kinds, which it holds as Go
-// types: a quantity has one spelling, and zero, null or empty values are left out. It
-// happens after the field manager has seen the request.
+// asGoType normalises spec.typed like a built-in kind, which the API server stores as a Go type:
+// quantities are canonical, and zero, null or empty values are dropped. It runs after the field
+// manager.
 func asGoType(object map[string]any) {
 	typed, ok, _ := unstructured.NestedMap(object, "spec", "typed")
 	if !ok {
@@ -33,7 +33,7 @@ func asGoType(object map[string]any) {
 			delete(typed, name)
 		}
 	}
-	_ = unstructured.SetNestedMap(object, typed, "spec", "typed") // spec is a map, or there would be no typed
+	_ = unstructured.SetNestedMap(object, typed, "spec", "typed") // spec is a map, since it contains typed
 }
 
 func canonical(m map[string]any, name string) {

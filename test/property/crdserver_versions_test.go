@@ -25,7 +25,7 @@ var definition []byte
 //go:embed meta.yaml
 var metadata []byte
 
-// version is how one version of the kind is served.
+// version contains the served schema and the field managers of a version.
 type version struct {
 	schema    *structuralschema.Structural
 	validator validation.SchemaValidator
@@ -33,8 +33,7 @@ type version struct {
 	managers map[string]*managedfields.FieldManager
 }
 
-// read reads the definition and prepares its versions as the API extensions server
-// does.
+// read parses the definition and prepares its versions, as the API extensions server does.
 func read() (*apiextensionsv1.CustomResourceDefinition, map[string]*version, error) {
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := yaml.UnmarshalStrict(definition, &crd); err != nil {
@@ -96,7 +95,7 @@ func serve(v apiextensionsv1.CustomResourceDefinitionVersion) (*version, error) 
 	return out, err
 }
 
-// model returns the version's schema with what every object has.
+// model returns the version's schema with the fields common to all objects.
 func (v *version) model(group, name, kind string) (*spec.Schema, error) {
 	out := v.schema.ToKubeOpenAPI()
 	var meta spec.Schema
@@ -110,15 +109,15 @@ func (v *version) model(group, name, kind string) (*spec.Schema, error) {
 	return out, nil
 }
 
-// decode makes of an object what decoding it does: unknown fields and forbidden
-// nulls go, defaults come.
+// decode changes an object as decoding does: it drops unknown fields and forbidden nulls, and sets
+// defaults.
 func (v *version) decode(object map[string]any) {
 	structuralpruning.Prune(object, v.schema, true)
 	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(object, v.schema)
 	structuraldefaulting.Default(object, v.schema)
 }
 
-// converter converts between versions that differ in nothing but their name.
+// converter converts between versions that differ only in name.
 type converter struct{ runtime.ObjectConvertor }
 
 func (converter) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {

@@ -16,10 +16,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// To give fields away changes no value, and no other owner than those two: whatever was
-// written before, by whom, and at which version. And then it means what it says: an applier
-// that has given a field away no longer removes it, and one that has received it applies its
-// value without a conflict (edge cases 6, 7, 10).
+// Giving fields changes no value and no other owner, whatever was written before, by any manager
+// and in any version. The effect is right: an applier that has given a field no longer removes it,
+// and its receiver applies its value without a conflict (edge cases 6, 7, 10).
 func TestGive(t *testing.T) {
 	var given, applied, survived, released int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -46,7 +45,7 @@ func TestGive(t *testing.T) {
 		}
 		out, err := transfer.Give(entries, w)
 		if err != nil {
-			t.Skip(err) // of the status, say
+			t.Skip(err) // for example of the status
 		}
 		if len(out.Given) == 0 {
 			return
@@ -77,7 +76,7 @@ func TestGive(t *testing.T) {
 	}
 }
 
-// set sends managed fields as a patch of the object at its version would.
+// set replaces the managed fields, conditional on the object's version.
 func (h *history) set(t *testing.T, s *Server, u *unstructured.Unstructured, entries []managedfields.Entry) *unstructured.Unstructured {
 	t.Helper()
 	fields, err := managedfields.Encode(entries)
@@ -91,7 +90,7 @@ func (h *history) set(t *testing.T, s *Server, u *unstructured.Unstructured, ent
 	return after
 }
 
-// raw is what each owner has in an object, read by the API machinery alone.
+// raw returns each owner's fields in an object, read only with API machinery.
 func raw(t *testing.T, u *unstructured.Unstructured) map[string]*smd.Set {
 	t.Helper()
 	out := map[string]*smd.Set{}
@@ -115,9 +114,8 @@ func nameOfOwner(o managedfields.Owner) string {
 	return fmt.Sprint(o.Manager, " ", o.Operation, " ", o.Subresource, " ", o.APIVersion)
 }
 
-// onlyThose holds the owners before and after against what was wished: nothing but what was given
-// has another owner. Fields that the server credits to the sender, because it sets a default anew
-// at every write, are left out.
+// onlyThose compares the owners before and after: only given fields have other owners. It ignores
+// fields whose owner becomes the sender because the server sets their default at every write.
 func (h *history) onlyThose(t *testing.T, before, after *unstructured.Unstructured, w transfer.Wish, out transfer.Outcome) {
 	t.Helper()
 	was, is := raw(t, before), raw(t, after)
@@ -162,8 +160,8 @@ func or(s *smd.Set) *smd.Set {
 	return s
 }
 
-// stays applies nothing as the giver: what it has given stays in the object. It reports
-// whether there was anything to see.
+// stays applies an empty manifest as the giver: the given fields stay in the object. It reports
+// whether there were any.
 func (h *history) stays(t *testing.T, after *unstructured.Unstructured, giver managedfields.Owner, out transfer.Outcome) bool {
 	t.Helper()
 	if giver.Operation != managedfields.Apply || giver.APIVersion != after.GetAPIVersion() {
@@ -172,7 +170,7 @@ func (h *history) stays(t *testing.T, after *unstructured.Unstructured, giver ma
 	s := h.Copy()
 	nothing := h.empty(giver.APIVersion)
 	if _, err := s.Apply(t.Context(), object.Kind{}, nothing, object.Write{Manager: giver.Manager, Force: true}); err != nil {
-		return false // A list item whose fields others own, say, cannot be valid without its key.
+		return false // for example a list item that others own, without its key
 	}
 	now := at(t, s, h)
 	for _, g := range out.Given {
@@ -187,8 +185,8 @@ func (h *history) stays(t *testing.T, after *unstructured.Unstructured, giver ma
 	return true
 }
 
-// receives applies, as the receiver, what it owns then with the values that are there: no
-// conflict, and no value changes. It reports whether there was anything to see.
+// receives applies the receiver's fields with their live values: no conflict, and no value changes.
+// It reports whether there were any.
 func (h *history) receives(t *testing.T, after *unstructured.Unstructured, w transfer.Wish, out transfer.Outcome) bool {
 	t.Helper()
 	if w.As != managedfields.Apply || w.Mode == transfer.Share {
@@ -225,8 +223,8 @@ func (h *history) receives(t *testing.T, after *unstructured.Unstructured, w tra
 	return true
 }
 
-// unowned applies another text where one was released, as a client that never wrote: that is no
-// conflict, unless others own it still.
+// unowned applies another value to a released field as a new client: that is no conflict, unless
+// others still own the field.
 func (h *history) unowned(t *testing.T, after *unstructured.Unstructured, out transfer.Outcome) {
 	t.Helper()
 	is := raw(t, after)
@@ -252,7 +250,7 @@ func (h *history) unowned(t *testing.T, after *unstructured.Unstructured, out tr
 	}
 }
 
-// empty is a manifest that states nothing.
+// empty returns a manifest without fields.
 func (h *history) empty(apiVersion string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": apiVersion, "kind": "Thing", "metadata": map[string]any{"name": "x", "namespace": "shop"},

@@ -22,21 +22,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
-// us is the product's field manager.
+// us is our field manager.
 const us = "k8sconnect"
 
-// history is an object that several managers wrote, and what we are to apply.
+// history is an object that several managers wrote, and our manifest.
 type history struct {
 	*Server
 	random
 	seed  uint64
 	steps []string
-	last  map[string]map[string]any // what each manager applied
-	// live is at the version of the manifest.
+	last  map[string]map[string]any // each manager's last manifest
+	// live is in the manifest's version.
 	live, manifest *unstructured.Unstructured
 }
 
-// number reads a number from the environment.
+// number returns a number from the environment.
 func number(t *testing.T, name string, otherwise uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(name)
@@ -50,8 +50,8 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// histories is how many each property looks at, unless CASES says otherwise: fewer among the
-// unit tests, where they would take as long as all the others.
+// histories is the number of histories for each property, unless CASES is set: fewer among the unit
+// tests, where they would take as long as all the others.
 func histories() uint64 {
 	if testing.Short() {
 		return 20
@@ -59,7 +59,7 @@ func histories() uint64 {
 	return circle.Of[uint64](60, 300, 20_000)
 }
 
-// eachHistory calls see with random histories, the same each time.
+// eachHistory calls see with random but reproducible histories.
 func eachHistory(t *testing.T, see func(t *testing.T, h *history)) (cases int) {
 	t.Helper()
 	server, err := newServer()
@@ -94,7 +94,7 @@ func newHistory(t *testing.T, server *Server, seed uint64) *history {
 	manifest := h.last[us]
 	switch {
 	case manifest == nil && len(h.last) > 0 && !h.one(4):
-		manifest = h.last[slices.Sorted(maps.Keys(h.last))[0]] // coming from another tool
+		manifest = h.last[slices.Sorted(maps.Keys(h.last))[0]] // migrating from another tool
 	case manifest == nil:
 		manifest = h.fresh()
 	}
@@ -114,12 +114,12 @@ func newHistory(t *testing.T, server *Server, seed uint64) *history {
 	return h
 }
 
-// fresh is an object that has nothing to do with others.
+// fresh returns a new, independent object.
 func (h *history) fresh() map[string]any {
 	return h.random.manifest(h.Schema(), pick(h.random, "v1", "v1", "v1", "v2"))
 }
 
-// read reads the live object at a version. It returns false if there is none.
+// read reads the live object in a version. It returns false if there is none.
 func (h *history) read(t *testing.T, version string) bool {
 	t.Helper()
 	ref := object.Ref{Namespace: "shop", Name: "x"}
@@ -139,7 +139,7 @@ func (h *history) read(t *testing.T, version string) bool {
 	return true
 }
 
-// step is one change of the object by any manager. The server may refuse it.
+// step is a change of the object by a random manager. The server may refuse it.
 func (h *history) step(t *testing.T) {
 	exists := h.read(t, pick(h.random, "v1", "v1", "v1", "v2"))
 	var err error
@@ -198,8 +198,7 @@ func (h *history) applies(t *testing.T) {
 	h.last[who] = next
 }
 
-// strip clears the managed fields, or takes one entry away, or makes a leaf of what
-// an entry holds somewhere.
+// strip clears the managed fields, removes an entry, or truncates a path in an entry.
 func (h *history) strip() error {
 	next := h.live.DeepCopy()
 	entries := next.GetManagedFields()
@@ -235,7 +234,7 @@ func (h *history) strip() error {
 	return err
 }
 
-// cutOff makes a leaf of one inner path.
+// cutOff truncates a path.
 func (h *history) cutOff(tree map[string]any) {
 	names := slices.Sorted(maps.Keys(tree))
 	names = slices.DeleteFunc(names, func(n string) bool {
@@ -254,7 +253,7 @@ func (h *history) cutOff(tree map[string]any) {
 	h.cutOff(below)
 }
 
-// respell writes some of the values in another way.
+// respell changes the spelling of some values.
 func (h *history) respell(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -280,8 +279,7 @@ func (h *history) respell(v any) any {
 	return v
 }
 
-// respellKeys states, in list items, the parts of their key that were left to the
-// default, and leaves out those that were stated.
+// respellKeys sets the defaulted key fields of list items, and removes those that were set.
 func (h *history) respellKeys(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -333,7 +331,7 @@ func sameContent(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(content(a), content(b))
 }
 
-// owned is the managed fields without times.
+// owned returns the managed fields without times.
 func owned(u *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
 	out := slices.Clone(u.GetManagedFields())
 	for i := range out {
@@ -348,7 +346,7 @@ func owned(u *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
 
 func sameOwners(a, b *unstructured.Unstructured) bool { return reflect.DeepEqual(owned(a), owned(b)) }
 
-// causes returns the paths, in the server's notation, that are contested.
+// causes returns the conflicting paths in the server's notation.
 func causes(err error) []string {
 	var status apierrors.APIStatus
 	var out []string

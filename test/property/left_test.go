@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// Fields that left the manifest are found from our own entry before and after: fields that are gone
-// from the object are reported as removed, fields that others keep as released, and nothing else as
-// either. Diff says the same of removals (edge case 33).
+// Fields that are no longer in the manifest are found from our entry before and after: fields that
+// are gone from the object are reported as removed, shared fields as released, and no others. Diff
+// reports the same removals (edge case 33).
 func TestWhatLeft(t *testing.T) {
 	var removed, released int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -37,12 +37,12 @@ func TestWhatLeft(t *testing.T) {
 		ours, others := managedfields.Managed(is, us), managedfields.Others(is, us)
 		told := func(changes []managedfields.Change, p fieldpath.Path) bool {
 			return slices.ContainsFunc(changes, func(c managedfields.Change) bool {
-				return p.HasPrefix(c.Path) || c.Path.HasPrefix(p) // A map is reported by its contents.
+				return p.HasPrefix(c.Path) || c.Path.HasPrefix(p) // for a map, its contents are reported
 			})
 		}
 		entry, _ := managedfields.AppliedBy(was, us)
 		if entry.APIVersion != before.GetAPIVersion() {
-			return // Its paths are those of another version.
+			return // its paths are in another version
 		}
 		fieldpath.Each(entry.Fields, func(p fieldpath.Path) {
 			v, had := p.Get(before.Object)

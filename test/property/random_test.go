@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// random makes values of a schema. There are few of each sort, so that what several
-// managers write overlaps.
+// random generates values for a schema, from few alternatives, so that managers' writes overlap.
 type random struct{ *rand.Rand }
 
 func newRandom(seed uint64) random { return random{rand.New(rand.NewPCG(seed, 0))} }
@@ -24,12 +23,12 @@ func (r random) text() any { return pick(r, "a", "b", "", "1") }
 
 func (r random) key() string { return pick(r, "a", "b.c", "d") }
 
-// quantity is one of few quantities, in one of several spellings.
+// quantity returns one of few quantities, in one of several spellings.
 func (r random) quantity() any {
 	return pick[any](r, "1", int64(1), "1000m", "1Gi", "1024Mi", int64(0), "0", "2", 0.5, "500m")
 }
 
-// value makes a value of a schema. Rare is how seldom a field is stated.
+// value generates a value for a schema. A field is set once in rare times.
 func (r random) value(s *structuralschema.Structural, rare int) any {
 	if s.Nullable && r.one(6) {
 		return nil
@@ -72,7 +71,7 @@ func (r random) object(s *structuralschema.Structural, rare int) map[string]any 
 	return out
 }
 
-// free is a value where the schema allows anything.
+// free generates a value where the schema allows anything.
 func (r random) free(depth int) any {
 	switch {
 	case r.one(8):
@@ -93,13 +92,13 @@ func (r random) free(depth int) any {
 	return out
 }
 
-// list is a list without two items of one key.
+// list generates a list without duplicate keys.
 func (r random) list(s *structuralschema.Structural, rare int) []any {
 	list, seen := []any{}, map[string]bool{}
 	for range r.IntN(4) {
 		item := r.value(s.Items, rare)
 		if m, ok := item.(map[string]any); ok && len(m) == 0 {
-			m["v"] = r.text() // The server itself chokes on items that say nothing.
+			m["v"] = r.text() // the server fails on items without fields
 		}
 		if k := keyOf(s, item); s.XListType == nil || *s.XListType == "atomic" || !seen[k] {
 			seen[k] = true
@@ -109,7 +108,7 @@ func (r random) list(s *structuralschema.Structural, rare int) []any {
 	return list
 }
 
-// keyOf identifies items of a list as the server does, defaults filled in.
+// keyOf returns a list item's key as the server does, with defaults.
 func keyOf(s *structuralschema.Structural, item any) string {
 	m, ok := item.(map[string]any)
 	if !ok {
@@ -126,7 +125,7 @@ func keyOf(s *structuralschema.Structural, item any) string {
 	return fmt.Sprint(key)
 }
 
-// manifest makes an object.
+// manifest generates an object.
 func (r random) manifest(s *structuralschema.Structural, version string) map[string]any {
 	spec := s.Properties["spec"]
 	out := map[string]any{
@@ -142,7 +141,7 @@ func (r random) manifest(s *structuralschema.Structural, version string) map[str
 	return out
 }
 
-// edit changes some fields of an object, anywhere, and drops some.
+// edit changes some fields anywhere in an object, and removes some.
 func (r random) edit(s *structuralschema.Structural, object map[string]any) map[string]any {
 	out := runtime.DeepCopyJSON(object)
 	spec, ok := out["spec"].(map[string]any)
@@ -167,7 +166,7 @@ func (r random) editIn(s *structuralschema.Structural, m map[string]any) {
 		}
 		return &structuralschema.Structural{Extensions: structuralschema.Extensions{XPreserveUnknownFields: true}}
 	}
-	if len(names) == 0 || r.one(4) { // something new
+	if len(names) == 0 || r.one(4) { // a new value
 		fresh := r.object(s, 4)
 		for _, name := range slices.Sorted(maps.Keys(fresh)) {
 			m[name] = fresh[name]
@@ -187,7 +186,7 @@ func (r random) editIn(s *structuralschema.Structural, m map[string]any) {
 			if item, ok := v[i].(map[string]any); ok {
 				key := keyOf(below, item)
 				r.editIn(below.Items, item)
-				if keyOf(below, item) != key || len(item) == 0 { // The schema may not have two of a key.
+				if keyOf(below, item) != key || len(item) == 0 { // the schema may forbid duplicate keys
 					m[name] = v[:i]
 				}
 				return
@@ -203,7 +202,7 @@ func (r random) editIn(s *structuralschema.Structural, m map[string]any) {
 	m[name] = r.value(below, 3)
 }
 
-// reorder moves items of keyed lists and sets to other places.
+// reorder moves items of keyed lists and sets.
 func (r random) reorder(s *structuralschema.Structural, v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// repeats returns a copy of an object in whose lists some items come twice, with other values.
+// repeats returns a copy of an object with duplicate list items that have other values.
 func (r random) repeats(u map[string]any) map[string]any {
 	out := runtime.DeepCopyJSON(u)
 	spec, _ := out["spec"].(map[string]any)
@@ -34,9 +34,9 @@ func (r random) repeats(u map[string]any) map[string]any {
 	return out
 }
 
-// A list that was created or updated may have a key twice. Whatever item of it goes, the one in
-// each list of a spec here, is reported by diff and apply alike: both name the same paths. A
-// conflict is called one value in two spellings only where nothing changes.
+// A list that was created or updated may contain a key twice. Diff and apply report the same
+// removed items, here one in each list of the spec. A conflict is called one value in two spellings
+// only if nothing changes.
 func TestRepeatedKeys(t *testing.T) {
 	server, err := newServer()
 	if err != nil {
@@ -109,7 +109,7 @@ func TestRepeatedKeys(t *testing.T) {
 	}
 }
 
-// countAt is how many items a list has.
+// countAt returns the number of items in a list.
 func countAt(u *unstructured.Unstructured, path fieldpath.Path) int {
 	v, _ := path.Get(u.Object)
 	list, _ := v.([]any)

@@ -25,9 +25,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
 )
 
-// After taking back, every path that no other manager touched has the value and the
-// owners that it had before the run, and everything that others wrote since stays theirs.
-// A run takes, adopts and adds at random; others write after it, or do not.
+// After a rollback, every path that no other manager changed has its former value and owners, and
+// other managers' later writes stay. The run takes, adopts and adds at random; other managers may
+// write after it.
 func TestRestored(t *testing.T) {
 	var back, others, taken, whole, refused int
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -45,7 +45,7 @@ func TestRestored(t *testing.T) {
 			}
 		}}
 		if err := engine.Run(t.Context(), plan); err != nil || did.Action == event.Unchanged && did.Sharing == nil {
-			return // Nothing was written, or half of it.
+			return // nothing was written, or only a part
 		}
 		after := h.get(t)
 		if h.one(2) {
@@ -65,8 +65,8 @@ func TestRestored(t *testing.T) {
 		}
 		end, told, err := h.restored(t, notes)
 		if err != nil {
-			// Where others own an empty map, list or item that we filled, the server makes
-			// null of it and refuses that (structured-merge-diff): then nothing may have changed.
+			// If others own an empty map, list or item that we filled, the server turns it into
+			// null and refuses that (structured-merge-diff): then nothing may have changed.
 			if refused++; !apierrors.IsInvalid(err) && !strings.Contains(err.Error(), "may not have a null element") || !sameContent(now, end) || !sameOwners(now, end) {
 				t.Error(err)
 			}
@@ -87,7 +87,7 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// restored takes the notes back, and returns the object, and what is reported.
+// restored rolls back with the journal, and returns the object and the report.
 func (h *history) restored(t *testing.T, notes [][]restore.Note) (end *unstructured.Unstructured, told event.RolledBack, err error) {
 	t.Helper()
 	engine := restore.Engine{
@@ -110,7 +110,7 @@ func (h *history) restored(t *testing.T, notes [][]restore.Note) (end *unstructu
 	return end, told, err
 }
 
-// other is a change of the object by another manager. The server may refuse it.
+// other changes the object as another manager. The server may refuse it.
 func (h *history) other(t *testing.T) {
 	h.read(t, h.manifest.GroupVersionKind().Version)
 	who := pick(h.random, "edit", "helm", "team-b")
@@ -129,12 +129,12 @@ func (h *history) other(t *testing.T) {
 	}
 }
 
-// held is an object with the owners of its paths, read without the code that is judged.
+// held is an object with its paths' owners, read without the tested code.
 type held struct {
 	object map[string]any
 	owners map[string][]string
 	paths  map[string]fieldpath.Path
-	// versions are the API versions of the owners' entries.
+	// versions returns the API versions of the owners' entries.
 	versions map[string]string
 }
 
@@ -165,13 +165,13 @@ func ownerName(e metav1.ManagedFieldsEntry) string {
 
 const ours = us + " Apply "
 
-// judged is an object at four moments: before the run, after it, when others had written,
-// and after the way back.
+// judged is an object at four moments: before the run, after it, after other managers' writes, and
+// after the rollback.
 type judged struct {
 	before, after, now, end held
-	// left is what taking back has left to others, by its own report.
+	// left contains the paths that the rollback skipped, according to its report.
 	left []fieldpath.Path
-	// unreturned is what the owners do not own again, by the same report.
+	// unreturned contains the paths that owners did not get back, according to the report.
 	unreturned []event.Unreturned
 }
 
@@ -181,7 +181,7 @@ func (w judged) judge(t *testing.T) {
 	for _, h := range []held{w.before, w.after, w.now, w.end} {
 		maps.Copy(all, h.paths)
 	}
-	// touched are the paths that others have changed since the run.
+	// touched contains the paths that others have changed since the run.
 	var touched []fieldpath.Path
 	for key, p := range all {
 		if !slices.Equal(w.after.owners[key], w.now.owners[key]) || !p.Same(w.after.object, w.now.object) {
@@ -220,8 +220,8 @@ func (w judged) judge(t *testing.T) {
 	}
 }
 
-// withoutUnreturned takes the owners away that are reported not to own the path again. That
-// is right only if such an owner has an entry by now, at another version than before.
+// withoutUnreturned removes owners that, according to the report, did not get the path back. That
+// is only allowed if the owner now has an entry in another version.
 func (w judged) withoutUnreturned(t *testing.T, p fieldpath.Path, before, end []string) []string {
 	t.Helper()
 	return slices.DeleteFunc(slices.Clone(before), func(owner string) bool {

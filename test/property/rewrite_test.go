@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
-// An adoption that rewrites managed fields before the apply leaves no owner with less than it
-// had, but for what becomes ours: all of that is ours.
+// An adoption that rewrites managed fields before the apply takes from other owners only the fields
+// that become ours, and all of those are ours.
 func TestAdoptionLosesNothing(t *testing.T) {
 	rewritten := 0
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -76,8 +76,8 @@ func entriesOf(t *testing.T, u *unstructured.Unstructured) []managedfields.Entry
 	return entries
 }
 
-// A second apply at once rewrites no ownership, and changes no content but an empty map or list
-// that the server took for null in the first one, since that had just emptied it.
+// A second apply changes no ownership, and no content except an empty map or list that the server
+// had just emptied, and so treated as null in the first apply.
 func TestSecondApply(t *testing.T) {
 	applies, again := 0, 0
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -89,7 +89,7 @@ func TestSecondApply(t *testing.T) {
 		before := h.get(t)
 		did, err := applied(t, h.Server, h.manifest, p)
 		if err != nil {
-			return // The server fails on what it made itself.
+			return // the server fails on its own result
 		}
 		after := h.get(t)
 		if after.GetResourceVersion() != before.GetResourceVersion() {
@@ -108,7 +108,7 @@ func TestSecondApply(t *testing.T) {
 	}
 }
 
-// filled returns the content of a value: nil where there is none but empty maps, lists and nulls.
+// filled returns a value without empty maps, lists and nulls, or nil if nothing remains.
 func filled(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

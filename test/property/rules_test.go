@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// leavesOf reads, from the managed fields as the server wrote them, where the fields are that
-// a manager holds and has nothing below.
+// leavesOf returns the paths that a manager owns without owning anything below, from the server's
+// managed fields.
 func leavesOf(t *testing.T, u *unstructured.Unstructured, manager string) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -45,7 +45,7 @@ func leavesOf(t *testing.T, u *unstructured.Unstructured, manager string) map[st
 	return out
 }
 
-// spelt is a path as managed fields spell it.
+// spelt formats a path like managed fields.
 func spelt(t *testing.T, p fieldpath.Path) string {
 	t.Helper()
 	var parts []string
@@ -70,8 +70,8 @@ func spelt(t *testing.T, p fieldpath.Path) string {
 	return strings.Join(parts, "\n")
 }
 
-// A rule by manager yields nothing that the manager does not hold, and takes nothing from it
-// that it does, although all else is taken.
+// A rule for a manager yields only its fields, and takes none of them, even if everything else is
+// taken.
 func TestRuleByManager(t *testing.T) {
 	applies, yields, refused := 0, 0, 0
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -103,7 +103,7 @@ func TestRuleByManager(t *testing.T) {
 		for _, c := range did.Taken {
 			value, had := c.Path.Get(before.Object)
 			if _, is := value.(map[string]any); is || !had {
-				continue // A parent; or what is there no more.
+				continue // a parent, or a removed value
 			}
 			if held[spelt(t, c.Path)] && !isNothing(value) {
 				t.Errorf("%s is taken, and %s holds it", c.Path, manager)
@@ -116,7 +116,7 @@ func TestRuleByManager(t *testing.T) {
 	}
 }
 
-// isNothing reports whether a value has no content that an owner could mean.
+// isNothing reports whether a value has no content that could be owned.
 func isNothing(v any) bool {
 	list, is := v.([]any)
 	return is && len(list) == 0

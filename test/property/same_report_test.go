@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
-// Diff and apply report the same: the same action, and the same paths and owners of what is
-// contested, taken, removed and released. Where they may differ, docs/diff.md says so.
+// Diff and apply report the same action, and the same paths and owners of conflicting, taken,
+// removed and released fields, except for the differences that docs/diff.md lists.
 func TestSameReport(t *testing.T) {
 	compare := 0
 	classes := map[string]int{}
@@ -31,7 +31,7 @@ func TestSameReport(t *testing.T) {
 		says, differs := compared(t, h.Server, h.manifest, p)
 		did, err := applied(t, h.Server, h.manifest, p)
 		if says.Err != nil || did.Action == event.Failed || err != nil && did.Action != event.InConflict || differs != nil && !errors.Is(differs, diff.ErrDiffers) {
-			return // The server refuses it.
+			return // the server refuses it
 		}
 		compare++
 		differ := func(class string, more ...any) {
@@ -80,13 +80,13 @@ func TestSameReport(t *testing.T) {
 	}
 }
 
-// neverDiffers are the differences that no page explains.
+// neverDiffers are the differences that no page documents.
 var neverDiffers = []string{
 	"contested: only diff", "contested: only apply", "contested: owners", "taken: only diff", "taken: owners",
 	"released: only apply", "action", "yielded", "adopted", "sharing",
 }
 
-// spokenBy is what apply calls the action that diff announces.
+// spokenBy maps diff's actions to apply's.
 func spokenBy(says event.Compared) event.Action {
 	if slices.ContainsFunc(says.Changes, func(c managedfields.Change) bool { return c.Kind == managedfields.Contested }) {
 		return event.InConflict

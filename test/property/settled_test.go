@@ -18,13 +18,13 @@ func gvk(version string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "example.com", Version: version, Kind: "Thing"}
 }
 
-// ask is a dry run of an apply.
+// ask runs a dry run of an apply.
 func (h *history) ask(t *testing.T, body *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
 	t.Helper()
 	return h.Apply(t.Context(), object.Kind{}, body, object.Write{Manager: us, Force: force, DryRun: true})
 }
 
-// Unchanged is a no-op, Clear meets no conflict, and Contested meets one.
+// Unchanged predicts a no-op, Clear no conflict, and Contested a conflict.
 func TestVerdict(t *testing.T) {
 	verdicts := map[noop.Verdict]int{}
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -56,8 +56,8 @@ func TestVerdict(t *testing.T) {
 }
 
 // Taken reports each path of a forced apply for which the same apply without force is refused,
-// wherever any field has an owner. It may report more: what others own below a field that becomes
-// another sort of value.
+// unless no field has an owner. It may report more: fields that others own below one whose type
+// changes.
 func TestTaken(t *testing.T) {
 	met := 0
 	cases := eachHistory(t, func(t *testing.T, h *history) {

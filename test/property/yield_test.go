@@ -17,8 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
-// Whatever is yielded keeps its value, whatever its owner and its surroundings (edge case
-// 83).
+// A yielded path keeps its value, for all owners and surroundings (edge case 83).
 func TestYield(t *testing.T) {
 	yielded, refused, lost := 0, 0, 0
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -32,7 +31,7 @@ func TestYield(t *testing.T) {
 		}
 		stated := fieldpath.NewSet()
 		fieldpath.Each(managedfields.Managed(entries, us), func(p fieldpath.Path) {
-			for n := 2; n <= len(p); n++ { // the parents too
+			for n := 2; n <= len(p); n++ { // including parents
 				fieldpath.Insert(stated, p[:n].Clone())
 			}
 		})
@@ -49,8 +48,8 @@ func TestYield(t *testing.T) {
 		})
 	})
 	t.Logf("%d paths yielded, %d refused, %d lost by the server", yielded, refused, lost)
-	// The server itself fails on some that are valid, such as an item that another
-	// version's owner alone keeps. That is loud, and writes nothing.
+	// The server fails on some valid manifests, such as an item that only an owner in another
+	// version keeps. That is an error, and writes nothing.
 	if refused > yielded/100 || lost > yielded/1000 {
 		t.Errorf("%d of %d are refused, %d are lost", refused, yielded+refused, lost)
 	}
@@ -59,7 +58,7 @@ func TestYield(t *testing.T) {
 	}
 }
 
-// outcome of a yield.
+// outcome is the result of a yield.
 type outcome int
 
 const (
@@ -69,7 +68,7 @@ const (
 	kept
 )
 
-// yields yields one path, and checks the result.
+// yields yields a path, and checks the result.
 func (h *history) yields(t *testing.T, p fieldpath.Path) outcome {
 	body, yielded, err := yield.Paths(h.manifest, h.live, us, []fieldpath.Path{p}, func() openapi.Type { return published.Of(h.Published()) })
 	if errors.As(err, new(*yield.KeyError)) {
@@ -86,11 +85,11 @@ func (h *history) yields(t *testing.T, p fieldpath.Path) outcome {
 	if err != nil {
 		return refusedByServer
 	}
-	// A field that does not exist may get the server's default, once its parent comes.
+	// A field that does not exist may get a default once its parent exists.
 	if was, had := p.Get(h.live.Object); had && !sameAt(p, h.live, answer) {
-		// The server does not put together what the owners of several versions keep, and
-		// empties a parent of which nothing is left but empty values, whatever is stated.
-		// Here the prediction refuses (TestYieldedIsKept).
+		// The server does not combine the fields that owners of several versions keep, and empties
+		// a parent that would contain only empty values, even if the manifest sets it. The
+		// prediction refuses these cases (TestYieldedIsKept).
 		if h.severalVersions() || h.losesStated(t, body, p, was) {
 			return lostByServer
 		}
@@ -100,7 +99,7 @@ func (h *history) yields(t *testing.T, p fieldpath.Path) outcome {
 	return kept
 }
 
-// losesStated reports whether the server loses a value although the manifest states it.
+// losesStated reports whether the server drops a value that the manifest sets.
 func (h *history) losesStated(t *testing.T, body *unstructured.Unstructured, p fieldpath.Path, was any) bool {
 	stated := body.DeepCopy()
 	fieldpath.Put(stated.Object, p, was)
@@ -117,14 +116,14 @@ func sameAt(p fieldpath.Path, a, b *unstructured.Unstructured) bool {
 	return had == has && reflect.DeepEqual(was, is)
 }
 
-// severalVersions reports whether owners hold paths at more than one API version.
+// severalVersions reports whether owners have paths in more than one API version.
 func (h *history) severalVersions() bool {
 	entries := h.live.GetManagedFields()
 	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool { return e.APIVersion != entries[0].APIVersion })
 }
 
-// An apply that succeeds has changed nothing that was yielded, whatever else it took: no
-// exceptions (edge case 83).
+// A successful apply changes no yielded path, whatever else it takes, without exceptions (edge case
+// 83).
 func TestYieldedIsKept(t *testing.T) {
 	kept, refused := 0, 0
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -157,8 +156,8 @@ func TestYieldedIsKept(t *testing.T) {
 	}
 }
 
-// The server empties a parent of which an apply leaves nothing but empty values, a yielded one
-// among them, whatever the manifest states of it: such an apply is refused.
+// The server empties a parent if an apply leaves only empty values in it, including a yielded one,
+// even if the manifest sets it: such an apply is refused.
 func TestYieldedEmptyList(t *testing.T) {
 	server, err := newServer()
 	if err != nil {
@@ -179,8 +178,8 @@ func TestYieldedEmptyList(t *testing.T) {
 	}
 }
 
-// A yielded path that leaves the manifest keeps its value, unless it goes with a list item that
-// leaves; diff foretells that, and the next apply writes nothing.
+// A yielded path that is no longer in the manifest keeps its value, unless its list item is
+// removed. Diff predicts that, and the next apply writes nothing.
 func TestYieldedThatLeft(t *testing.T) {
 	kept, refused := 0, 0
 	cases := eachHistory(t, func(t *testing.T, h *history) {

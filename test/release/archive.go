@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// File is one in an archive, in no folder.
+// File is a file in an archive, without a folder.
 type File struct {
 	Name string
 	Mode fs.FileMode
 	Data []byte
 }
 
-// pack makes an archive, a zip if its name says so. All its files have one time, the
-// commit's, and no owner.
+// pack creates an archive, a zip if its name says so. All files have the commit's time and no
+// owner.
 func pack(name string, files []File, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	var err error

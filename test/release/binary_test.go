@@ -14,11 +14,11 @@ import (
 	"strings"
 )
 
-// largest is how many bytes the plugin may have, for any platform.
+// largest is the limit for the plugin's size in bytes, on all platforms.
 const largest = 49_000_000
 
-// checkBinary requires a program to be of its platform, to need no library that a system
-// may lack, to be small, to say what it was built from, and not to say where.
+// checkBinary requires a program to be for its platform, to need no library that a system may lack,
+// to be small, to contain its version and commit, and to reveal no paths of the build.
 func checkBinary(root string, data []byte, p Platform, stamp Stamp) error {
 	var wrong []error
 	switch p.OS {
@@ -47,7 +47,7 @@ func checkBinary(root string, data []byte, p Platform, stamp Stamp) error {
 	return errors.Join(append(wrong, checkSettings(data, p))...)
 }
 
-// places are folders of this machine that the compiler saw, if they have a name of their own.
+// places returns this machine's folders that the compiler saw, except those with generic names.
 func places() []string {
 	var found []string
 	for _, name := range []string{"GOMODCACHE", "GOPATH", "GOCACHE", "TMPDIR", "HOME"} {
@@ -98,8 +98,8 @@ func checkELF(data []byte, arch string) error {
 	return nil
 }
 
-// Apple's systems have no stable interface below these, and start no program for arm64
-// without a signature; the linker gives it one that anyone could.
+// macOS has no stable interface below these libraries, and for arm64 starts only signed programs.
+// The linker adds an ad-hoc signature.
 func checkMachO(data []byte, arch string) error {
 	f, err := macho.NewFile(bytes.NewReader(data))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// TestPublished inspects the folder RELEASE_DIST with the release for RELEASE_PLATFORMS: `make release` runs it.
+// TestPublished inspects the release in RELEASE_DIST for RELEASE_PLATFORMS. `make release` runs it.
 func TestPublished(t *testing.T) {
 	dist := os.Getenv("RELEASE_DIST")
 	if dist == "" {
@@ -55,7 +55,7 @@ func TestPublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(platforms) < len(Platforms()) {
-		return // krew requires a manifest to list all platforms.
+		return // krew requires a manifest to list all platforms
 	}
 	m, err := readManifest(manifest)
 	if err != nil {
@@ -68,7 +68,7 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// checkSums wants each file to be listed with its checksum, and no other.
+// checkSums requires the checksums of exactly the published files.
 func checkSums(dist, version string) error {
 	text, err := os.ReadFile(filepath.Join(dist, checksums(version)))
 	if err != nil {
@@ -103,7 +103,7 @@ func checkSums(dist, version string) error {
 	return errors.Join(wrong...)
 }
 
-// entry is a file of an archive with all that an archive says of it.
+// entry is a file in an archive, with all its metadata.
 type entry struct {
 	File
 	time     time.Time
@@ -152,7 +152,7 @@ func checkEntries(root string, entries []entry, p Platform, stamp Stamp) error {
 	return errors.Join(wrong...)
 }
 
-// unpack reads an archive as its ending says.
+// unpack reads an archive in the format of its extension.
 func unpack(name string, data []byte) ([]entry, error) {
 	if strings.HasSuffix(name, ".zip") {
 		return unzip(data)
@@ -203,8 +203,8 @@ func unzip(data []byte) ([]entry, error) {
 	return entries, nil
 }
 
-// checkNotices wants Go and the largest libraries to be named, and a text of the licence
-// that most of them have.
+// checkNotices requires the notices to name Go and the largest libraries, and to contain the most
+// common licence.
 func checkNotices(data []byte) error {
 	for _, needed := range []string{"  std 1.", "  k8s.io/client-go v", "  github.com/spf13/cobra v", "Version 2.0, January 2004"} {
 		if !bytes.Contains(data, []byte(needed)) {
@@ -214,8 +214,8 @@ func checkNotices(data []byte) error {
 	return nil
 }
 
-// checkSBOM wants the SBOM to be of that archive, and each of its parts to have an ID of
-// its own, a version and a licence.
+// checkSBOM requires the SBOM to describe that archive, and each part to have a unique ID, a
+// version and a licence.
 func checkSBOM(dist string, p Platform, stamp Stamp) error {
 	text, err := os.ReadFile(filepath.Join(dist, p.sbom(stamp.Version)))
 	if err != nil {
@@ -242,8 +242,8 @@ func checkSBOM(dist string, p Platform, stamp Stamp) error {
 	return nil
 }
 
-// install does what krew does for a platform: it finds the archive, compares its checksum, takes the
-// files, and looks for the program among them.
+// install does what krew does for a platform: it reads the archive, compares its checksum, extracts
+// the files, and checks that the program is one of them.
 func (p krewPlatform) install(dist string) error {
 	data, err := os.ReadFile(filepath.Join(dist, path.Base(p.URI)))
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 
 const module = "github.com/k8sconnect/kubectl-k8sconnect"
 
-// A user with nothing but Go installs a tag, or a commit between tags, by name. Go takes
-// it from the repository, so that it sees what any user would see: the tag, the files
-// that belong to the module, and no replacement of a module by another.
+// A user who only has Go installs a tag, or a commit between tags, by name. Go reads it from the
+// repository, so the test covers the tag, the module's files, and the absence of replace
+// directives.
 func TestGoInstall(t *testing.T) {
 	circle.Full(t)
 	source := repo{t, clone(t, "source")}
-	source.git("checkout", "-q", "-B", "main") // In CI, the commit is often on no branch.
+	source.git("checkout", "-q", "-B", "main") // in CI, the commit is often on no branch
 	source.git("add", "-A")
 	source.git("commit", "-q", "--allow-empty", "-m", "what is to be tagged")
 	source.git("tag", "-a", "-m", "v0.99.0", "v0.99.0")

@@ -52,7 +52,7 @@ const manifestPlatform = `    - selector:
       bin: %[5]s
 `
 
-// Manifest is krew's for a version, with a checksum for each platform.
+// Manifest returns krew's manifest for a version, with each platform's checksum.
 func Manifest(version string, sums map[Platform]string) string {
 	var out strings.Builder
 	if unreleased(sums) {
@@ -68,8 +68,8 @@ func Manifest(version string, sums map[Platform]string) string {
 	return out.String()
 }
 
-// unreleased reports whether no archive has the checksums, as in the repository until there is a
-// first release: krew finds nothing there and installs nothing.
+// unreleased reports whether the checksums are placeholders, as in the repository before the first
+// release: krew then installs nothing.
 func unreleased(sums map[Platform]string) bool {
 	for _, sum := range sums {
 		if strings.Trim(sum, "0") != "" {
@@ -79,7 +79,7 @@ func unreleased(sums map[Platform]string) bool {
 	return true
 }
 
-// sumsOf reads the checksums of the archives in a folder.
+// sumsOf returns the checksums of a folder's archives.
 func sumsOf(dist, version string, platforms []Platform) (map[Platform]string, error) {
 	sums := map[Platform]string{}
 	for _, p := range platforms {
@@ -97,5 +97,5 @@ func sha256Of(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// released matches a version that a tag may have, but not those between tags.
+// released matches the version of a tag, but not versions between tags.
 var released = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(alpha|beta|rc)\.\d+)?$`)

@@ -14,7 +14,7 @@ func valid() string {
 	return Manifest("v1.2.3", sums)
 }
 
-// Each rule of krew refuses a manifest that is right but for that rule.
+// Each of krew's rules refuses a manifest that violates only that rule.
 func TestManifestRules(t *testing.T) {
 	if _, err := readManifest([]byte(valid())); err != nil {
 		t.Fatal(err)
@@ -60,8 +60,8 @@ func TestManifestRules(t *testing.T) {
 	}
 }
 
-// The file in the repository is what the target writes, for its version and checksums;
-// before the first release it says so, and krew finds nothing to install.
+// The committed file equals the generated one for its version and checksums. Before the first
+// release, it says so, and krew finds nothing to install.
 func TestCommittedManifest(t *testing.T) {
 	text, err := os.ReadFile("../../krew-manifest.yaml")
 	if err != nil {

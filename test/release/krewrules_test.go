@@ -120,12 +120,12 @@ func inside(name string) bool {
 	return name != "" && !path.IsAbs(name) && !slices.Contains(strings.Split(name, "/"), "..")
 }
 
-// narrow reports whether no line is longer than 80 characters.
+// narrow reports whether all lines have at most 80 characters.
 func narrow(text string) bool {
 	return !slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool { return len(line) > 80 })
 }
 
-// narrowProse is narrow but for commands, which are indented and cannot be broken.
+// narrowProse is narrow without commands, which are indented and cannot be wrapped.
 func narrowProse(text string) bool {
 	var prose []string
 	for line := range strings.SplitSeq(text, "\n") {

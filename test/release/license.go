@@ -37,8 +37,8 @@ var recognised = []struct {
 
 var notWord = regexp.MustCompile(`[^a-z0-9.]+`)
 
-// expression names the licences of a module's files, such as "Apache-2.0 AND MIT".
-// Notices and grants of patents add to a licence and are none.
+// expression returns the SPDX expression for a module's licence files, such as "Apache-2.0 AND
+// MIT". Notices and patent grants supplement a licence.
 func expression(texts []Text) (string, error) {
 	var ids []string
 	for _, text := range texts {
@@ -59,7 +59,7 @@ func expression(texts []Text) (string, error) {
 	return strings.Join(slices.Compact(ids), " AND "), nil
 }
 
-// identify returns the identifiers of all licences in a text; some files have several.
+// identify returns the identifiers of all licences in a text, which may be several.
 func identify(text string) []string {
 	words := notWord.ReplaceAllString(strings.ToLower(text), " ")
 	var ids []string

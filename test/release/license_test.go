@@ -2,8 +2,8 @@ package release
 
 import "testing"
 
-// A module is linked only on conditions that a person has reviewed: a license that is
-// unknown, or known to ask for more than its notice, stops a release.
+// Only modules with reviewed licences are linked: an unknown licence, or one with more conditions,
+// stops a release.
 func TestExpression(t *testing.T) {
 	const (
 		apache = "Apache License\n   Version 2.0, January 2004"

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// Stamp is what the programs of a release say that they were built from.
+// Stamp identifies the source of a release's programs.
 type Stamp struct {
 	Version, Commit string
 	At              time.Time
 }
 
-// ReadStamp asks stamp.sh, as make does when it builds.
+// ReadStamp runs stamp.sh, as make does for a build.
 func ReadStamp(ctx context.Context, root string) (Stamp, error) {
 	out, err := exec.CommandContext(ctx, filepath.Join(root, "test/release/stamp.sh")).Output()
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok && len(failed.Stderr) > 0 {
@@ -36,8 +36,8 @@ func ReadStamp(ctx context.Context, root string) (Stamp, error) {
 	return Stamp{Version: words[0], Commit: words[1], At: at}, err
 }
 
-// Archives packs the plugin of every platform that is in dist/binaries, each with its
-// licences, and writes the archives, their SBOMs and krew's manifest into dist.
+// Archives packs the plugin of every platform in dist/binaries with its licences, and writes the
+// archives, their SBOMs and krew's manifest to dist.
 func Archives(ctx context.Context, root, dist string, platforms []Platform, stamp Stamp) error {
 	ours, err := os.ReadFile(filepath.Join(root, license))
 	if err != nil {
@@ -77,8 +77,8 @@ func Archives(ctx context.Context, root, dist string, platforms []Platform, stam
 	return write(dist, "krew-manifest.yaml", []byte(Manifest(stamp.Version, sums)))
 }
 
-// Notices writes the notices of every program in dist/binaries beside it, as
-// PROGRAM.notices, for other ways of packaging.
+// Notices writes a file PROGRAM.notices next to every program in dist/binaries, for other ways of
+// packaging.
 func Notices(ctx context.Context, root, dist string, platforms []Platform) error {
 	for _, p := range platforms {
 		for _, name := range []string{program, "webhook"} {
@@ -98,7 +98,7 @@ func Notices(ctx context.Context, root, dist string, platforms []Platform) error
 	return nil
 }
 
-// Checksums writes those of all files in dist, in the form that sha256sum -c reads.
+// Checksums writes the checksums of all files in dist, in the format of sha256sum.
 func Checksums(dist string, stamp Stamp) error {
 	names, err := published(dist, stamp.Version)
 	if err != nil {
@@ -115,8 +115,8 @@ func Checksums(dist string, stamp Stamp) error {
 	return write(dist, checksums(stamp.Version), []byte(out.String()))
 }
 
-// published are the files in dist except for the checksums. Files in its folders, such as
-// the programs, are not published by themselves.
+// published returns the files in dist except for the checksums. Files in subfolders, such as the
+// programs, are not published.
 func published(dist, version string) ([]string, error) {
 	entries, err := os.ReadDir(dist)
 	if err != nil {

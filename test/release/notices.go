@@ -8,8 +8,8 @@ import (
 
 const rule = "--------------------------------------------------------------------------------\n"
 
-// Notices is the file that has to accompany a program: the authors of its parts, and
-// their conditions. A text that several modules have appears once.
+// Notices returns the text that has to accompany a program: its parts with their licences.
+// Identical texts appear once.
 func (s *Software) Notices() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s holds the software below, each on the conditions that follow the list.\n\n", s.Name)

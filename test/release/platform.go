@@ -13,10 +13,10 @@ const (
 	notices    = "THIRD_PARTY_NOTICES"
 )
 
-// Platform is an operating system and a processor, as Go names them.
+// Platform is an operating system and an architecture, in Go's terms.
 type Platform struct{ OS, Arch string }
 
-// Platforms returns those that a release is for.
+// Platforms returns the platforms of a release.
 func Platforms() []Platform {
 	return []Platform{
 		{"linux", "amd64"},
@@ -28,7 +28,7 @@ func Platforms() []Platform {
 	}
 }
 
-// ParsePlatforms reads a list such as "linux/amd64 darwin/arm64".
+// ParsePlatforms parses a list such as "linux/amd64 darwin/arm64".
 func ParsePlatforms(text string) ([]Platform, error) {
 	var platforms []Platform
 	for word := range strings.FieldsSeq(text) {
@@ -43,7 +43,7 @@ func ParsePlatforms(text string) ([]Platform, error) {
 
 func (p Platform) String() string { return p.OS + "/" + p.Arch }
 
-// executable is the file name of a program there.
+// executable returns a program's file name on the platform.
 func (p Platform) executable(name string) string {
 	if p.OS == "windows" {
 		return name + ".exe"
@@ -51,13 +51,12 @@ func (p Platform) executable(name string) string {
 	return name
 }
 
-// binary is where `make binaries` puts a program.
+// binary returns the path of a program from `make binaries`.
 func (p Platform) binary(dist, name string) string {
 	return filepath.Join(dist, "binaries", p.OS+"_"+p.Arch, p.executable(name))
 }
 
-// archive is the file name of the plugin's archive, in a format that its system unpacks
-// by itself.
+// archive returns the name of the plugin's archive, in the platform's usual format.
 func (p Platform) archive(version string) string {
 	ending := ".tar.gz"
 	if p.OS == "windows" {
@@ -74,7 +73,7 @@ func (p Platform) base(version string) string {
 
 func checksums(version string) string { return fmt.Sprintf("%s_%s_checksums.txt", program, version) }
 
-// download is where a file of a release can be had.
+// download returns the URL of a file in a release.
 func download(version, file string) string {
 	return fmt.Sprintf("%s/releases/download/%s/%s", repository, version, file)
 }

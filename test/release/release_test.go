@@ -15,10 +15,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
-// Two builds of one commit, in folders of other names and lengths, by users of another
-// language, time zone and file mode, are the same to the byte; and the result is sound.
-// One platform takes part; all of them in the third circle, and then nothing that the first
-// compiled is available to the second.
+// Two builds of one commit are equal to the byte and sound, in folders with different names and
+// lengths, by users with different languages and time zones. The second circle builds one platform;
+// the third builds all, without a shared build cache.
 func TestRelease(t *testing.T) {
 	circle.Full(t)
 	here := Platform{"linux", runtime.GOARCH}
@@ -42,8 +41,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// A release goes into whatever folder is named, unless it would become part of the
-// source, and removes nothing that it did not make.
+// A release is written to the named folder, unless git would treat it as source, and removes
+// nothing that it did not create.
 func TestReleaseFolder(t *testing.T) {
 	dist := t.TempDir()
 	mine := filepath.Join(dist, "mine")
@@ -63,7 +62,7 @@ func TestReleaseFolder(t *testing.T) {
 	}
 }
 
-// clone copies the repository: its history, and its files as they are now.
+// clone copies the repository with its history and its current files.
 func clone(t *testing.T, name string) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -101,7 +100,7 @@ func run(t *testing.T, dir string, env []string, name string, args ...string) st
 	return string(out)
 }
 
-// same wants two folders to hold the same files.
+// same requires two folders to contain the same files.
 func same(t *testing.T, one, other string) {
 	t.Helper()
 	files := func(root string) (names []string) {
@@ -137,7 +136,7 @@ func read(t *testing.T, path string) []byte {
 	return data
 }
 
-// flaws changes an archive by one flaw at a time, and requires the inspection to name it.
+// flaws adds one flaw at a time to an archive, and requires the inspection to fail.
 func flaws(t *testing.T, root string, p Platform, stamp Stamp) {
 	dist := filepath.Join(root, "dist")
 	entries, err := unpack(p.archive(stamp.Version), read(t, filepath.Join(dist, p.archive(stamp.Version))))
@@ -198,8 +197,8 @@ func flaws(t *testing.T, root string, p Platform, stamp Stamp) {
 	})
 }
 
-// installed does what krew does with the archive of this platform, goes the further step
-// that the caveats name, and calls the plugin by kubectl.
+// installed does what krew does with this platform's archive, follows the manifest's caveats, and
+// calls the plugin through kubectl.
 func installed(t *testing.T, dist string, p Platform, stamp Stamp) {
 	m, err := readManifest([]byte(Manifest(stamp.Version, all(t, dist, p, stamp))))
 	if err != nil {
@@ -242,7 +241,7 @@ func installed(t *testing.T, dist string, p Platform, stamp Stamp) {
 	}
 }
 
-// all has a checksum for each platform: the real one for the one that was built, and any
+// all returns a checksum for each platform: the real one for the built platform, and placeholders
 // for the others.
 func all(t *testing.T, dist string, p Platform, stamp Stamp) map[Platform]string {
 	t.Helper()
@@ -258,7 +257,7 @@ func all(t *testing.T, dist string, p Platform, stamp Stamp) map[Platform]string
 	return sums
 }
 
-// kubectlDir returns the folder of the control plane's kubectl, which is built if it is missing.
+// kubectlDir returns the folder of the control plane's kubectl, and builds it if necessary.
 func kubectlDir(t *testing.T) string {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(run(t, "../..", nil, "go", "run", "./test/cluster/cmd/controlplane", "bin")), "\n")

@@ -59,14 +59,14 @@ const (
 	mainID      = "SPDXRef-Package-main"
 )
 
-// Published is a file that holds a program.
+// Published is a published file that contains a program.
 type Published struct {
 	File, SHA256, Version string
-	// At is the commit's time: a document of now would differ from build to build.
+	// At is the commit's time: the current time would differ between builds.
 	At time.Time
 }
 
-// SBOM is the SPDX document, in JSON, of a file that holds the program.
+// SBOM returns the SPDX document, in JSON, of a file that contains the program.
 func (s *Software) SBOM(p Published) ([]byte, error) {
 	doc := document{
 		Version: "SPDX-2.3", ID: documentID, DataLicense: "CC0-1.0", Name: p.File,

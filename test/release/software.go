@@ -17,35 +17,35 @@ import (
 	"strings"
 )
 
-// Software is what is linked into a program.
+// Software describes the modules linked into a program.
 type Software struct {
-	// Name is the file's, without .exe.
+	// Name is the file name, without .exe.
 	Name string
-	// Go is the version of Go's own packages, such as go1.26.8.
+	// Go is the Go version, such as go1.26.8.
 	Go string
-	// Modules are sorted by path; Go's own packages are the module "std".
+	// Modules are sorted by path. The standard library is the module "std".
 	Modules []Module
 }
 
-// Module is one of the modules of which a program has packages.
+// Module is a module with packages in a program.
 type Module struct {
 	Path, Version string
-	// Sum is of its files, as go.sum has it.
+	// Sum is the module's hash, as in go.sum.
 	Sum string
-	// License is an expression of SPDX, made of the identifiers of all its files.
+	// License is the SPDX expression for all its licence files.
 	License string
-	// Texts are its licence files and notices: those above the packages that are linked.
+	// Texts are the licence files and notices above its linked packages.
 	Texts []Text
 }
 
-// Text is a licence file, with its name in the module.
+// Text is a licence file, with its path in the module.
 type Text struct{ File, Content string }
 
-// isLicense matches names of files that have to be handed on.
+// isLicense matches the names of files that have to be distributed.
 var isLicense = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents|unlicense)([-._].*)?$`)
 
-// Linked reads from a program which modules it has, and from the module cache on what
-// conditions each may be handed on. It runs the Go tool in root, the product's folder.
+// Linked returns the modules in a program, with their licences from the module cache. It runs the
+// Go tool in root, the project's folder.
 func Linked(ctx context.Context, root, binary string) (*Software, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -82,13 +82,13 @@ func Linked(ctx context.Context, root, binary string) (*Software, error) {
 	return s, errors.Join(unknown...)
 }
 
-// sources is where the packages of a module are that are linked.
+// sources contains a module's folder and the folders of its linked packages.
 type sources struct {
 	version, dir string
 	packages     []string
 }
 
-// list asks the Go tool for the packages of a program as it was built: by platform.
+// list returns the program's packages for its platform, from the Go tool.
 func list(ctx context.Context, root string, info *buildinfo.BuildInfo) (map[string]sources, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-json=Dir,Standard,Module", info.Path)
 	cmd.Dir = root
@@ -129,8 +129,7 @@ func list(ctx context.Context, root string, info *buildinfo.BuildInfo) (map[stri
 	}
 }
 
-// texts reads the licence files in the folders of the packages, and in all above them
-// up to the module's.
+// texts reads the licence files in the packages' folders, and in all their parents in the module.
 func (s sources) texts(version string) ([]Text, error) {
 	if s.version != version {
 		return nil, fmt.Errorf("%s is linked, but go.mod has %q", version, s.version)
@@ -176,12 +175,12 @@ func textsIn(module, dir string) ([]Text, error) {
 	return texts, nil
 }
 
-// normal has no carriage returns, and one line feed at its end.
+// normal removes carriage returns, and ends the text with one newline.
 func normal(text string) string {
 	return strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), " \t\n") + "\n"
 }
 
-// standard is Go's own packages, which every program has.
+// standard returns the standard library as a module.
 func standard(ctx context.Context, root, version string) (Module, error) {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOROOT")
 	cmd.Dir = root

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// repo is a small repository with stamp.sh in its place.
+// repo is a small repository that contains stamp.sh.
 type repo struct {
 	t   *testing.T
 	dir string
@@ -71,8 +71,8 @@ func (r repo) stamp(env ...string) (string, string, string) {
 	return lines[0], lines[1], lines[2]
 }
 
-// The version is the tag's, and the commit is the last one whose sources are built:
-// the one that only writes krew's checksums has to leave the archives as they are.
+// The version comes from the tag, and the commit is the last one that changed sources: a commit
+// that only writes krew's checksums must not change the archives.
 func TestStamp(t *testing.T) {
 	r := newRepo(t)
 	if version, commit, date := r.stamp(); version+commit+date != "" {
@@ -116,7 +116,7 @@ func TestStamp(t *testing.T) {
 	}
 }
 
-// Text that is not a version appears in no program, no file name and no command.
+// An invalid version never gets into a program, a file name or a command.
 func TestStampRefuses(t *testing.T) {
 	r := newRepo(t)
 	for _, version := range []string{"1.2.3", "v1.2", "v1.2.3.4", "vX.Y.Z", "v01.2.3", "-X", "v1.2.3 x", "v1.2.3\nx", "v1.2.3; touch x", "v1.2.3'"} {
@@ -137,8 +137,8 @@ func TestStampRefuses(t *testing.T) {
 	}
 }
 
-// A shallow clone knows neither the number of commits, nor which one of them changed more
-// than krew's manifest.
+// A shallow clone lacks the number of commits, and the last commit that changed more than krew's
+// manifest.
 func TestShallow(t *testing.T) {
 	r := newRepo(t)
 	r.git("init", "-q")
@@ -158,7 +158,7 @@ func TestShallow(t *testing.T) {
 	}
 }
 
-// krew's manifest is made for a version, of a tree that can be tagged.
+// krew's manifest requires a version, and a tree that can be tagged.
 func TestReadyForTheManifest(t *testing.T) {
 	r := newRepo(t)
 	r.git("init", "-q")
@@ -182,8 +182,7 @@ func TestReadyForTheManifest(t *testing.T) {
 	}
 }
 
-// A packager with an unpacked archive of the source has a repository of its own: its
-// commits and tags say nothing of this program.
+// An unpacked source archive may be in another repository, whose commits and tags are unrelated.
 func TestStampInForeignRepository(t *testing.T) {
 	r := newRepo(t)
 	r.git("init", "-q")

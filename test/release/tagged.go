@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// CheckTagged wants the tree to say of itself the version that its tag does: nothing of
-// it can be mended once the tag is out.
+// CheckTagged requires the tree to contain the version of its tag, because it cannot be fixed once
+// the tag is published.
 func CheckTagged(ctx context.Context, root, dist string, stamp Stamp) error {
 	if !released.MatchString(stamp.Version) {
 		return fmt.Errorf("%s is no version for a tag: vMAJOR.MINOR.PATCH, or with -rc.N", stamp.Version)
@@ -22,9 +22,9 @@ func CheckTagged(ctx context.Context, root, dist string, stamp Stamp) error {
 	return errors.Join(CheckWhole(ctx, root), checkCommitted(root, dist), checkChart(root, stamp.Version), checkChanges(root, stamp.Version))
 }
 
-// CheckReady checks what krew's manifest needs, before anything is built for it: a
-// version that a tag may have, the whole history, and the tree that will be tagged. Wrong
-// checksums would be found only once the tag exists.
+// CheckReady checks the requirements of krew's manifest before the build: a version for a tag, the
+// whole history, and the tree that will be tagged. Otherwise wrong checksums would be found only
+// after the tag.
 func CheckReady(ctx context.Context, root string, stamp Stamp) error {
 	if !released.MatchString(stamp.Version) {
 		return fmt.Errorf("%s is no version for a tag: say VERSION=vMAJOR.MINOR.PATCH, or with -rc.N", stamp.Version)
@@ -42,8 +42,8 @@ func CheckReady(ctx context.Context, root string, stamp Stamp) error {
 	return nil
 }
 
-// CheckWhole requires the whole history. The archives name the last commit that changed
-// more than krew's manifest, and a shallow clone may not have it.
+// CheckWhole requires the whole history. The archives name the last commit that changed more than
+// krew's manifest, which a shallow clone may lack.
 func CheckWhole(ctx context.Context, root string) error {
 	shallow, err := git(ctx, root, "rev-parse", "--is-shallow-repository")
 	if err == nil && shallow == "true" {
@@ -82,7 +82,7 @@ func sameFile(data []byte, path string) error {
 	return err
 }
 
-// checkChart wants the chart to install the image of this version.
+// checkChart requires the chart to install this version's image.
 func checkChart(root, version string) error {
 	text, err := os.ReadFile(filepath.Join(root, "charts/k8sconnect/Chart.yaml"))
 	if err != nil {
@@ -101,7 +101,7 @@ func checkChart(root, version string) error {
 	return nil
 }
 
-// checkChanges wants the version to have a section in the change log, with a date.
+// checkChanges requires a dated section for the version in the change log.
 func checkChanges(root, version string) error {
 	text, err := os.ReadFile(filepath.Join(root, "CHANGELOG.md"))
 	if err != nil {

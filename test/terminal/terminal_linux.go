@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens a pair: what a program writes to tty is read from screen, and what is written to
-// screen is typed.
+// Open opens a pseudo-terminal: the output to tty is read from screen, and writes to screen are
+// typed.
 func Open(columns uint16) (screen, tty *os.File, err error) {
 	screen, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {

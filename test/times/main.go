@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// event is a line of a test binary that says which test runs from now on, or that it stops.
+// event matches a test binary's line about the start or the pause of a test.
 var event = regexp.MustCompile(`^\s*(=== RUN|=== CONT|=== PAUSE|--- PASS:|--- FAIL:|--- SKIP:) +(Test\S+)`)
 
 func run(args []string) error {
@@ -51,7 +51,7 @@ func run(args []string) error {
 	for lines := bufio.NewReader(out); ; {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			break // The program has ended.
+			break // the program has ended
 		}
 		said.WriteString(line)
 		m := event.FindStringSubmatch(line)
@@ -84,7 +84,7 @@ func run(args []string) error {
 	return failed
 }
 
-// row is the test that a subtest counts for: each script counts for itself.
+// row returns the test that a subtest's time is added to; each script has its own row.
 func row(test string) string {
 	if strings.HasPrefix(test, "TestScript/") {
 		return test
@@ -93,10 +93,10 @@ func row(test string) string {
 	return name
 }
 
-// process is what the kernel says of one.
+// process is the kernel's data on a process.
 type process struct {
 	parent  int
-	seconds float64 // its own, and those of its children that it waited for
+	seconds float64 // its own, and of children that it waited for
 }
 
 type processes map[int]process
@@ -108,7 +108,7 @@ func processTimes() processes {
 	for _, path := range found {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			continue // It has ended.
+			continue // it has ended
 		}
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		fields := strings.Fields(string(text[strings.LastIndex(string(text), ")")+1:]))
@@ -123,7 +123,7 @@ func processTimes() processes {
 	return all
 }
 
-// of is what a process and all below it took.
+// of returns the CPU seconds of a process and its descendants.
 func (all processes) of(pid int) float64 {
 	sum := all[pid].seconds
 	for child, p := range all {
@@ -134,7 +134,8 @@ func (all processes) of(pid int) float64 {
 	return sum
 }
 
-// comments returns the circle and the first sentence of each test here, as two cells.
+// comments returns the circle and the first sentence of the comment of each test here, as two
+// cells.
 func comments() (map[string]string, error) {
 	found, err := filepath.Glob("*_test.go")
 	if err != nil {
@@ -169,7 +170,7 @@ func comments() (map[string]string, error) {
 	return about, nil
 }
 
-// circleOf is the circle of a test: it calls package circle at its beginning, or within for a
+// circleOf returns a test's circle: the test calls package circle at its beginning, or later for a
 // part of it.
 func circleOf(f *ast.FuncDecl) string {
 	called := func(n ast.Node) string {

@@ -1,5 +1,5 @@
-// Package workflows tests what actionlint does not know of the workflow files: what may
-// run with which rights, and that the commands in them exist.
+// Package workflows tests aspects of the workflow files that actionlint does not check:
+// permissions, and that their commands exist.
 package workflows
 
 import (
@@ -56,7 +56,7 @@ func read(t *testing.T) map[string]workflow {
 	return all
 }
 
-// A tag of an action can be moved to other code; a commit cannot.
+// An action's tag can be moved to other code; a commit cannot.
 func TestActionsArePinned(t *testing.T) {
 	pinned := regexp.MustCompile(`^uses: [a-z-]+/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
 	ours := regexp.MustCompile(`^uses: \./\.github/workflows/[a-z]+\.yml$`)
@@ -74,7 +74,7 @@ func TestActionsArePinned(t *testing.T) {
 	}
 }
 
-// Each job has the rights that it needs, and no other job's.
+// Each job has only the permissions that it needs.
 func TestPermissions(t *testing.T) {
 	got := map[string]map[string]string{}
 	for name, w := range read(t) {
@@ -105,7 +105,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// The checks here are those of CI there, and a release has passed all tests.
+// CI runs the same checks as developers, and a release has passed all tests.
 func TestChecksAreThoseOfCI(t *testing.T) {
 	all := read(t)
 	for workflow, want := range map[string]string{"ci.yml/check": ".ci/run", "nightly.yml/test": "make test-full"} {
@@ -130,7 +130,7 @@ func TestChecksAreThoseOfCI(t *testing.T) {
 	}
 }
 
-// Each minor of Kubernetes that has a module is in the matrix, and in the table of versions.
+// Each Kubernetes minor version with a module is in the matrix, and in the table of versions.
 func TestMinors(t *testing.T) {
 	files, err := filepath.Glob("../cluster/tools/1.*/go.mod")
 	if err != nil {
@@ -157,8 +157,7 @@ func TestMinors(t *testing.T) {
 	}
 }
 
-// The pushed images are the signed ones: the digests are read from the output of the
-// tools.
+// The pushed images are the signed ones: the digests come from the tools' output.
 func TestPushedIsSigned(t *testing.T) {
 	dir, outputs := t.TempDir(), filepath.Join(t.TempDir(), "outputs")
 	for path, prints := range map[string]string{
@@ -179,7 +178,7 @@ func TestPushedIsSigned(t *testing.T) {
 			script = step.Run
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "bash", "-eo", "pipefail", "-c", script) // as GitHub does
+	cmd := exec.CommandContext(t.Context(), "bash", "-eo", "pipefail", "-c", script) // like GitHub
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "GITHUB_OUTPUT="+outputs, "REGISTRY=ghcr.io/webhook-fans")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -194,7 +193,7 @@ func TestPushedIsSigned(t *testing.T) {
 	}
 }
 
-// A target that was renamed would be noticed by the next release otherwise.
+// Otherwise only the next release would reveal that a target was renamed.
 func TestMakeTargetsExist(t *testing.T) {
 	called := regexp.MustCompile(`(?m)^\s*make ([^|&\n]+)`)
 	targets := map[string]bool{}

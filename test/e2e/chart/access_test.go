@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// mapper returns what the API server says of a kind.
+// mapper returns the API server's RESTMapper.
 func (s site) mapper(t *testing.T) func(schema.GroupVersionKind) (*meta.RESTMapping, error) {
 	t.Helper()
 	groups, err := restmapper.GetAPIGroupResources(s.typed.Discovery())
@@ -25,7 +25,7 @@ func (s site) mapper(t *testing.T) func(schema.GroupVersionKind) (*meta.RESTMapp
 	}
 }
 
-// The webhook's permissions, and what it may not do, in the API server's own words.
+// The webhook's permissions, and what it may not do, according to the API server.
 func TestAccess(t *testing.T) {
 	s := newSite(t)
 	type attributes = authorizationv1.ResourceAttributes
@@ -38,7 +38,7 @@ func TestAccess(t *testing.T) {
 	}
 	const admission, coordination, records = "admissionregistration.k8s.io", "coordination.k8s.io", "ownership.k8sconnect.io"
 	const configuration = "validatingwebhookconfigurations"
-	// May it: with Secrets; without them, but a custom group; with cert-manager?
+	// Whether it may: with Secrets; without Secrets, but with a custom group; with cert-manager.
 	type may [3]bool
 	always, never := may{true, true, true}, may{}
 	secretsOnly, selfSigned := may{true, false, false}, may{true, true, false}
@@ -50,7 +50,7 @@ func TestAccess(t *testing.T) {
 	} {
 		t.Run(values, func(t *testing.T) {
 			s.install(t, "access", home, "--set", values)
-			// The authorizer learns of roles and bindings by watches.
+			// The authorizer notices roles and bindings by watches.
 			eventually(t, "both roles are known", func() bool {
 				return s.may(t, home, own("update", "", "configmaps", "access")) && s.may(t, home, all("list", "", "pods"))
 			})
@@ -113,7 +113,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// may asks the API server about the release's account.
+// may asks the API server whether the release's account may do something.
 func (s site) may(t *testing.T, home string, what authorizationv1.ResourceAttributes) bool {
 	t.Helper()
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -128,7 +128,7 @@ func (s site) may(t *testing.T, home string, what authorizationv1.ResourceAttrib
 	return answer.Status.Allowed
 }
 
-// define makes kinds that other projects define, with any content.
+// define creates kinds of other projects, without a schema.
 func (s site) define(t *testing.T, group string, kinds ...string) {
 	t.Helper()
 	for _, kind := range kinds {

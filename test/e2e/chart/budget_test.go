@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// pause lets the second pass in which the API server took the time of an owner's
-// last change: owners are kept in the order of those times.
+// pause waits for the next second: the API server orders owners by the time of their last change,
+// in seconds.
 func pause() { time.Sleep(1100 * time.Millisecond) }
 
-// noConditionErrors fails the test if the API server could not evaluate a condition:
-// it would then have skipped the webhook without a word.
+// noConditionErrors fails the test if the API server could not evaluate a condition: it would have
+// skipped the webhook silently.
 func (s site) noConditionErrors(t *testing.T) {
 	t.Helper()
 	metrics, err := s.typed.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
@@ -31,13 +31,13 @@ func (s site) noConditionErrors(t *testing.T) {
 	}
 }
 
-// The API server gives up on a condition that costs too much, and skips the webhook.
+// The API server aborts a condition that costs too much, and skips the webhook.
 func TestBudgetOfConditions(t *testing.T) {
 	s := newSite(t)
 	s.namespace(t, "work")
 	s.install(t, "budget", "budget-home")
 	l := s.listen(t, "budget", "budget-home")
-	// 20 owners of some 100 fields each, whose names make the object 100 kB and more.
+	// 20 owners of some 100 fields each, with names that bring the object to 100 kB and more.
 	const name, owners, fields = "large", 20, 100
 	for owner := range owners {
 		var data strings.Builder

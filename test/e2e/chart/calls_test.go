@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// update writes a field of the live object as an Update of a manager.
+// update writes a field of the live object with an Update as a manager.
 func (s site) update(t *testing.T, gvr schema.GroupVersionResource, namespace, name, manager string, value any, path ...string) {
 	t.Helper()
 	live := s.get(t, gvr, namespace, name)
@@ -27,7 +27,7 @@ func (s site) update(t *testing.T, gvr schema.GroupVersionResource, namespace, n
 	}
 }
 
-// configMap is one with values of its data.
+// configMap returns a ConfigMap with data.
 func configMap(namespace, name, data string) string {
 	return fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {namespace: %s, name: %s}, data: {%s}}", namespace, name, data)
 }
@@ -37,7 +37,7 @@ func deployment(name, labels string) string {
 		selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}`, name, labels)
 }
 
-// The API server's calls for one write: none at all where no owner changes.
+// The API server's calls for a write: none if no owner changes.
 func TestCalls(t *testing.T) {
 	s := newSite(t)
 	s.namespace(t, "work")
@@ -56,16 +56,16 @@ func TestCalls(t *testing.T) {
 	class := "{apiVersion: resource.k8s.io/v1beta2, kind: DeviceClass, metadata: {name: %s, labels: {a: %q}}}"
 
 	for name, test := range map[string]struct {
-		namespace              string // work by default; "-" is none
+		namespace              string // work by default; "-" for none
 		before, write          func(t *testing.T, namespace, name string)
 		ownership, deprecation int
 	}{
-		"create": { // edge case 102: nothing of the kind is deprecated
+		"create": { // edge case 102: the kind has no deprecations
 			write: func(t *testing.T, ns, name string) {
 				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
 			},
 		},
-		"create-without-fields": { // its kind has deprecated fields, which it does not set (issue 17)
+		"create-without-fields": { // sets none of its kind's deprecated fields (issue 17)
 			write: func(t *testing.T, _, name string) {
 				s.apply(t, deployments, deployment(name, ""), "one")
 				s.apply(t, services, service(name, "type: ClusterIP"), "one")
@@ -85,7 +85,7 @@ func TestCalls(t *testing.T) {
 			},
 			deprecation: 1,
 		},
-		"create-with-many-volumes": { // more than the API server searches itself
+		"create-with-many-volumes": { // more than the API server itself checks
 			write: func(t *testing.T, _, name string) {
 				volumes := strings.Repeat("{name: v%d, emptyDir: {}}, ", 101)
 				for i := range 101 {
@@ -102,7 +102,7 @@ func TestCalls(t *testing.T) {
 			},
 			deprecation: 1,
 		},
-		"create-by-a-controller": { // the author of its template was warned
+		"create-by-a-controller": { // the author of its template got the warning
 			write: func(t *testing.T, _, name string) {
 				text := strings.Replace(deployment(name, ""), "containers:", "nodeSelector: {beta.kubernetes.io/os: linux}, containers:", 1)
 				text = strings.Replace(text, "labels: {}",
@@ -198,7 +198,7 @@ func TestCalls(t *testing.T) {
 			},
 			ownership: 1,
 		},
-		"dry-run": { // edge case 77: it gets the warning as well
+		"dry-run": { // edge case 77: also gets the warning
 			before: func(t *testing.T, ns, name string) {
 				s.apply(t, configMaps, configMap(ns, name, "a: '1'"), "one")
 			},
@@ -221,8 +221,8 @@ func TestCalls(t *testing.T) {
 				}
 			},
 		},
-		// Edge case 71: its reviews carry no owners, but who sent them; once for the same number.
-		// Its kind has no controller: after each write of one, the server asks again.
+		// Edge case 71: its reviews contain no owners, but the user. An unchanged number causes one
+		// call. The kind has no controller: after a write by one, the server asks again.
 		"scale": {
 			before: func(t *testing.T, _, name string) { s.apply(t, birds, fmt.Sprintf(bird, name, 2), "one") },
 			write: func(t *testing.T, ns, name string) {
@@ -270,11 +270,11 @@ func TestCalls(t *testing.T) {
 		"in-kube-node-lease": {namespace: "kube-node-lease", before: taken(s), write: again(s)},
 		"in-the-release":     {namespace: "calls-home", before: taken(s), write: again(s)},
 		"elsewhere":          {namespace: "default", before: taken(s), write: again(s), ownership: 1},
-		"cluster-scoped": { // no selector applies, and the request has no namespace
+		"cluster-scoped": { // cluster-scoped: no selector applies
 			namespace: "-",
 			before:    func(t *testing.T, _, name string) { s.apply(t, classes, fmt.Sprintf(class, name, "1"), "one") },
 			write:     func(t *testing.T, _, name string) { s.apply(t, classes, fmt.Sprintf(class, name, "2"), "two") },
-			// By a version that is deprecated.
+			// Through a deprecated version.
 			ownership: 1, deprecation: 1,
 		},
 		"namespace": {
@@ -309,7 +309,7 @@ func TestCalls(t *testing.T) {
 			if test.before != nil {
 				test.before(t, namespace, name)
 			}
-			// The API server gives a Namespace itself as its namespace.
+			// For a Namespace, the API server uses the object itself as its namespace.
 			asked := func(path string) int {
 				return l.count(namespace, name, path) + l.count(name, name, path)
 			}
@@ -323,8 +323,8 @@ func TestCalls(t *testing.T) {
 			}
 		})
 	}
-	// Edge case 102: the webhook's own dry run of its own ConfigMap is asked about, and
-	// nothing else that anybody does to it.
+	// Edge case 102: the API server calls the webhook for the webhook's dry run of its own
+	// ConfigMap, and for no other write to it.
 	for _, test := range []struct {
 		annotation string
 		dryRun     []string
@@ -348,7 +348,7 @@ func service(name, spec string) string {
 	return "{apiVersion: v1, kind: Service, metadata: {name: " + name + ", namespace: work}, spec: {ports: [{port: 80}], " + spec + "}}"
 }
 
-// taken and again prepare a takeover, and do it.
+// taken and again prepare a takeover, and perform it.
 func taken(s site) func(t *testing.T, namespace, name string) {
 	return func(t *testing.T, namespace, name string) {
 		s.apply(t, configMaps, configMap(namespace, name, "a: '1'"), "one")

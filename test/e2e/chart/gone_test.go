@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The first promise, as far as the chart keeps it: the API server continues without the
-// webhook, and counts that under the name that the alert uses.
+// The chart's part of the first promise: the API server continues without the webhook, and counts
+// that in the metric of the alert.
 func TestWritesPassWithoutTheWebhook(t *testing.T) {
 	s := newSite(t)
 	s.namespace(t, "work")
@@ -24,7 +24,7 @@ func TestWritesPassWithoutTheWebhook(t *testing.T) {
 		}},
 		{"nobody listens", func(t *testing.T) {
 			s.trust(t, "gone", l.caBundle)
-			l.server.Close() // and the connections with it
+			l.server.Close() // with its connections
 		}},
 		// Helm 3 deletes the Service before the configuration.
 		{"no Service", func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestWritesPassWithoutTheWebhook(t *testing.T) {
 			ignored := s.ignored(t)
 			n := 0
 			eventually(t, "the API server goes on without an answer", func() bool {
-				n++ // each write is a takeover, and must pass
+				n++ // each write is a takeover, and has to succeed
 				s.apply(t, configMaps, configMap("work", "gone", fmt.Sprintf("a: '%d'", n)), fmt.Sprintf("owner-%d-%d", i, n%2))
 				return s.ignored(t) > ignored
 			})
@@ -46,7 +46,7 @@ func TestWritesPassWithoutTheWebhook(t *testing.T) {
 	}
 }
 
-// ignored is how often the API server went on without the answer of "ownership".
+// ignored returns how often the API server continued without a response from "ownership".
 func (s site) ignored(t *testing.T) (times float64) {
 	t.Helper()
 	return s.counted(t, `apiserver_admission_webhook_fail_open_count{name="ownership.k8sconnect.io"`)

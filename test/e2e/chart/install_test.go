@@ -21,9 +21,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// A release's life. Pods are admitted to a namespace that enforces restricted, and run on
-// a node that kwok plays; what the webhook wrote into its own objects survives upgrade
-// and rollback, and is gone after uninstall.
+// A release's life cycle. Its pods are admitted to a namespace that enforces restricted, and run on
+// a kwok node. The webhook's changes to its own objects survive upgrade and rollback, and are gone
+// after uninstall.
 func TestLife(t *testing.T) {
 	s := newSite(t)
 	const release, home = "life", "life-home"
@@ -36,7 +36,7 @@ func TestLife(t *testing.T) {
 	if len(filled) != 4 {
 		t.Fatalf("not written: %v", filled)
 	}
-	// A second release would warn of each write twice, and is refused with the way out.
+	// A second release would duplicate each warning, so the chart refuses it and names the remedy.
 	for _, second := range [][]string{{"second", home, "--take-ownership"}, {"second", home, "--set", "crds.install=false"}, {release, "default", "--take-ownership"}} {
 		out, err := s.helm.Try(t.Context(), append([]string{"install", second[0], chart.Dir(t), "--namespace", second[1]}, second[2:]...)...)
 		want := fmt.Sprintf("as release %q of namespace %q: upgrade that release, or uninstall it first (helm uninstall %s --namespace %s)", release, home, release, home)
@@ -58,7 +58,7 @@ func TestLife(t *testing.T) {
 	if diff := cmp.Diff([]string{"CustomResourceDefinition ownershiprecords.ownership.k8sconnect.io"}, s.left(t, release)); diff != "" {
 		t.Error(diff)
 	}
-	// The records' definition stays with the release's name; another release may take it.
+	// The records' definition keeps the release's name; another release may adopt it.
 	if _, err := s.helm.Try(t.Context(), "install", "other", chart.Dir(t), "--namespace", home); err == nil {
 		t.Error("installed over a definition that belongs to another release")
 	}
@@ -68,8 +68,8 @@ func TestLife(t *testing.T) {
 	s.helm.Run(t, "uninstall", "other", "--namespace", home)
 }
 
-// A release changes its mode and back by an upgrade. Each mode leaves nothing of the other behind
-// but the records and their definition.
+// An upgrade changes the release's mode, and another changes it back. Neither mode leaves anything
+// behind except the records and their definition.
 func TestModes(t *testing.T) {
 	s := newSite(t)
 	const release, home, definition = "modes", "modes-home", "CustomResourceDefinition ownershiprecords.ownership.k8sconnect.io"
@@ -103,7 +103,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// lasting is what of a release is there, except for what controllers make and name.
+// lasting returns the release's objects, except those that controllers create and name.
 func (s site) lasting(t *testing.T, release string) []string {
 	t.Helper()
 	made := []string{"Pod ", "ReplicaSet ", "EndpointSlice ", "Endpoints "}
@@ -114,7 +114,7 @@ func (s site) lasting(t *testing.T, release string) []string {
 	return slices.Compact(left)
 }
 
-// fill writes what the webhook writes into the objects that the chart makes for it.
+// fill writes into the chart's objects what the webhook writes.
 func (s site) fill(t *testing.T, release, home string) {
 	t.Helper()
 	_, bundle := certificateFor(t, release+"."+home+".svc")
@@ -135,7 +135,7 @@ func (s site) fill(t *testing.T, release, home string) {
 	}
 }
 
-// filled returns the written values, by place.
+// filled returns the written values, by field.
 func (s site) filled(t *testing.T, release, home string) map[string]string {
 	t.Helper()
 	filled := map[string]string{}
@@ -162,7 +162,7 @@ func (s site) filled(t *testing.T, release, home string) map[string]string {
 	return filled
 }
 
-// left lists what of a release is there, of all kinds that can be listed.
+// left lists the release's objects of all kinds that can be listed.
 func (s site) left(t *testing.T, release string) []string {
 	t.Helper()
 	lists, err := s.typed.Discovery().ServerPreferredResources()
@@ -181,7 +181,7 @@ func (s site) left(t *testing.T, release string) []string {
 			}
 			found, err := s.Resource(gv.WithResource(kind.Name)).List(t.Context(), metav1.ListOptions{})
 			if err != nil {
-				continue // componentstatuses and their like
+				continue // componentstatuses and similar kinds
 			}
 			for _, o := range found.Items {
 				mine := o.GetLabels()["app.kubernetes.io/instance"] == release || o.GetAnnotations()["meta.helm.sh/release-name"] == release
@@ -194,10 +194,10 @@ func (s site) left(t *testing.T, release string) []string {
 	return left
 }
 
-// Every object of every set of values is accepted as strictly as the API server can.
+// The API server accepts every object of every set of values with strict validation.
 func TestObjectsAreAccepted(t *testing.T) {
 	s := newSite(t)
-	s.namespace(t, "home") // what Render renders for
+	s.namespace(t, "home") // Render's namespace
 	mapper := s.mapper(t)
 	dir := chart.Dir(t)
 	for name, flags := range map[string][]string{

@@ -25,7 +25,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// listener takes the webhook's place: it allows everything, and records the requests.
+// listener replaces the webhook: it allows everything, and records the requests.
 type listener struct {
 	caBundle []byte
 	server   *httptest.Server
@@ -34,13 +34,13 @@ type listener struct {
 	calls []call
 }
 
-// call is one question of the API server.
+// call is a call of the API server.
 type call struct {
 	path string
 	*admissionv1.AdmissionRequest
 }
 
-// listen starts a listener and leads the release's service to it.
+// listen starts a listener and routes the release's service to it.
 func (s site) listen(t *testing.T, release, namespace string) *listener {
 	t.Helper()
 	l := &listener{}
@@ -48,7 +48,7 @@ func (s site) listen(t *testing.T, release, namespace string) *listener {
 	l.caBundle = bundle
 	l.server = httptest.NewUnstartedServer(l)
 	l.server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
-	l.server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that do not trust it
+	l.server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that do not trust its certificate
 	l.server.StartTLS()
 	t.Cleanup(l.server.Close)
 	if err := s.RouteService(namespace, release, l.server.Listener.Addr().String()); err != nil {
@@ -62,7 +62,7 @@ func (s site) listen(t *testing.T, release, namespace string) *listener {
 		if err := s.in(configMaps, "default").Delete(t.Context(), "probe", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		// This has one of its kind's deprecated fields.
+		// Sets one of its kind's deprecated fields.
 		account := fieldstest.Read(t, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: probe, namespace: default, annotations: {kubernetes.io/enforce-mountable-secrets: 'true'}}}")
 		if _, err := s.in(accounts, "default").Create(t.Context(), account, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 			t.Fatal(err)
@@ -72,7 +72,7 @@ func (s site) listen(t *testing.T, release, namespace string) *listener {
 	return l
 }
 
-// trust writes the caBundle and the paths as the webhook does.
+// trust writes the caBundle and the paths, as the webhook does.
 func (s site) trust(t *testing.T, configuration string, bundle []byte) {
 	t.Helper()
 	type entry map[string]any
@@ -91,7 +91,7 @@ func (s site) trust(t *testing.T, configuration string, bundle []byte) {
 	}
 }
 
-// count says how often an object was asked about at a path.
+// count returns the number of calls for an object at a path.
 func (l *listener) count(namespace, name, path string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +104,7 @@ func (l *listener) count(namespace, name, path string) int {
 	return n
 }
 
-// all returns every call so far.
+// all returns all calls so far.
 func (l *listener) all() []call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,7 +126,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(review)
 }
 
-// certificateFor returns a certificate for a name, which is its own authority.
+// certificateFor returns a self-signed certificate for a name.
 func certificateFor(t *testing.T, name string) (tls.Certificate, []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

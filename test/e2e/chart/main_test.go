@@ -1,5 +1,5 @@
-// Package chart_test checks the chart's promises against a real API server: what it
-// accepts, what it grants, and what it asks the webhook about.
+// Package chart_test checks the chart's promises with a real API server: the objects that it
+// accepts, the rights that it grants, and the calls that it makes to the webhook.
 package chart_test
 
 import (
@@ -21,7 +21,7 @@ import (
 
 var shared = cluster.Shared{Options: cluster.Options{
 	Nodes: 1,
-	// A built-in version that is served and deprecated, whatever is by default.
+	// A built-in version that is served and deprecated, even if it is not served by default.
 	APIServerArgs: []string{"--runtime-config=resource.k8s.io/v1beta2=true"},
 }}
 
@@ -70,15 +70,15 @@ type noWarnings struct{}
 
 func (noWarnings) HandleWarningHeader(int, string, string) {}
 
-// namespace makes a namespace in which only restricted pods may run.
+// namespace creates a namespace that only admits restricted pods.
 func (s site) namespace(t *testing.T, name string) {
 	t.Helper()
 	s.apply(t, namespaces, `{apiVersion: v1, kind: Namespace, metadata: {name: `+name+`,
 		labels: {pod-security.kubernetes.io/enforce: restricted, pod-security.kubernetes.io/warn: restricted}}}`, "test")
 }
 
-// install installs the chart, and uninstalls it when the test ends. The definition
-// that an earlier release left becomes this one's.
+// install installs the chart, and uninstalls it when the test ends. It adopts the definition of an
+// earlier release.
 func (s site) install(t *testing.T, release, namespace string, flags ...string) {
 	t.Helper()
 	s.namespace(t, namespace)
@@ -95,7 +95,7 @@ func (s site) in(gvr schema.GroupVersionResource, namespace string) dynamic.Reso
 	return s.Resource(gvr).Namespace(namespace)
 }
 
-// apply applies the object that text describes, by force; subresources may follow.
+// apply applies an object in YAML by force; subresources may follow.
 func (s site) apply(t *testing.T, gvr schema.GroupVersionResource, text, manager string, subresources ...string) *unstructured.Unstructured {
 	t.Helper()
 	o := fieldstest.Read(t, text)
@@ -108,9 +108,9 @@ func (s site) apply(t *testing.T, gvr schema.GroupVersionResource, text, manager
 	return applied
 }
 
-// awaitCache waits until the API server's cache has the version that was written. Before that, the
-// server begins another write with the version before, asks admission about it, and asks again when
-// it notices.
+// awaitCache waits until the API server's cache has the written version. Before that, the server
+// starts the next write from the older version, calls admission for it, and calls again when it
+// notices.
 func (s site) awaitCache(t *testing.T, gvr schema.GroupVersionResource, written *unstructured.Unstructured) {
 	t.Helper()
 	version := metav1.GetOptions{ResourceVersion: written.GetResourceVersion()}
@@ -128,7 +128,7 @@ func (s site) get(t *testing.T, gvr schema.GroupVersionResource, namespace, name
 	return o
 }
 
-// eventually waits until done says so.
+// eventually waits until done returns true.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	if !cluster.Until(time.Minute, done) {

@@ -27,7 +27,7 @@ var (
 	policies = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"}
 )
 
-// heard are the warnings of policies since they were last taken.
+// heard collects the warnings of policies.
 type heard struct {
 	mutex    sync.Mutex
 	warnings []string
@@ -49,7 +49,7 @@ func (h *heard) take() string {
 	return all
 }
 
-// policed is a cluster with the chart in mode "policy", its client's name, and what it hears.
+// policed is a cluster with the chart in mode "policy", and a client with its warnings.
 func policed(t *testing.T) (site, *heard) {
 	t.Helper()
 	s, h := newSite(t), &heard{}
@@ -75,7 +75,7 @@ func policed(t *testing.T) (site, *heard) {
 	return s, h
 }
 
-// dryly tries to create an object.
+// dryly creates an object in a dry run.
 func dryly(t *testing.T, s site, gvr schema.GroupVersionResource, text string) {
 	t.Helper()
 	o := fieldstest.Read(t, text)
@@ -92,8 +92,8 @@ func (s site) patch(t *testing.T, gvr schema.GroupVersionResource, namespace, na
 	}
 }
 
-// awaitCached waits until the API server's cache has the newest version of an object, if there is one.
-// A write begins with the cached version, and the policies warn of that, too, if it is stale.
+// awaitCached waits until the API server's cache has the object's newest version, if it exists. A
+// write starts from the cached version, and the policies warn about that, too, if it is stale.
 func (s site) awaitCached(t *testing.T, gvr schema.GroupVersionResource, name string) {
 	t.Helper()
 	live, err := s.in(gvr, "work").Get(t.Context(), name, metav1.GetOptions{})
@@ -115,7 +115,7 @@ func version(t *testing.T, o *unstructured.Unstructured) int {
 	return n
 }
 
-// Each write, and what its client hears of it.
+// Each write, and the warnings that its client gets.
 func TestPolicyOfContestedValues(t *testing.T) {
 	s, h := policed(t)
 	deploy := func(name string, replicas int, image, label string) string {
@@ -148,7 +148,7 @@ func TestPolicyOfContestedValues(t *testing.T) {
 	for name, test := range map[string]struct {
 		before []step
 		write  step
-		want   string // after the object's name; empty for nothing
+		want   string // after the object's name; empty for no warning
 	}{
 		"create":                      {write: maps("one", "a: '1'")},
 		"own-change":                  {before: []step{maps("one", "a: '1'")}, write: maps("one", "a: '2'")},
@@ -162,7 +162,7 @@ func TestPolicyOfContestedValues(t *testing.T) {
 		"own-removal-by-a-client":     {before: []step{created(s, "")}, write: merges(configMaps, "", `{"data":{"a":null}}`)},
 		"removal":                     {[]step{maps("one", "a: '1'")}, merges(configMaps, "two", `{"data":{"a":null}}`), ".data.a taken from one by two"},
 		"removal-of-all":              {[]step{maps("one", "a: '1'")}, merges(configMaps, "two", `{"data":null}`), ".data.a taken from one by two"},
-		"work":                        {[]step{maps("one", "a: '1'")}, maps("two", "a: '2'"), ".data.a taken from one by two"}, // as its namespace is
+		"work":                        {[]step{maps("one", "a: '1'")}, maps("two", "a: '2'"), ".data.a taken from one by two"}, // as for its namespace
 		"odd-key":                     {[]step{maps("one", "a.b: '1'")}, maps("two", "a.b: '2'"), `.data["a.b"] taken from one by two`},
 		"shared":                      {[]step{maps("one", "a: '1'"), maps("two", "a: '1'")}, maps("three", "a: '2'"), " by three"},
 		"shared-by-who-writes":        {[]step{maps("one", "a: '1'"), maps("two", "a: '1'")}, maps("two", "a: '2'"), ".data.a taken from one by two"},
@@ -220,7 +220,7 @@ func TestPolicyOfContestedValues(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			object := "policed-" + name // other tests leave theirs in the namespace
+			object := "policed-" + name // other tests leave objects in the namespace
 			if name == "work" {
 				object = name
 			}
@@ -270,7 +270,7 @@ func secret(s site, manager, value string) func(t *testing.T, name string) {
 	}
 }
 
-// The texts are those of the webhook for the server's release, with the object's name first.
+// The warnings equal the webhook's for the server's release, with the object's name in front.
 func TestPolicyOfDeprecations(t *testing.T) {
 	s, h := policed(t)
 	info, err := s.typed.Discovery().ServerVersion()
@@ -317,8 +317,8 @@ func TestPolicyOfDeprecations(t *testing.T) {
 	}
 }
 
-// No write is refused, whatever it is and whatever it costs: policies warn alone, and one that
-// cannot be evaluated is skipped.
+// No write is refused, whatever its content and cost: policies only warn, and a policy that cannot
+// be evaluated is skipped.
 func TestPoliciesNeverDeny(t *testing.T) {
 	s, h := policed(t)
 	huge := func(entries int, entry string) string {
@@ -336,7 +336,7 @@ func TestPoliciesNeverDeny(t *testing.T) {
 	for name, test := range map[string]struct {
 		gvr     schema.GroupVersionResource
 		create  string
-		patches []string // by one manager each
+		patches []string // one manager each
 	}{
 		"no-data":       {configMaps, configMap("work", "no-data", ""), []string{`{"data":null}`, `{"data":{}}`, `{"binaryData":{"a":"AA=="}}`, `{"immutable":true}`}},
 		"no-owners":     {configMaps, configMap("work", "no-owners", "a: '1'"), []string{`{"metadata":{"managedFields":[{}]}}`, `{"data":{"a":"2"}}`, `{"metadata":{"managedFields":[]},"data":{"a":"3"}}`}},
@@ -379,7 +379,7 @@ func TestPoliciesNeverDeny(t *testing.T) {
 	if conditions()+validations() > 0 {
 		t.Error("the API server could not evaluate a policy")
 	}
-	// The same policy with an expression that costs too much: the bounds spare the API server such ones.
+	// The same policy with an expression that is too expensive. The bounds prevent that.
 	s.apply(t, configMaps, configMap("work", "skipped", "a: '1', b: "+strings.Repeat("x", 100_000)), "one")
 	const failing = `[0, 1, 2, 3, 4, 5, 6, 7, 8, 9].all(i, [0, 1, 2, 3].all(j, oldObject.data.b.matches('^[a-z]*[a-z]*[a-z]*[a-z]*[a-z]*[a-z]*[a-z]*[a-z]*$')))`
 	for _, over := range []struct {
@@ -405,7 +405,7 @@ func TestPoliciesNeverDeny(t *testing.T) {
 	}
 }
 
-// counted adds up the API server's counts whose series begin so.
+// counted sums up the API server's metrics whose series begin with a prefix.
 func (s site) counted(t *testing.T, series string) (sum float64) {
 	t.Helper()
 	metrics, err := s.typed.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
@@ -424,7 +424,7 @@ func (s site) counted(t *testing.T, series string) (sum float64) {
 	return sum
 }
 
-// large is a Deployment with twelve containers, as charts write them.
+// large returns a Deployment with twelve containers, as in charts.
 func large(name, images string) string {
 	var containers strings.Builder
 	for i := range 12 {
@@ -436,7 +436,7 @@ func large(name, images string) string {
 		spec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {volumes: [{name: v, emptyDir: {}}], containers: [%s]}}}}`, name, containers.String())
 }
 
-// TestPolicyCost logs what the policies cost a write, by the API server's own clock.
+// TestPolicyCost logs the policies' cost for a write, by the API server's own clock.
 func TestPolicyCost(t *testing.T) {
 	circle.Full(t)
 	s, h := policed(t)
@@ -458,8 +458,8 @@ func TestPolicyCost(t *testing.T) {
 	evaluating := func(operation string) float64 {
 		return s.counted(t, `apiserver_admission_controller_admission_duration_seconds_sum{name="ValidatingAdmissionPolicy",operation="`+operation+`",rejected="false"`)
 	}
-	// measure returns the cost of a write in milliseconds. Something else may have the processor: the
-	// least busy batch says what the work costs.
+	// measure returns the cost of a write in milliseconds. It uses the fastest batch, which other
+	// load affected least.
 	measure := func(name, operation string, do func() error) float64 {
 		costs, writes := make([]float64, 40), make([]float64, 40)
 		for batch := range costs {
@@ -493,7 +493,7 @@ func TestPolicyCost(t *testing.T) {
 	for i, w := range writes {
 		costs[i] = measure(w.name, w.operation, w.do)
 	}
-	// A policy whose condition only reads a name costs what the API server needs for itself.
+	// A policy whose condition only reads a name costs the API server's overhead.
 	bindings := policies.GroupVersion().WithResource("validatingadmissionpolicybindings")
 	if err := s.Resource(bindings).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		t.Fatal(err)

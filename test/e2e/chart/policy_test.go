@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Edge case 103: a client with the webhook's own token can make the API server ask it
-// less, and nothing else, under every set of values that makes a configuration.
+// Edge case 103: with the webhook's own token, a client can reduce the API server's calls to the
+// webhook and nothing else, for every set of values with a configuration.
 func TestPolicy(t *testing.T) {
 	s := newSite(t)
 	_, bundle := certificateFor(t, "policy")
@@ -39,7 +39,7 @@ func TestPolicy(t *testing.T) {
 				_, err = as.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(t.Context(), release, types.JSONPatchType, body, metav1.PatchOptions{DryRun: dryRun})
 				return err
 			}
-			// The authorizer and the policy are learnt of by watches.
+			// The API server notices the roles and the policy by watches.
 			eventually(t, "the account may write, and the policy holds", func() bool {
 				return patch("/webhooks/0/clientConfig/caBundle", bundle, metav1.DryRunAll) == nil &&
 					apierrors.IsForbidden(patch("/webhooks/0/timeoutSeconds", 30, metav1.DryRunAll))
@@ -101,7 +101,7 @@ func TestPolicy(t *testing.T) {
 					t.Errorf("%s: %v, want the policy's refusal", path, err)
 				}
 			}
-			// It restricts no other account.
+			// The policy restricts no other account.
 			admin := s.typed.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 			if _, err := admin.Patch(t.Context(), release, types.JSONPatchType, []byte(`[{"op":"add","path":"/webhooks/0/timeoutSeconds","value":2}]`), metav1.PatchOptions{}); err != nil {
 				t.Error(err)
@@ -113,7 +113,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// as is a client of another user.
+// as returns a client of another user.
 func (s site) as(t *testing.T, user string, groups ...string) *kubernetes.Clientset {
 	t.Helper()
 	config, err := s.RESTConfig()

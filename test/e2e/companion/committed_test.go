@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
-// service is one of a type.
+// service returns a Service of a type.
 func service(sort, affinity string) string {
 	return `
 apiVersion: v1
@@ -23,11 +23,10 @@ metadata: {name: web, namespace: refused}
 spec: {type: ` + sort + `, sessionAffinity: ` + affinity + `, ports: [{port: 80}]}`
 }
 
-// Edge case 72: a write that was admitted may still be refused, here by a quota, which is
-// checked last. It leaves no trace in the record, and its user is not mistaken for that
-// of the write that passed.
+// Edge case 72: an admitted write may still be refused, here by a quota, which is checked last. It
+// leaves no trace in the record, and its user is not taken for that of the successful write.
 func TestRefusedAfterAdmission(t *testing.T) {
-	circle.Full(t) // test/e2e/tracker has a write that was admitted and then refused.
+	circle.Full(t) // test/e2e/tracker has a write that was admitted and then refused
 	c := newClient(t, "")
 	c.namespace(t, "refused")
 	c.apply(t, quotas, `
@@ -56,8 +55,8 @@ spec: {hard: {services.nodeports: "0"}}`, "setup")
 	}
 }
 
-// Edge case 72: the API server tries patches that collide again, and asks the webhook
-// each time. Each takeover is recorded once, as that of its own user.
+// Edge case 72: the API server retries conflicting patches, and calls the webhook each time. Each
+// takeover is recorded once, with its own user.
 func TestRetriedByServer(t *testing.T) {
 	c := newClient(t, "")
 	c.namespace(t, "retried")

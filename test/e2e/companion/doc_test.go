@@ -1,4 +1,4 @@
-// Package companion_test checks what the webhook reports and records when real programs
-// write: Helm, kubectl, the controllers of Kubernetes. The webhook is the program,
-// installed by the chart.
+// Package companion_test checks the webhook's warnings and records for writes of real programs:
+// Helm, kubectl, and Kubernetes' controllers. The webhook runs as the program, installed by the
+// chart.
 package companion_test

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A fight has since when it is recorded, how often, and the last user: also where the managed fields
-// do not prove a writer.
+// A fight's record contains its start, its number of takeovers and the last user, even if the
+// managed fields do not prove who wrote.
 func TestFightsReadRecords(t *testing.T) {
 	c := newClient(t, "")
 	c.namespace(t, "fought")

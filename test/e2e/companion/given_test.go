@@ -15,9 +15,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// A gift is recorded as given, with the user who gave it, and never as taken: a part of an owner's
-// entry, and all of it. A shared field costs no owner anything, and is in no record. A value that
-// changes under give's name is taken.
+// Given fields are recorded as given, with the user, and never as taken: a part of an owner's
+// entry, and all of it. Giving a shared field takes nothing from an owner, and is not recorded. A
+// value that changes under give's name is recorded as taken.
 func TestGivenIsRecorded(t *testing.T) {
 	c := newClient(t, "")
 	c.namespace(t, "given")
@@ -58,7 +58,7 @@ func TestGivenIsRecorded(t *testing.T) {
 		t.Errorf("status %d, history:\n%s", status, said)
 	}
 
-	// The record is written after all before it, so nothing of the gifts is to come any more.
+	// This record is written after all earlier ones, so no record of the gifts can follow.
 	mallory := newClient(t, "mallory")
 	if _, err := mallory.Resource(configMaps).Namespace("given").Patch(t.Context(), "a", types.JSONPatchType,
 		[]byte(`[{"op":"replace","path":"/data/part","value":"2"}]`), metav1.PatchOptions{FieldManager: managedfields.Giver}); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/chart"
 )
 
-// Helm upgrades over a change made with kubectl. It gets a warning, whichever way it
-// writes, and prints it; there is no warning about the other object of the chart.
+// Helm overwrites a change made with kubectl. It gets and prints a warning, with each way of
+// writing; there is no warning about the chart's other object.
 func TestHelmUpgrade(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"server": {"--server-side=true", "--force-conflicts"},

@@ -57,7 +57,7 @@ type site struct {
 	err     error
 }
 
-// client writes to it, and hears the warnings.
+// client writes to the cluster, and collects the warnings.
 type client struct {
 	dynamic.Interface
 	*cluster.Cluster
@@ -67,8 +67,8 @@ type client struct {
 	warnings []string
 }
 
-// newClient returns one that writes as a user, the administrator if it is empty.
-// The webhook runs, and has begun to watch.
+// newClient returns a client for a user, or for the administrator if user is empty. It waits until
+// the webhook watches.
 func newClient(t *testing.T, user string) *client {
 	t.Helper()
 	c := &client{Cluster: shared.Cluster(t)}
@@ -113,7 +113,7 @@ func (s *site) install(ctx context.Context, c *cluster.Cluster) error {
 	if err := s.webhook.BePatient(ctx); err != nil {
 		return err
 	}
-	for { // No promise covers the time before the first checkpoint.
+	for { // no promise covers the time before the first checkpoint
 		list, err := client.Resource(configMaps).Namespace(companion.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "k8sconnect.io/tracker=true"})
 		if err != nil || len(list.Items) > 0 {
 			return err
@@ -122,14 +122,14 @@ func (s *site) install(ctx context.Context, c *cluster.Cluster) error {
 	}
 }
 
-// HandleWarningHeader keeps a warning.
+// HandleWarningHeader stores a warning.
 func (c *client) HandleWarningHeader(_ int, _, text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.warnings = append(c.warnings, text)
 }
 
-// told returns the warnings since it was last called.
+// told returns the warnings since its last call.
 func (c *client) told() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,7 +138,7 @@ func (c *client) told() []string {
 	return out
 }
 
-// try applies by force what text describes.
+// try applies an object in YAML by force.
 func (c *client) try(t *testing.T, gvr schema.GroupVersionResource, text, manager string) (*unstructured.Unstructured, error) {
 	t.Helper()
 	o := fieldstest.Read(t, text)
@@ -160,7 +160,7 @@ func (c *client) namespace(t *testing.T, name string) {
 	c.told()
 }
 
-// record returns the record of an object; nothing if there is none.
+// record returns the record of an object, or nil.
 func (c *client) record(t *testing.T, o *unstructured.Unstructured) []ownership.Entry {
 	t.Helper()
 	list, err := c.Resource(records).Namespace(o.GetNamespace()).List(t.Context(), metav1.ListOptions{})
@@ -191,7 +191,7 @@ func (c *client) kubectl(t *testing.T, args ...string) string {
 	return said.String()
 }
 
-// eventually waits until done says so.
+// eventually waits until done returns true.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	const patience = 2 * time.Minute

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
 )
 
-// With the webhook installed, the plugin reports each deprecation and each takeover once
-// for each object: in its own report, or in the words of the first source.
+// With the webhook installed, the plugin reports each deprecation and each takeover once for each
+// object: in its own report, or with the first warning's words.
 func TestThePluginTellsEachThingOnce(t *testing.T) {
 	c := newClient(t, "")
 	c.birds(t, "once")

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// By default a custom kind is not tracked, since the webhook may not list it. A role that
-// permits it is found without a restart, and what happens then is recorded.
+// By default a custom kind is not tracked, because the webhook may not list it. The webhook notices
+// a role that permits it without a restart, and records takeovers from then on.
 func TestPermittedLater(t *testing.T) {
 	c := newClient(t, "")
 	c.birds(t, "permitted")
@@ -33,7 +33,7 @@ func TestPermittedLater(t *testing.T) {
 	eventually(t, "a takeover is recorded", taken)
 }
 
-// anyRecord reports whether anything is recorded in a namespace.
+// anyRecord reports whether a namespace has any records.
 func (c *client) anyRecord(t *testing.T, namespace string) bool {
 	t.Helper()
 	list, err := c.Resource(records).Namespace(namespace).List(t.Context(), metav1.ListOptions{})

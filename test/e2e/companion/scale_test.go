@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// web is a Deployment with a number of replicas.
+// web returns a Deployment with a number of replicas.
 func web(namespace, replicas string) string {
 	return `
 apiVersion: apps/v1
@@ -26,10 +26,10 @@ spec:
     spec: {containers: [{name: app, image: "registry.example/web:1"}]}`
 }
 
-// taking is a takeover as a record describes it: the path, both managers, and the user.
+// taking is a takeover in a record: the path, both managers, and the user.
 type taking struct{ Path, From, To, User string }
 
-// takings returns the takeovers, in order.
+// takings returns a record's takeovers, in order.
 func takings(entries []ownership.Entry) []taking {
 	names := func(holders []ownership.Holder) string {
 		var out []string
@@ -51,7 +51,7 @@ func takings(entries []ownership.Entry) []taking {
 	return out
 }
 
-// awaitTaken waits until a record says that a path was taken.
+// awaitTaken waits until a takeover of a path is recorded.
 func (c *client) awaitTaken(t *testing.T, o *unstructured.Unstructured, want taking) {
 	t.Helper()
 	var got []taking
@@ -69,12 +69,12 @@ func (c *client) awaitTaken(t *testing.T, o *unstructured.Unstructured, want tak
 	}
 }
 
-// autoscaler is the user of the controller.
+// autoscaler is the controller's user.
 const autoscaler = "system:serviceaccount:kube-system:horizontal-pod-autoscaler"
 
-// Edge case 71: the autoscaler takes fields through /scale, which no admission webhook
-// sees with its owners. The takeover is in the record, with the controller's manager and
-// user. A client that takes it back gets a warning.
+// Edge case 71: the autoscaler takes fields through /scale, where admission does not see the
+// owners. The record has the takeover, with the controller's manager and user. A client that takes
+// the field back gets a warning.
 func TestAutoscaler(t *testing.T) {
 	c := newClient(t, "")
 	c.namespace(t, "autoscaled")
@@ -101,16 +101,16 @@ spec:
 	c.awaitTaken(t, o, taking{".spec.replicas", "kube-controller-manager (scale)", "flux", "kubernetes-admin"})
 }
 
-// Edge case 71, by hand: who scales is warned and recorded by name, as is who takes it back
-// by force.
+// Edge case 71, by hand: a user who scales, and a user who takes the field back by force, get
+// warnings and are recorded by name.
 func TestKubectlScale(t *testing.T) {
 	c := newClient(t, "")
 	c.namespace(t, "scaled")
 	alice := newClient(t, "alice")
 	o := alice.apply(t, deployments, web("scaled", "1"), "flux")
 	scale := []string{"scale", "deployment/web", "--namespace", "scaled", "--replicas=2"}
-	// The owners before are the watch's. It may be a moment behind, and then there is no warning. A dry
-	// run has the warnings of the write.
+	// The former owners come from the watch. If that lags behind, there is no warning. A dry run
+	// has the same warnings as the write.
 	eventually(t, "warned", func() bool {
 		return strings.Contains(c.kubectl(t, append(scale, "--dry-run=server")...), "Warning: Deployment/scaled/web: .spec.replicas taken from flux by your client (scale)")
 	})

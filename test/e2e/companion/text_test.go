@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// birdsDefinition has an older version, and a map whose keys may be anything.
+// birdsDefinition has an older version, and a map with arbitrary keys.
 const birdsDefinition = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -27,7 +27,7 @@ spec:
   - {name: v1beta1, served: true, storage: false, deprecated: true, schema: *schema}
 `
 
-// birds makes the kind known, and returns a namespace for its objects.
+// birds creates the kind, and returns a namespace for its objects.
 func (c *client) birds(t *testing.T, namespace string) {
 	t.Helper()
 	c.namespace(t, namespace)
@@ -39,9 +39,9 @@ func (c *client) birds(t *testing.T, namespace string) {
 	})
 }
 
-// Edge case 74: writers choose the names. A newline in one would drop the warning on its
-// way, and an escape would reach a terminal; neither happens, and however many paths were
-// taken, the lines are few and short.
+// Edge case 74: writers choose names. A newline in one would suppress the warning, and an escape
+// sequence would reach a terminal; neither happens. However many paths are taken, the warnings are
+// few and short.
 func TestWarningsArrive(t *testing.T) {
 	c := newClient(t, "")
 	c.birds(t, "texts")
@@ -89,8 +89,8 @@ func TestWarningsArrive(t *testing.T) {
 	}
 }
 
-// Edge case 76: an object that is yet to be named is spoken of by the name that it
-// gets; deleting one or all, of which there is no new object, is let pass in silence.
+// Edge case 76: for an object with a generated name, the warning has that name. Deletions of one
+// object or all objects, which have no new object, pass without a warning.
 func TestNamelessAndDeleted(t *testing.T) {
 	c := newClient(t, "")
 	c.birds(t, "nameless")

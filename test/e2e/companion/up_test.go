@@ -14,18 +14,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
 
-// make webhook-up installs where the pages say, and ends on Ctrl-C without an error of
-// make or of any program below it.
+// make webhook-up installs into the documented namespace, and ends on Ctrl-C without an error from
+// make or any program.
 func TestWebhookUp(t *testing.T) {
 	circle.Full(t)
 	if testing.Short() {
 		t.Skip("it starts a control plane")
 	}
-	shared.Cluster(t) // The programs are built.
+	shared.Cluster(t) // programs are already built
 	plugin.HeedSignals()
 	cmd := exec.CommandContext(t.Context(), "make", "-o", "build", "-o", "cluster-build", "-o", "bin/helm", "webhook-up")
 	cmd.Dir = "../../.."
-	// A make that is called by another one says so, and is interrupted with more words.
+	// A make that is called by another make prints more, also when it is interrupted.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(e string) bool {
 		return strings.HasPrefix(e, "MAKEFLAGS=") || strings.HasPrefix(e, "MAKELEVEL=") || strings.HasPrefix(e, "MFLAGS=")
 	})
@@ -49,10 +49,10 @@ func TestWebhookUp(t *testing.T) {
 			t.Errorf("%s, %v", got, err)
 		}
 	}
-	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGINT); err != nil { // as a terminal does
+	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGINT); err != nil { // as from a terminal
 		t.Error(err)
 	}
-	_ = cmd.Wait() // make ends by the signal that it was sent.
+	_ = cmd.Wait() // make ends by the signal
 	for line := range strings.Lines(said.String()) {
 		if !strings.HasPrefix(line, "metrics of a replica: ") {
 			t.Errorf("stderr has %q", line)

@@ -27,7 +27,7 @@ const stolen = "example.com/stolen"
 
 var fish = schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "fish"}
 
-// fishDefinition is in a group that the webhook has no permission for.
+// fishDefinition is in a group that the webhook may not read.
 const fishDefinition = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -39,9 +39,9 @@ spec:
   versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}`
 
-// A takeover is never reported as "no takeover is recorded". For every kind that the API
-// server serves, and in each namespace that has one, a label is taken by force; then the
-// history of that path shows it, or says that it is unknown, with status 2.
+// A takeover is never answered with "no takeover is recorded". For each served kind, and in each
+// namespace with objects, a label is taken by force. Then the history of that path shows it, or
+// reports with status 2 that it is unknown.
 func TestHistoryIsVouchedFor(t *testing.T) {
 	c := newClient(t, "")
 	c.namespace(t, "vouched")
@@ -104,14 +104,14 @@ func TestHistoryIsVouchedFor(t *testing.T) {
 	t.Logf("known %d kinds, unknown %d of a namespace", len(known), len(unknown))
 }
 
-// kubectlApply applies what text describes, of whatever kind.
+// kubectlApply applies an object in YAML, of any kind.
 func (c *client) kubectlApply(t *testing.T, text string) {
 	t.Helper()
 	o := fieldstest.Read(t, text)
 	c.apply(t, c.resource(t, o.GroupVersionKind()), text, "setup")
 }
 
-// resource finds the resource of a kind.
+// resource returns a kind's resource.
 func (c *client) resource(t *testing.T, gvk schema.GroupVersionKind) schema.GroupVersionResource {
 	t.Helper()
 	for gvr, kind := range c.served(t) {
@@ -123,7 +123,7 @@ func (c *client) resource(t *testing.T, gvk schema.GroupVersionKind) schema.Grou
 	return schema.GroupVersionResource{}
 }
 
-// served returns the kinds that can be listed and patched, at every version.
+// served returns the kinds that can be listed and patched, in all versions.
 func (c *client) served(t *testing.T) map[schema.GroupVersionResource]string {
 	t.Helper()
 	config, err := c.RESTConfig()
@@ -149,8 +149,8 @@ func (c *client) served(t *testing.T) map[schema.GroupVersionResource]string {
 	return out
 }
 
-// steal has a label of one object of each kind and namespace set by one manager and
-// taken by another, and returns those objects: in the first circle, of the kinds that the test
+// steal sets a label as one manager and takes it as another, on one object of each kind and
+// namespace, and returns those objects. In the first circle, it does so for the kinds that the test
 // names.
 func (c *client) steal(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
@@ -201,7 +201,7 @@ func (c *client) stealFrom(t *testing.T, gvr schema.GroupVersionResource, o unst
 	return is
 }
 
-// history asks the plugin for the former owners of a path.
+// history runs owners --history for a path.
 func (c *client) history(t *testing.T, o *unstructured.Unstructured, path string) (said string, status int) {
 	t.Helper()
 	gvk := o.GroupVersionKind()
@@ -215,7 +215,7 @@ func (c *client) owners(t *testing.T, args ...string) (said string, status int) 
 	return c.plugin(t, "owners", args...)
 }
 
-// plugin runs a verb.
+// plugin runs a verb of the plugin.
 func (c *client) plugin(t *testing.T, verb string, args ...string) (said string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -224,8 +224,8 @@ func (c *client) plugin(t *testing.T, verb string, args ...string) (said string,
 	return out.String() + errs.String(), status
 }
 
-// A user with the role view in one namespace, and with nothing else, may believe that nothing was
-// taken there.
+// For a user with only the role view, in one namespace, the answer "no takeover is recorded" is
+// right there.
 func TestViewerBelievesNone(t *testing.T) {
 	c := newClient(t, "")
 	c.namespace(t, "viewed")

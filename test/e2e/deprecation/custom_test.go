@@ -27,8 +27,8 @@ spec:
   - {name: v1alpha1, served: true, storage: false, deprecated: true, deprecationWarning: Widgets of v1alpha1 rust, schema: *any}
 `
 
-// A definition counts once the API server has accepted its names, and says the same
-// of its versions as the server itself.
+// A definition counts once the API server has accepted its names. Its deprecated versions are then
+// those of which the server warns.
 func TestCustom(t *testing.T) {
 	s := start(t)
 	const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

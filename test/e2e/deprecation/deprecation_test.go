@@ -1,5 +1,5 @@
-// Package deprecation_test holds package deprecation against what a real API server
-// itself says is deprecated.
+// Package deprecation_test compares package deprecation with the deprecation warnings of a real API
+// server.
 package deprecation_test
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// server is an API server, and the release whose APIs it serves.
+// server is an API server, and the release of the APIs that it serves.
 type server struct {
 	url       string
 	http      *http.Client
@@ -34,12 +34,12 @@ type server struct {
 	release   deprecation.Release
 }
 
-// shared is the cluster of the tests that ask for no other release.
+// shared is the cluster of the tests that need no particular release.
 var shared cluster.Shared
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
-// start returns the shared server, or one with arguments of its own.
+// start returns the shared server, or a new one with other arguments.
 func start(t *testing.T, args ...string) *server {
 	t.Helper()
 	var c *cluster.Cluster
@@ -69,7 +69,7 @@ func start(t *testing.T, args ...string) *server {
 	return s
 }
 
-// do sends a request, and returns the warnings and the body of its answer.
+// do sends a request, and returns the response's warnings and body.
 func (s *server) do(t *testing.T, method, path string, body []byte) ([]string, []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, bytes.NewReader(body))
@@ -84,7 +84,7 @@ func (s *server) do(t *testing.T, method, path string, body []byte) ([]string, [
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
-	if resp.StatusCode == http.StatusTooManyRequests { // The storage of a new definition is not ready yet.
+	if resp.StatusCode == http.StatusTooManyRequests { // a new definition's storage is not ready yet
 		time.Sleep(100 * time.Millisecond)
 		return s.do(t, method, path, body)
 	}
@@ -102,8 +102,8 @@ func (s *server) do(t *testing.T, method, path string, body []byte) ([]string, [
 	return warnings, answer
 }
 
-// Every version of every kind that an API server can serve: it warns of the same
-// versions, with the same releases.
+// For every version of every kind that an API server can serve, it warns about the same versions,
+// with the same releases.
 func TestBuiltin(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args    []string
@@ -113,7 +113,7 @@ func TestBuiltin(t *testing.T) {
 		"an older one":    {[]string{"--runtime-config=api/all=true", "--emulated-version=1.34"}, "1.34"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if tt.release == "" { // The older one has more that is deprecated.
+			if tt.release == "" { // the older one has more deprecated versions
 				circle.Full(t)
 			}
 			s := start(t, tt.args...)
@@ -144,7 +144,7 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// compare asks for a list, and reports whether the kind is deprecated.
+// compare lists a kind, and reports whether it is deprecated.
 func (s *server) compare(t *testing.T, groupVersion string, r metav1.APIResource) bool {
 	t.Helper()
 	gv, err := schema.ParseGroupVersion(groupVersion)
@@ -189,8 +189,8 @@ func (s *server) compare(t *testing.T, groupVersion string, r metav1.APIResource
 	return true
 }
 
-// isDue reports whether a warning is of a release that the server has come to. One that
-// emulates an older release warns of what its own has deprecated, too.
+// isDue reports whether a warning names a release that the server has reached. A server that
+// emulates an older release also warns about its own release's deprecations.
 func (s *server) isDue(t *testing.T, warnings []string) bool {
 	t.Helper()
 	if len(warnings) == 0 {
@@ -207,13 +207,13 @@ func (s *server) isDue(t *testing.T, warnings []string) bool {
 	return since.Compare(s.release) <= 0
 }
 
-// Objects as the API server answers them, with its defaults filled in: of each field
-// of which it warns itself, there is a notice with the same releases.
+// For objects with the API server's defaults: each field about which the server warns has a notice
+// with the same releases.
 func TestFields(t *testing.T) {
 	s := start(t)
 	for name, tt := range map[string]struct {
 		path, object string
-		// alone is how many notices there are of which the server says nothing.
+		// alone is the number of notices about which the server does not warn.
 		alone int
 	}{
 		"Deployment": {"/apis/apps/v1/namespaces/default/deployments", `

@@ -26,9 +26,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// writers are patterns of two rounds of writes, each "MANAGER HOW VERSION" and separated by a comma.
-// In 1.38, v1beta1 of a ResourceClaim goes, and v1beta2 stays. living are those that write v1beta1
-// by the end, left is how many entries they left behind.
+// writers are patterns of two rounds of writes, each "MANAGER HOW VERSION", separated by commas. In
+// 1.38, v1beta1 of a ResourceClaim is removed, and v1beta2 stays. living are the managers that
+// write v1beta1 at the end, left is the number of stale entries.
 type writers struct {
 	first, second string
 	living        []string
@@ -61,8 +61,8 @@ func patterns() map[string]writers {
 	}
 }
 
-// A manager counts exactly if it writes a version that goes: of 200 objects that a real server
-// keeps the entries of, the verb names those managers and no other.
+// A manager is reported if and only if it still writes a removed version: for 200 objects with a
+// real server's entries, the verb names exactly those managers.
 func TestWriters(t *testing.T) {
 	const each = 10
 	c := cluster.ForTest(t, cluster.Options{APIServerArgs: []string{"--runtime-config=api/all=true"}})
@@ -97,7 +97,7 @@ func TestWriters(t *testing.T) {
 			}
 		}
 		s.kubectlApply(t, files)
-		time.Sleep(1100 * time.Millisecond) // Times of entries are seconds.
+		time.Sleep(1100 * time.Millisecond) // entries have times in seconds
 	}
 	var out, errOut bytes.Buffer
 	status := cli.Main(t.Context(), []string{"kubectl-k8sconnect", "deprecated", "-n", s.ns, "-o", "json", "--release=1.38", "--kubeconfig", c.KubeconfigPath},
@@ -148,7 +148,7 @@ func claim(name, version string, labels map[string]any) *unstructured.Unstructur
 
 func (s *seeds) create(t *testing.T, name string) {
 	t.Helper()
-	// The server begins to keep entries only where something is owned.
+	// The server starts to keep entries once a field is owned.
 	u := claim(name, "v1", map[string]any{"base": "x"})
 	u.Object["spec"] = map[string]any{"devices": map[string]any{}}
 	if _, err := s.at("v1").Create(t.Context(), u, metav1.CreateOptions{FieldManager: "base"}); err != nil {
@@ -156,8 +156,8 @@ func (s *seeds) create(t *testing.T, name string) {
 	}
 }
 
-// write carries out a round of writes, and returns what kubectl apply is to write of it: each
-// sets a label of its manager and version.
+// write performs a round of writes, and returns the manifest for kubectl apply. Each write sets a
+// label with its manager and version.
 func (s *seeds) write(t *testing.T, name, writes string, round int) (files []string) {
 	t.Helper()
 	for one := range strings.SplitSeq(writes, ", ") {

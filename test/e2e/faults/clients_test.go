@@ -20,9 +20,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
 
-// TestCertifiedClients requires a certificate of API servers (edge case 101): one that is
-// configured as docs/webhook.md says is answered, and no other client can even send a
-// request.
+// TestCertifiedClients requires certificates of API servers (edge case 101): an API server
+// configured as in docs/webhook.md gets responses, and no other client can send a request.
 func TestCertifiedClients(t *testing.T) {
 	circle.Full(t)
 	dir := t.TempDir()
@@ -57,7 +56,7 @@ plugins:
 	tr.called(t, "certified")
 	connection, err := tls.Dial("tcp", r.AdmissionAddress(), &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // It is the stranger who does not look.
 	if err != nil {
-		return // Refused at once.
+		return // refused at once
 	}
 	defer func() { _ = connection.Close() }()
 	if status := promise(connection, r.AdmissionAddress()); status != "" {
@@ -65,7 +64,7 @@ plugins:
 	}
 }
 
-// selfCertified returns a certificate of a client that is its own authority, and its key.
+// selfCertified returns a self-signed client certificate and its key.
 func selfCertified(t *testing.T, name string) (certificate, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

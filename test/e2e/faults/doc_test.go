@@ -1,6 +1,6 @@
-// Package faults_test checks the webhook's promises while everything around it fails: no write
-// is denied, none is delayed beyond the time-out, and in the end the records, together
-// with the declared gaps, say what really happened.
+// Package faults_test checks the webhook's promises during failures of everything around it: no
+// write is denied or delayed beyond the timeout, and in the end the records and the declared gaps
+// describe exactly the takeovers that the writers counted.
 //
-// The webhook is the program, installed by the chart. The writers keep the truth.
+// The webhook runs as the program, installed by the chart.
 package faults_test

@@ -26,14 +26,13 @@ import (
 
 const (
 	managers = 8
-	// patience bounds waits for what has to come eventually. It ends only a test that
-	// fails.
+	// patience bounds waits for events that have to happen. It only ends failing tests.
 	patience = 8 * time.Minute
-	// settleFor is how long the records may take to say all of it.
+	// settleFor is the time within which the records have to be complete.
 	settleFor = patience
 )
 
-// objects is how many are fought over.
+// objects is the number of contested objects.
 func objects() int { return circle.Of(60, 300, 10_000) }
 
 // trial is a cluster with the webhook, and its writers.
@@ -46,14 +45,13 @@ type trial struct {
 	log    lockedBuffer
 }
 
-// begin installs the webhook. Its limit on writes is lifted: it would only make
-// the test long.
+// begin installs the webhook without its limit on writes, which would make the test long.
 func begin(t *testing.T, options cluster.Options, args ...string) *trial {
 	t.Helper()
 	return beginWith(t, options, append([]string{"--records-per-second=1000", "--shutdown-delay=0s"}, args...)...)
 }
 
-// beginWith installs the webhook with the chart's defaults and some arguments more.
+// beginWith installs the webhook with the chart's defaults and additional arguments.
 func beginWith(t *testing.T, options cluster.Options, args ...string) *trial {
 	t.Helper()
 	return beginFrom(t, options, companion.Options{Args: args})
@@ -88,8 +86,8 @@ func beginFrom(t *testing.T, options cluster.Options, webhook companion.Options)
 	return tr
 }
 
-// first starts the first replica and waits until there is a checkpoint: no promise covers
-// the time before that.
+// first starts the first replica and waits for a checkpoint: no promise covers the time before
+// that.
 func (tr *trial) first(t *testing.T) *companion.Replica {
 	t.Helper()
 	r := tr.replica(t)
@@ -97,7 +95,7 @@ func (tr *trial) first(t *testing.T) *companion.Replica {
 	return r
 }
 
-// watches waits until there is a checkpoint.
+// watches waits for a checkpoint.
 func (tr *trial) watches(t *testing.T) {
 	t.Helper()
 	for started := time.Now(); ; time.Sleep(100 * time.Millisecond) {
@@ -121,14 +119,14 @@ func (tr *trial) replica(t *testing.T) *companion.Replica {
 	return r
 }
 
-// fill makes the objects that are fought over.
+// fill creates the contested objects.
 func (tr *trial) fill(t *testing.T) {
 	t.Helper()
 	tr.truth = newTruth(t, tr.client, metav1.NamespaceDefault, objects())
 }
 
-// takeovers waits until there were more of them, by a share of the number of objects,
-// and reports whether ctx still lasts.
+// takeovers waits for more takeovers, a share of the number of objects, and reports whether ctx is
+// still active.
 func (tr *trial) takeovers(ctx context.Context, share float64) bool {
 	for until := tr.truth.total() + int(share*float64(objects())); tr.truth.total() < until; {
 		select {
@@ -140,8 +138,8 @@ func (tr *trial) takeovers(ctx context.Context, share float64) bool {
 	return true
 }
 
-// load writes while disturb acts, and until there were twice as many takeovers as there
-// are objects: how long that takes depends on the machine.
+// load writes while disturb runs, and until there are twice as many takeovers as objects. The
+// duration depends on the machine.
 func (tr *trial) load(t *testing.T, seed uint64, disturb func(ctx context.Context)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -162,19 +160,19 @@ func (tr *trial) load(t *testing.T, seed uint64, disturb func(ctx context.Contex
 	t.Logf("%d writes, %d takeovers; the slowest write took %s", w.done, tr.truth.total(), w.slowest)
 }
 
-// gaps says whether they are declared in the end.
+// gaps selects the expected gaps.
 type gaps int
 
 const (
-	// noGaps: but for such as the API server's watch cache makes where a machine takes
-	// longer than it remembers.
+	// noGaps allows only gaps from the API server's watch cache, on machines slower than its
+	// memory.
 	noGaps gaps = iota
-	// orGaps: anything inexact is in a gap.
+	// orGaps requires every inexact record to be in a gap.
 	orGaps
 	someGaps
 )
 
-// expect waits until the records say the truth, and the gaps with them.
+// expect waits until the records and the gaps are right.
 func (tr *trial) expect(t *testing.T, want gaps) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), settleFor)
@@ -206,11 +204,11 @@ func (tr *trial) expect(t *testing.T, want gaps) {
 	t.Logf("settled after %s, with gaps %v", time.Since(started).Round(time.Millisecond), tr.coverage(t).Gaps)
 }
 
-// needless reports whether the API server still knew all changes of the time of a gap: its
-// watch cache keeps those of the last 75 seconds (DefaultEventFreshDuration in k8s.io/apiserver).
+// needless reports whether the API server still knew all changes of a gap: its watch cache keeps
+// those of the last 75 seconds (DefaultEventFreshDuration in k8s.io/apiserver).
 func needless(gap span) bool { return gap.To.Sub(gap.From.Time) < 60*time.Second }
 
-// idle reports whether no replica that runs has anything left to record.
+// idle reports whether no running replica has anything left to record.
 func (tr *trial) idle(ctx context.Context) bool {
 	running := tr.Running()
 	for _, r := range running {
@@ -236,7 +234,7 @@ func (tr *trial) records(ctx context.Context) ([]ownership.Record, error) {
 	return records, nil
 }
 
-// coverage is what the tracker says about the time it watched.
+// coverage is the tracker's record of the periods that it watched.
 type coverage struct {
 	Since time.Time `json:"since"`
 	Gaps  []span    `json:"gaps"`
@@ -272,7 +270,7 @@ func (tr *trial) configMap(ctx context.Context) (*corev1.ConfigMap, error) {
 	return &list.Items[0], nil
 }
 
-// lockedBuffer is written by several processes.
+// lockedBuffer is a buffer for several processes.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

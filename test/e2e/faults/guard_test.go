@@ -29,9 +29,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
 
-// TestStrangers sends reviews that are not the API server's (edge case 101): they are
-// refused before their bodies are read, nothing of them is recorded, and they fill
-// neither memory nor the log.
+// TestStrangers sends reviews that are not from the API server (edge case 101): they are refused
+// before their bodies are read, are not recorded, and fill neither memory nor the log.
 func TestStrangers(t *testing.T) {
 	circle.Full(t)
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
@@ -61,7 +60,7 @@ func TestStrangers(t *testing.T) {
 			t.Fatalf("%s: %s", path, answer.Status)
 		}
 	}
-	// A body that never comes is not waited for.
+	// The webhook does not wait for a body that never arrives.
 	for range 200 {
 		connection, err := tls.Dial("tcp", r.AdmissionAddress(), &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // As above.
 		if err != nil {
@@ -72,7 +71,7 @@ func TestStrangers(t *testing.T) {
 			t.Fatalf("a body that never comes: %q", status)
 		}
 	}
-	for range 200 { // Nor is anything that is not TLS.
+	for range 200 { // nor for a connection without TLS
 		connection, err := net.Dial("tcp", r.AdmissionAddress())
 		if err != nil {
 			t.Fatal(err)
@@ -82,7 +81,7 @@ func TestStrangers(t *testing.T) {
 		_, _ = io.Copy(io.Discard, connection)
 		_ = connection.Close()
 	}
-	tr.take(t, "work", "victim", "second") // The forged hint would be of this write.
+	tr.take(t, "work", "victim", "second") // the forged hint would be for this write
 	tr.called(t, "after")
 	records, err := tr.records(t.Context())
 	if err != nil {
@@ -103,7 +102,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// promise announces a large body, sends none, and returns the status of the answer.
+// promise announces a large body, sends none, and returns the response's status.
 func promise(connection net.Conn, host string) string {
 	_ = connection.SetDeadline(time.Now().Add(10 * time.Minute))
 	_, _ = fmt.Fprintf(connection, "POST /ownership/guess HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n", host)
@@ -111,7 +110,7 @@ func promise(connection net.Conn, host string) string {
 	return status
 }
 
-// forged is a review of a takeover by a user who never wrote.
+// forged returns a review of a takeover by a user who never wrote.
 func forged(t *testing.T, namespace, name string, uid types.UID, version string) string {
 	t.Helper()
 	side := func(manager string) runtime.RawExtension {
@@ -133,9 +132,8 @@ func forged(t *testing.T, namespace, name string, uid types.UID, version string)
 	return string(text)
 }
 
-// TestTampered changes the configuration as Helm and as an administrator: upgrades leave
-// the secret of its paths, and the webhook writes its own part again and nothing else (edge
-// case 103).
+// TestTampered changes the configuration as Helm and as an administrator: upgrades keep the secret
+// in its paths, and the webhook restores its own part and nothing else (edge case 103).
 func TestTampered(t *testing.T) {
 	circle.Full(t)
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
@@ -154,7 +152,7 @@ func TestTampered(t *testing.T) {
 	if now := *tr.entries(t)[0].ClientConfig.Service.Path; now != path {
 		t.Errorf("an upgrade made the path %s of %s", now, path)
 	}
-	// An upgrade may remove entries: no manager owns a part of them that would stay.
+	// An upgrade can remove entries, because no other manager owns a part of them.
 	tr.await(t, "the webhook owns nothing", func() bool { return !tr.owned(t) })
 	helm.Run(t, "upgrade", companion.Release, chart.Dir(t), "--namespace", companion.Namespace, "--set", "admission.deprecation=false")
 	if n := len(tr.entries(t)); n != 2 {
@@ -174,9 +172,9 @@ func TestTampered(t *testing.T) {
 	}
 }
 
-// TestRotated deletes each object that the webhook fills, as its page says: the webhook
-// creates it again and goes on, and Helm still knows it for its own, so that an uninstall
-// leaves nothing and the next install succeeds (edge case 80).
+// TestRotated deletes each object that the webhook writes, as its page describes: the webhook
+// recreates it and continues. Helm still owns it, so an uninstall removes it, and the next install
+// succeeds (edge case 80).
 func TestRotated(t *testing.T) {
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
 	r := tr.first(t)
@@ -237,7 +235,7 @@ func (tr *trial) owned(t *testing.T) bool {
 	return slices.ContainsFunc(is.ManagedFields, func(e metav1.ManagedFieldsEntry) bool { return strings.HasPrefix(e.Manager, "k8sconnect-webhook") })
 }
 
-// same reports whether entries are the same, but for their authorities, which are renewed.
+// same reports whether entries are equal, except for their CAs, which are renewed.
 func same(a, b []admissionv1.ValidatingWebhook) bool {
 	bare := func(all []admissionv1.ValidatingWebhook) (out []string) {
 		for _, w := range all {
@@ -250,7 +248,7 @@ func same(a, b []admissionv1.ValidatingWebhook) bool {
 	return slices.Equal(bare(a), bare(b))
 }
 
-// entries are those of the release's configuration.
+// entries returns the entries of the release's configuration.
 func (tr *trial) entries(t *testing.T) []admissionv1.ValidatingWebhook {
 	t.Helper()
 	is, err := tr.typed.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), companion.Release, metav1.GetOptions{})
@@ -260,8 +258,8 @@ func (tr *trial) entries(t *testing.T) []admissionv1.ValidatingWebhook {
 	return is.Webhooks
 }
 
-// called makes takings of new objects, whose names begin with when, until the user of one
-// is recorded: the API server's calls are answered.
+// called takes over new objects, whose names begin with when, until a user is recorded: the API
+// server's calls then reach the webhook.
 func (tr *trial) called(t *testing.T, when string) {
 	t.Helper()
 	n := 0

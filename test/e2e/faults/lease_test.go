@@ -11,9 +11,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
 
-// Users delete the Lease to make replicas elect a new leader. With the chart's
-// permissions the webhook creates it again, and keeps leading; if another replica has
-// written its name into it in the meantime, that stays.
+// Users delete the Lease to make the replicas elect a new leader. With the chart's permissions, the
+// webhook recreates it and keeps leading. If another replica has put its name into the Lease
+// meanwhile, that is kept.
 func TestLeaseDeleted(t *testing.T) {
 	circle.Full(t)
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")

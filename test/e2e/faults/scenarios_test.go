@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
 
-// TestKilled kills the webhook again and again, as a power cut would.
+// TestKilled kills the webhook repeatedly, as a power failure would.
 func TestKilled(t *testing.T) {
 	tr := begin(t, cluster.Options{})
 	r := tr.first(t)
@@ -31,8 +31,8 @@ func TestKilled(t *testing.T) {
 	tr.expect(t, noGaps)
 }
 
-// TestReplicas runs two replicas, and ends the one or the other, gracefully and
-// not, so that the lead changes (edge case 82: a rolling update drops nothing).
+// TestReplicas runs two replicas, and stops or kills one of them in turn, so that the leader
+// changes (edge case 82: a rolling update drops nothing).
 func TestReplicas(t *testing.T) {
 	circle.Full(t)
 	tr := begin(t, cluster.Options{})
@@ -43,7 +43,7 @@ func TestReplicas(t *testing.T) {
 			tr.takeovers(ctx, 0.4)
 			old := replicas[turn%2]
 			if turn < 2 {
-				replicas[turn%2] = tr.replica(t) // as a rolling update does: the new one first
+				replicas[turn%2] = tr.replica(t) // as in a rolling update: the new one first
 				if err := old.Stop(); err != nil {
 					t.Errorf("a replica did not end well: %v", err)
 				}
@@ -56,10 +56,9 @@ func TestReplicas(t *testing.T) {
 	tr.expect(t, noGaps)
 }
 
-// TestServerRestarted ends the API server under the webhook and the writers. Its watch
-// cache knows nothing from before its start, so changes around the restart are a declared
-// gap. The last time, it is away for longer than the webhook can lead without it, and the
-// webhook ends: the kubelet starts it again.
+// TestServerRestarted restarts the API server under the webhook and the writers. Its watch cache
+// starts empty, so changes around the restart are a declared gap. The last outage is longer than
+// the webhook can lead, so the webhook ends, and is restarted as by a kubelet.
 func TestServerRestarted(t *testing.T) {
 	circle.Full(t)
 	tr := begin(t, cluster.Options{})
@@ -100,8 +99,8 @@ func TestServerRestarted(t *testing.T) {
 	}
 }
 
-// TestExpired keeps the webhook away for longer than the API server remembers: the
-// changes in that time are unknown, and declared so.
+// TestExpired stops the webhook for longer than the API server's memory: the changes in that time
+// are unknown, and declared as such.
 func TestExpired(t *testing.T) {
 	circle.Full(t)
 	tr := begin(t, cluster.Options{APIServerArgs: []string{"--etcd-compaction-interval=2s"}})
@@ -131,7 +130,7 @@ func TestExpired(t *testing.T) {
 	tr.expect(t, someGaps)
 }
 
-// TestRefused takes the permission to write records away for a while.
+// TestRefused revokes the permission to write records for a while.
 func TestRefused(t *testing.T) {
 	tr := begin(t, cluster.Options{})
 	r := tr.first(t)
@@ -179,8 +178,8 @@ func TestRefused(t *testing.T) {
 	tr.expect(t, noGaps)
 }
 
-// TestUncontested checks that uncontested traffic writes no record: the only one is of a
-// takeover after all of it.
+// TestUncontested checks that uncontested writes cause no record: the only record is of a takeover
+// after them.
 func TestUncontested(t *testing.T) {
 	tr := begin(t, cluster.Options{})
 	r := tr.first(t)

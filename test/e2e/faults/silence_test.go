@@ -16,9 +16,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
 
-// TestSilence drops all that the API server sends to the webhook (edge case 102). The
-// webhook finds out, has the API server not call, and says so; an upgrade does not undo
-// that. When packets pass again, calls are resumed, and users are recorded.
+// TestSilence drops the API server's calls to the webhook (edge case 102). The webhook notices,
+// suspends the calls, and reports it; an upgrade does not undo that. When calls arrive again, it
+// resumes them, and users are recorded.
 func TestSilence(t *testing.T) {
 	circle.Full(t)
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
@@ -71,7 +71,7 @@ func eventReasons(events *corev1.EventList) (out []string) {
 	return out
 }
 
-// suspended is how many entries of the configuration are not called.
+// suspended returns the number of the configuration's suspended entries.
 func (tr *trial) suspended(t *testing.T) int {
 	t.Helper()
 	is, err := tr.typed.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), companion.Release, metav1.GetOptions{})
@@ -83,7 +83,7 @@ func (tr *trial) suspended(t *testing.T) int {
 	}))
 }
 
-// await waits for something that takes as long as it takes on this machine.
+// await waits for a condition, however slow the machine is.
 func (tr *trial) await(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for began := time.Now(); !done(); time.Sleep(200 * time.Millisecond) {

@@ -20,14 +20,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
 
-// stormOf is how many objects are taken over at once, unless STORM_OBJECTS says
-// otherwise: more than the first burst, and few enough for a test of some minutes.
+// stormOf is the number of objects taken over at once, unless STORM_OBJECTS is set: more than the
+// first burst, but few enough for a test of some minutes.
 const stormOf = 1500
 
-// TestStorm takes over many objects at once, in several namespaces, at the chart's
-// defaults and with two replicas (edge case 99). In the end each takeover is recorded or
-// declared, with its user and once. Until then, missing ones are counted beside the
-// checkpoint, and takeovers elsewhere do not wait for them (edge case 100).
+// TestStorm takes over many objects at once, in several namespaces, with the chart's defaults and
+// two replicas (edge case 99). In the end each takeover is recorded or declared, once and with its
+// user. Until then, missing ones are counted with the checkpoint, and takeovers elsewhere do not
+// wait for them (edge case 100).
 func TestStorm(t *testing.T) {
 	circle.Full(t)
 	tr := beginWith(t, cluster.Options{}, "--shutdown-delay=0s")
@@ -59,7 +59,7 @@ func TestStorm(t *testing.T) {
 	})
 	t.Logf("%d takeovers in %s", storm, time.Since(began).Round(time.Second))
 	behind := tr.behind(t)
-	for ; behind == 0; behind = tr.behind(t) { // It is noted every half minute.
+	for ; behind == 0; behind = tr.behind(t) { // stored every half minute
 		if n, _ := tr.recorded(t, "first"); n >= storm {
 			t.Fatal("all was recorded before anything could wait: the test proves nothing")
 		}
@@ -74,7 +74,7 @@ func TestStorm(t *testing.T) {
 	if n, _ := tr.recorded(t, "first"); n >= storm {
 		t.Errorf("what was taken in a quiet namespace was recorded after all of the flood")
 	}
-	for n := 0; n < storm+1; { // the storm ends
+	for n := 0; n < storm+1; { // end of the storm
 		n, _ = tr.recorded(t, "first")
 		time.Sleep(time.Second)
 		if len(tr.coverage(t).Gaps) > 0 && tr.behind(t) == 0 {
@@ -93,8 +93,8 @@ func TestStorm(t *testing.T) {
 			t.Errorf("the takeover of %s is neither recorded nor declared (gaps %v)", uid, gaps)
 		}
 	}
-	// On a slow machine, the API server continues without some answers; and the leader writes
-	// what the replica that knows the user gets to later, which then adds it.
+	// On a slow machine, the API server continues without some responses. The leader also writes
+	// records before the replica that knows the user does, which then adds it.
 	nameless := func() (n int) {
 		_, of = tr.recorded(t, "first")
 		for uid := range uids {
@@ -115,8 +115,8 @@ func TestStorm(t *testing.T) {
 			break
 		}
 	}
-	// How few they are is shown in virtual time, by the recorder's own storm: a replica that gets
-	// to its share late finds it written. None writes a record again without need.
+	// The recorder's own test of a storm shows in virtual time how few they are: a late replica
+	// finds its share written. No replica writes a record twice without need.
 	written := tr.sum(t, "k8sconnect_records_written_total", leader, other)
 	t.Logf("%g writes of %d records", written, len(of))
 	if written > 2*float64(len(of)) {
@@ -124,13 +124,13 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// pending is how many takeovers the replicas have yet to write.
+// pending returns the number of takeovers that the replicas still have to write.
 func (tr *trial) pending(t *testing.T, replicas ...*companion.Replica) float64 {
 	t.Helper()
 	return tr.sum(t, "k8sconnect_records_pending", replicas...)
 }
 
-// sum adds a metric of the replicas up.
+// sum returns the sum of a metric over the replicas.
 func (tr *trial) sum(t *testing.T, metric string, replicas ...*companion.Replica) float64 {
 	t.Helper()
 	sum := 0.0
@@ -144,7 +144,7 @@ func (tr *trial) sum(t *testing.T, metric string, replicas ...*companion.Replica
 	return sum
 }
 
-// ignored is how often the API server went on without an answer to "ownership".
+// ignored returns how often the API server continued without a response from "ownership".
 func (tr *trial) ignored(t *testing.T) int {
 	t.Helper()
 	metrics, err := tr.typed.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
@@ -162,7 +162,7 @@ func (tr *trial) ignored(t *testing.T) int {
 	return int(times)
 }
 
-// side does something for each n, by some managers side by side.
+// side runs a function for each n, by several managers in parallel.
 func (tr *trial) side(count int, do func(n int)) {
 	var all sync.WaitGroup
 	for m := range managers {
@@ -183,7 +183,7 @@ func (tr *trial) makeNamespace(t *testing.T, name string) {
 	}
 }
 
-// take makes a manager set a config map's value, by force.
+// take sets a ConfigMap's value as a manager, by force.
 func (tr *trial) take(t *testing.T, namespace, name, manager string) types.UID {
 	t.Helper()
 	o := &unstructured.Unstructured{Object: map[string]any{
@@ -199,8 +199,7 @@ func (tr *trial) take(t *testing.T, namespace, name, manager string) types.UID {
 	return got.GetUID()
 }
 
-// recorded returns the objects for which a takeover from a manager is recorded, and by
-// which user.
+// recorded returns the objects with recorded takeovers from a manager, and their users.
 func (tr *trial) recorded(t *testing.T, from string) (int, map[types.UID]string) {
 	t.Helper()
 	records, err := tr.records(t.Context())
@@ -218,7 +217,7 @@ func (tr *trial) recorded(t *testing.T, from string) (int, map[types.UID]string)
 	return len(of), of
 }
 
-// behind is how many changes are noted down as not recorded yet.
+// behind returns the number of changes that are stored as not yet recorded.
 func (tr *trial) behind(t *testing.T) int {
 	t.Helper()
 	configMap, err := tr.configMap(t.Context())

@@ -23,32 +23,30 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// fought is the path that all writers of a truth write.
+// fought is the contested path.
 const fought = ".data.k"
 
-// truth is what really happened to some ConfigMaps that several managers write, as the
-// writers themselves know it: they write each object one after the other, and read it
-// whenever they get no answer.
+// truth is the actual history of ConfigMaps with several managers, as the writers know it: they
+// write each object in sequence, and read it after a failed write.
 type truth struct {
 	client   dynamic.ResourceInterface
 	subjects []*contested
-	taken    atomic.Int64 // takeovers of all
+	taken    atomic.Int64 // all takeovers
 }
 
-// contested is a ConfigMap and the takeovers of its value, with both managers and their
-// number.
+// contested is a ConfigMap with the number of takeovers of its value, by managers.
 type contested struct {
 	mu    sync.Mutex
 	name  string
 	uid   types.UID
 	owner string
-	takes map[string]int // by the two owners, in no order
+	takes map[string]int // by pair of owners, unordered
 	taken *atomic.Int64
-	// lastTaken is when the server had answered the last takeover.
+	// lastTaken is the time of the server's response to the last takeover.
 	lastTaken time.Time
 }
 
-// writes counts the results of the writes of one load.
+// writes counts the results of a load's writes.
 type writes struct {
 	mu      sync.Mutex
 	done    int
@@ -56,7 +54,7 @@ type writes struct {
 	slowest time.Duration
 }
 
-// newTruth makes n ConfigMaps in a namespace, owned by the manager "first".
+// newTruth creates n ConfigMaps in a namespace, owned by the manager "first".
 func newTruth(t *testing.T, client dynamic.Interface, namespace string, n int) *truth {
 	t.Helper()
 	configMaps := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
@@ -71,9 +69,9 @@ func newTruth(t *testing.T, client dynamic.Interface, namespace string, n int) *
 	return tr
 }
 
-// load makes that many managers write to random objects until ctx ends: by forced apply
-// or by update, always another value. A write that the server did not carry out for
-// reasons of its own is looked into and left; a denied one is recorded.
+// load writes random objects as several managers until ctx ends: by forced apply or by update,
+// always with a new value. If the server fails a write for its own reasons, the writer reads the
+// object. Denied writes are counted.
 func (tr *truth) load(ctx context.Context, managers int, seed uint64) *writes {
 	w := &writes{}
 	var all sync.WaitGroup
@@ -84,7 +82,7 @@ func (tr *truth) load(ctx context.Context, managers int, seed uint64) *writes {
 				c := tr.subjects[random.IntN(len(tr.subjects))]
 				value := fmt.Sprintf("%d-%d-%d", seed, m, n)
 				started := time.Now()
-				// The write itself is not cut short: its outcome would not be known.
+				// The write itself is not cancelled: its outcome would be unknown.
 				err := c.write(context.WithoutCancel(ctx), tr.client, fmt.Sprint("manager-", m), random.IntN(2) == 0, value)
 				w.add(time.Since(started), err)
 			}
@@ -106,7 +104,7 @@ func (w *writes) add(took time.Duration, err error) {
 	}
 }
 
-// write gives the object another value as a manager, and notes whose it was.
+// write sets a new value as a manager, and records the former owner.
 func (c *contested) write(ctx context.Context, client dynamic.ResourceInterface, manager string, apply bool, value string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,14 +138,14 @@ func (c *contested) write(ctx context.Context, client dynamic.ResourceInterface,
 	return nil
 }
 
-// isMigration reports whether a manager that updated the value applies it now. It takes
-// nothing from anybody: that is how every tool goes over to server-side apply.
+// isMigration reports whether a manager that updated the value now applies it. That takes nothing
+// from another manager: all tools migrate to server-side apply like this.
 func isMigration(from, to string) bool {
 	manager, updated := strings.CutSuffix(from, "/Update")
 	return updated && to == manager+"/Apply"
 }
 
-// look reads the object, however long that takes.
+// look reads the object, retrying until it succeeds.
 func (c *contested) look(ctx context.Context, client dynamic.ResourceInterface) *unstructured.Unstructured {
 	for {
 		got, err := client.Get(ctx, c.name, metav1.GetOptions{})
@@ -163,30 +161,28 @@ func (c *contested) look(ctx context.Context, client dynamic.ResourceInterface) 
 
 func pair(a, b string) string { return strings.Join(slices.Sorted(slices.Values([]string{a, b})), " ") }
 
-// total is how many takeovers there were.
+// total returns the number of takeovers.
 func (tr *truth) total() int { return int(tr.taken.Load()) }
 
-// said is what the webhook says of the writes so far.
+// said is the webhook's report on the writes so far.
 type said struct {
 	records []ownership.Record
-	// gaps are declared: a record may know fewer takeovers than there were.
+	// gaps reports whether gaps are declared: records may then contain fewer takeovers.
 	gaps bool
-	// wrong, if set, says what is wrong apart from the records; final says that it can no
-	// longer come right.
+	// wrong is a fault outside of the records; final reports that it is permanent.
 	wrong string
 	final bool
 	// idle is set while no replica has anything left to record.
 	idle bool
 }
 
-// idleFor is how long all replicas must have nothing left to record before a fault counts
-// as final: a busy machine may be late with the last writes.
+// idleFor is how long all replicas have to be idle before a fault is final: a busy machine may
+// delay the last writes.
 const idleFor = time.Minute
 
-// settled waits until the records match the truth, and returns the remaining differences
-// when ctx ends, or when they can no longer come right: one line an object. Where gaps
-// are declared, a record may know fewer takeovers than there were, but none that did not
-// happen; its last owner is right in any case.
+// settled waits until the records match the truth. It returns the remaining differences, one line
+// an object, when ctx ends or they are final. With declared gaps, a record may contain fewer
+// takeovers, but none that did not happen, and its last owner has to be right.
 func (tr *truth) settled(ctx context.Context, read func(context.Context) (said, error)) []string {
 	differences := []string{"no records were read"}
 	for busy := time.Now(); ; {
@@ -215,8 +211,8 @@ func (tr *truth) settled(ctx context.Context, read func(context.Context) (said, 
 	}
 }
 
-// compare returns what differs, and whether some of that is recorded although it never
-// happened: a record takes nothing back.
+// compare returns the differences, and whether a record contains takeovers that never happened,
+// which it would never remove.
 func (tr *truth) compare(records []ownership.Record, gaps bool) (differences []string, final bool) {
 	byUID := map[types.UID]ownership.Record{}
 	for _, r := range records {
@@ -235,8 +231,8 @@ func (tr *truth) compare(records []ownership.Record, gaps bool) (differences []s
 	return differences, final
 }
 
-// invented reports whether a record has takeovers that never happened, and does not say
-// of any that it was found after a period that was not watched.
+// invented reports whether a record contains takeovers that never happened and are not marked as
+// found after an unwatched period.
 func (c *contested) invented(r ownership.Record) bool {
 	got := map[string]int{}
 	for _, e := range r.Entries {
@@ -281,7 +277,7 @@ func (c *contested) compare(r ownership.Record, gaps bool) []string {
 
 func held(h ownership.Holder) string { return h.Manager + "/" + h.Operation }
 
-// latest is the owner after what happened last.
+// latest is the owner after the last event.
 func latest(entries []ownership.Entry) string {
 	if len(entries) == 0 {
 		return ""
@@ -292,8 +288,7 @@ func latest(entries []ownership.Entry) string {
 	return held(e.To[0])
 }
 
-// newest is the last version at which an entry happened; the API server counts
-// them upwards (KEP-5504).
+// newest is the entry's latest version; the API server's versions increase (KEP-5504).
 func newest(e ownership.Entry) uint64 {
 	var n uint64
 	for _, v := range e.ResourceVersions {

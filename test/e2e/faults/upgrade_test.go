@@ -19,9 +19,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
 
-// TestUpgrade upgrades from another version and back, while eight managers write: no
-// write is denied, and afterwards warnings and records are right. PREVIOUS is the folder
-// of that version, with its bin/webhook and bin/helm.
+// TestUpgrade upgrades from another version and rolls back while eight managers write: no write is
+// denied, and afterwards warnings and records are right. PREVIOUS is that version's folder, with
+// its bin/webhook and bin/helm.
 func TestUpgrade(t *testing.T) {
 	circle.Full(t)
 	previous := os.Getenv("PREVIOUS")
@@ -34,7 +34,7 @@ func TestUpgrade(t *testing.T) {
 		tr.makeNamespace(t, namespace)
 	}
 	roll := func() {
-		for n, old := range replicas { // The new one first.
+		for n, old := range replicas { // the new one first
 			replicas[n] = tr.replica(t)
 			if err := old.Stop(); err != nil {
 				t.Errorf("a replica did not end well: %v", err)
@@ -81,7 +81,7 @@ func TestUpgrade(t *testing.T) {
 	tr.warned(t, "back")
 }
 
-// warned takes a value until that is warned of.
+// warned takes over a value until there is a warning.
 func (tr *trial) warned(t *testing.T, when string) {
 	t.Helper()
 	config, err := tr.RESTConfig()
@@ -102,7 +102,7 @@ func (tr *trial) warned(t *testing.T, when string) {
 	})
 }
 
-// warnings are those that a client got.
+// warnings collects a client's warnings.
 type warnings struct {
 	mu  sync.Mutex
 	all []string

@@ -26,8 +26,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// Loops of each class are found with their writers, among the writes of a healthy cluster: a
-// rollout, an autoscaler, a GitOps tool that agrees, a certificate, leader elections.
+// Loops of each class are found with their writers, among a healthy cluster's writes: a rollout, an
+// autoscaler, a GitOps tool that agrees, a certificate, leader elections.
 func TestLoops(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{Nodes: circle.Of(0, 1, 1), AuditLog: "audit.log"})
 	s := newSite(t, c, "loops")
@@ -67,7 +67,7 @@ func TestHealthy(t *testing.T) {
 	s.stop()
 }
 
-// The printed command ends a fight: afterwards the receiver owns the path.
+// The printed command ends a fight: its receiver then owns the path.
 func TestGive(t *testing.T) {
 	c := shared.Cluster(t)
 	s := newSite(t, c, "give")
@@ -96,8 +96,8 @@ func TestGive(t *testing.T) {
 	}
 }
 
-// A kind that the user may not watch, and an API that does not answer, are reported; the result is
-// then unknown.
+// A kind that the user may not watch, and an API that does not respond, are reported, and the
+// result is unknown.
 func TestUnread(t *testing.T) {
 	c := shared.Cluster(t)
 	kubeconfig, err := c.KubeconfigFor("visitor")
@@ -136,7 +136,7 @@ func run(t *testing.T, args ...string) (int, string) {
 	return status, out.String()
 }
 
-// site is a namespace whose writers the audit log records.
+// site is a namespace with writers, which the audit log records.
 type site struct {
 	c      *cluster.Cluster
 	ns     string
@@ -190,7 +190,7 @@ func (s *site) fights(t *testing.T, want int, args ...string) (r report) {
 
 func (s *site) logged(t *testing.T) logged {
 	t.Helper()
-	time.Sleep(time.Second) // The log may be a moment late.
+	time.Sleep(time.Second) // the log may lag behind
 	events, err := s.c.AuditEvents()
 	if err != nil {
 		t.Fatal(err)
@@ -198,9 +198,9 @@ func (s *site) logged(t *testing.T) logged {
 	return read(t, events)
 }
 
-// every writes in turns, so many times a minute, from a random moment on.
+// every runs writes in turn, so many times a minute, from a random moment on.
 func (s *site) every(rate float64, writes ...func(i int)) {
-	for i, write := range writes { // Each state is there before.
+	for i, write := range writes { // each state exists before
 		write(i)
 	}
 	s.loops.Go(func() {
@@ -227,7 +227,7 @@ func (s *site) resource(name string) dynamic.ResourceInterface {
 	return s.client.Resource(gvr).Namespace(s.ns)
 }
 
-// merge and the other writes ignore errors, since the last ones are cancelled.
+// merge and the other writes ignore errors, because the last ones are cancelled.
 func (s *site) merge(resource, name, patch, manager string, subresources ...string) {
 	_, _ = s.resource(resource).Patch(s.ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager}, subresources...)
 }
@@ -266,7 +266,7 @@ func (s *site) plain(t *testing.T, resource, kind, name string) {
 	}
 }
 
-// secret is the prefix of values in a Secret, in base64.
+// secret is the prefix of Secret values, in base64.
 const secret = "c2VjcmV0"
 
 // seed starts loops of each class and rate, and returns their objects.
@@ -287,12 +287,12 @@ func (s *site) seed(t *testing.T, rates []float64) map[string]bool {
 		}
 		turns("configmaps", "ConfigMap", "two", [2]string{"one", `{"data":{"v":"1"}}`}, [2]string{"two", `{"data":{"v":"2"}}`})
 		turns("configmaps", "ConfigMap", "alone", [2]string{"one", `{"data":{"v":"1"}}`}, [2]string{"one", `{"data":{"v":"2"}}`})
-		if i > 3 { // More such loops are too much for a small machine.
+		if i > 3 { // more such loops would overload a small machine
 			continue
 		}
 		turns("configmaps", "ConfigMap", "label", [2]string{"one", `{"metadata":{"labels":{"v":"1"}}}`}, [2]string{"two", `{"metadata":{"labels":{"v":"2"}}}`})
 		turns("secrets", "Secret", "secret", [2]string{"one", `{"data":{"v":"` + secret + `MQ=="}}`}, [2]string{"two", `{"data":{"v":"` + secret + `Mg=="}}`})
-		if rate > 2 { // A path that is set and removed has to be set once more.
+		if rate > 2 { // a path that is set and removed has to be set once more
 			turns("configmaps", "ConfigMap", "removed", [2]string{"one", `{"data":{"v":"1"}}`}, [2]string{"two", `{"data":{"v":null}}`})
 		}
 		n := name("replicas")
@@ -310,7 +310,7 @@ func (s *site) seed(t *testing.T, rates []float64) map[string]bool {
 	s.deployment(t, "emptied", 1, "flux-applies")
 	s.every(60, func(int) { s.merge("deployments", "emptied", `{"spec":{"replicas":0}}`, "keda", "scale") }, func(int) { s.apply("emptied", 1, "flux-applies") })
 	want["Deployment/emptied"] = true
-	// An update that leaves the stored object as it is, is not stored.
+	// An update without changes is not stored.
 	u := workload("StatefulSet", "idle", 0, "c:1")
 	if _, err := s.resource("statefulsets").Create(t.Context(), u, metav1.CreateOptions{FieldManager: "valkey-operator"}); err != nil {
 		t.Fatal(err)
@@ -318,7 +318,7 @@ func (s *site) seed(t *testing.T, rates []float64) map[string]bool {
 	s.every(60, func(int) {
 		_, _ = s.resource("statefulsets").Update(s.ctx, u.DeepCopy(), metav1.UpdateOptions{FieldManager: "valkey-operator"})
 	})
-	want["StatefulSet/idle"] = true // The only one.
+	want["StatefulSet/idle"] = true // the only one
 	return want
 }
 
@@ -329,7 +329,7 @@ func (s *site) healthy(t *testing.T) {
 	s.every(12, func(i int) {
 		_, _ = s.resource("deployments").Apply(s.ctx, "rollout", workload("Deployment", "rollout", 3, fmt.Sprintf("c:%d", i)), metav1.ApplyOptions{FieldManager: "flux-applies"})
 	})
-	for i := range 5 { // A GitOps tool that agrees.
+	for i := range 5 { // a GitOps tool that agrees
 		name := fmt.Sprintf("agrees-%d", i)
 		s.deployment(t, name, 1, "argo-applies")
 		s.every(1, func(int) { s.apply(name, 1, "argo-applies") })

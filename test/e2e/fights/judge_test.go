@@ -13,28 +13,28 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// truth is what the audit log says of one path of an object: its values one after the other, who set
-// it, and who removed it.
+// truth is the audit log's history of a path of an object: its values in order, who set it, and who
+// removed it.
 type truth struct {
 	values            []string
 	setters, removers map[string]bool
 }
 
-// logged is what the audit log has: the paths of each object, and the writes of each resource that
-// left the object as it was.
+// logged is the content of the audit log: the paths of each object, and the writes of each resource
+// that changed nothing.
 type logged struct {
 	paths map[string]map[string]*truth
 	idle  map[string]int
 }
 
-// stored is one answer to a write.
+// stored is the response to a write.
 type stored struct {
 	version int
 	writer  string
 	leaves  map[string]string
 }
 
-// read reads the log. A writer whose name ends with "-applies" applies.
+// read reads the log. Writers whose names end with "-applies" use apply.
 func read(t *testing.T, events []cluster.AuditEvent) logged {
 	t.Helper()
 	versions := map[string][]stored{}
@@ -61,7 +61,7 @@ func read(t *testing.T, events []cluster.AuditEvent) logged {
 			one.writer = writer + " Apply"
 		}
 		one.version, _ = strconv.Atoi(o.Metadata.ResourceVersion)
-		if o.Kind == "Scale" { // It has the version of its object, and one field of that.
+		if o.Kind == "Scale" { // contains its object's version and one field
 			o.Kind, one.writer = "Deployment", writer+" Update scale"
 			one.leaves = map[string]string{".spec.replicas": fmt.Sprint(all["spec"].(map[string]any)["replicas"])}
 			if all["spec"].(map[string]any)["replicas"] == nil {
@@ -82,7 +82,7 @@ func read(t *testing.T, events []cluster.AuditEvent) logged {
 				out.idle[strings.Split(key, "/")[0]]++
 				continue
 			}
-			if strings.HasSuffix(one.writer, " scale") { // It says nothing of the other paths.
+			if strings.HasSuffix(one.writer, " scale") { // says nothing about other paths
 				replicas := one.leaves[".spec.replicas"]
 				one.leaves = maps.Clone(now)
 				one.leaves[".spec.replicas"] = replicas
@@ -94,7 +94,7 @@ func read(t *testing.T, events []cluster.AuditEvent) logged {
 	return out
 }
 
-// change records what a write changed.
+// change records a write's changes.
 func (l *logged) change(key string, before map[string]string, after stored) {
 	at := func(path string) *truth {
 		if l.paths[key][path] == nil {
@@ -124,8 +124,8 @@ func (l *logged) change(key string, before map[string]string, after stored) {
 	}
 }
 
-// leaves writes each value that is no map under its path, as the plugin spells it; of the metadata,
-// labels and annotations alone, and nothing of the status.
+// leaves adds each value that is not a map, under its path in the plugin's notation: of the
+// metadata only labels and annotations, and nothing of the status.
 func leaves(out map[string]string, at string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -149,7 +149,7 @@ func leaves(out map[string]string, at string, v any) {
 	}
 }
 
-// report is what the verb says.
+// report is the verb's report.
 type report struct {
 	Seconds          float64
 	Objects, Unclear int
@@ -179,8 +179,9 @@ func (w writer) String() string {
 	return strings.TrimSpace(w.Manager + " " + w.Operation + " " + w.Subresource)
 }
 
-// judge holds a report against the log: each path of it goes to and fro there, and each writer is one
-// who set it. "unknown" stands for those, and only for those, who remove it by an update, or scale to 0.
+// judge compares a report with the log: each reported path changes back and forth there, and each
+// reported writer has set it. "unknown" stands for exactly those that remove it by an update, or
+// scale to 0.
 func (l *logged) judge(t *testing.T, r report) (found map[string]bool) {
 	t.Helper()
 	found = map[string]bool{}

@@ -1,5 +1,5 @@
-// Package fights_test holds the verb fights against a real API server. The judge is its audit log,
-// read by code that shares none with the plugin.
+// Package fights_test checks the verb fights on a real API server. The judge is the audit log; the
+// code that reads it shares nothing with the plugin.
 package fights_test
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
 
-// asPlugin makes this test binary the plugin.
+// asPlugin makes this test binary act as the plugin.
 const asPlugin = "FIGHTS_TEST_PLUGIN"
 
 var shared cluster.Shared

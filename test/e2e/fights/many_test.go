@@ -24,9 +24,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// Among 100,000 objects, with Leases and heartbeats of nodes, loops of two a minute to 50 a second are
-// found within --for, in bounded memory. The API server's processor time, with the verb and
-// without, is logged.
+// Among 100,000 objects, with Leases and node heartbeats, loops of two a minute to 50 a second are
+// found within --for, in bounded memory. The test logs the API server's CPU time with and without
+// the verb.
 func TestAmongMany(t *testing.T) {
 	circle.Long(t)
 	c := cluster.ForTest(t, cluster.Options{AuditLog: "audit.log"})
@@ -143,7 +143,7 @@ func (s *site) heartbeats(t *testing.T, c *cluster.Cluster, nodes int) {
 	}
 }
 
-// program runs the verb in a process of its own, and returns its report and its peak of memory in MB.
+// program runs the verb in its own process, and returns its report and its peak memory in MB.
 func (s *site) program(t *testing.T) (r report, peak int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -176,7 +176,7 @@ func (s *site) program(t *testing.T) (r report, peak int) {
 	return r, peak
 }
 
-// processorTime returns what the API server took meanwhile.
+// processorTime returns the API server's CPU time meanwhile.
 func processorTime(t *testing.T, c *cluster.Cluster, do func()) time.Duration {
 	t.Helper()
 	stat := ""

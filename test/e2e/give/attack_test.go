@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// racks have a list by one key, one by two, a set, and a map; KIND is the type of the first.
+// racks is a kind with a list with one key, a list with two, a set, and a map; KIND is the type of
+// the first.
 const racks = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -38,15 +39,14 @@ spec:
 
 const byName = "x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name]"
 
-// odd are texts that a path has to quote, or that look like a part of one.
+// odd are strings that a path has to quote, or that look like parts of a path.
 func odd() []string {
 	return []string{
 		`a"b`, `a]b`, `a[b`, `a.b`, `a\b`, `a\"b`, `'`, "`", "", " ", ".", "[*]", "*", "0", "=", `name="x"`, `,`, "ü日本", "a\nb", "a\tb", "\u202e", "true", "null", "f:x", "k:{}", "$NS", "#", "-",
 	}
 }
 
-// Whatever keys are called, each path that owners prints is one that give takes, and it moves that
-// field and no other.
+// For all keys, give accepts each path that owners prints, and moves that field and no other.
 func TestOddKeys(t *testing.T) {
 	s := newSite(t, "odd")
 	s.apply(t, "setup", strings.NewReplacer("GROUP", "odd.example.com", "KIND", byName).Replace(racks))
@@ -80,7 +80,7 @@ func TestOddKeys(t *testing.T) {
 	if want := 4 * len(odd()); len(given) != want {
 		t.Fatalf("%d paths to give, want %d: %q", len(given), want, given)
 	}
-	// Each alone, as a dry run that says what it would move; then all of them.
+	// Each path alone in a dry run that reports what it would move; then all of them.
 	for _, path := range given {
 		if status, out := s.give(t, "racks.odd.example.com/a", path, "--to=team", "--dry-run=client", "-o", "json"); status != 0 || !slices.Contains(movedIn(t, out), path) {
 			t.Errorf("%q: status %d", path, status)
@@ -105,7 +105,7 @@ func TestOddKeys(t *testing.T) {
 	}
 }
 
-// ownedBy are the paths of rack a that a manager owns, as owners prints them.
+// ownedBy returns rack a's paths of a manager, as owners prints them.
 func ownedBy(t *testing.T, s *site, manager string) []string {
 	t.Helper()
 	status, out := s.plugin(t, "owners", "racks.odd.example.com/a", "-o", "json")
@@ -131,7 +131,7 @@ func ownedBy(t *testing.T, s *site, manager string) []string {
 	return paths
 }
 
-// movedIn are the paths that a document says were given.
+// movedIn returns the given paths in a document.
 func movedIn(t *testing.T, out string) []string {
 	t.Helper()
 	var document struct {
@@ -149,7 +149,7 @@ func movedIn(t *testing.T, out string) []string {
 	return paths
 }
 
-// A list whose type has changed since its owners wrote it is given as they hold it, or refused; no
+// A list whose type has changed since its owners wrote it is given as they own it, or refused. No
 // value changes, and no other owner loses anything.
 func TestListOfAnotherType(t *testing.T) {
 	for name, types := range map[string][2]string{
@@ -186,8 +186,8 @@ func TestListOfAnotherType(t *testing.T) {
 	}
 }
 
-// A value that a policy sets at each write changes with give's as well. It is reported, since give
-// changes no value itself, and its owner stays who it was.
+// A value that a policy sets at each write also changes with give's write. give reports that, and
+// the value's owner stays the same.
 func TestPolicyThatRewrites(t *testing.T) {
 	s := newSite(t, "policy")
 	s.apply(t, "flux", `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1", "b": "1"}}`)
@@ -232,7 +232,7 @@ spec: {policyName: policy-stamp}
 	}
 }
 
-// To give oneself what one has is nothing to do; to give it to one's other operation is.
+// Giving fields to their own owner does nothing; giving them to the owner's other operation does.
 func TestGivenToOneself(t *testing.T) {
 	s := newSite(t, "oneself")
 	s.apply(t, "flux", `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1"}}`)
@@ -255,8 +255,8 @@ func TestGivenToOneself(t *testing.T) {
 	}
 }
 
-// An object that went, came back as another, or lost its managed fields between two runs is
-// reported as it is; no write for the former one reaches it.
+// An object that was deleted, recreated, or lost its managed fields between two runs is reported as
+// such, and no write meant for the former object reaches it.
 func TestGoneAndBack(t *testing.T) {
 	s := newSite(t, "back")
 	const manifest = `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1"}}`
@@ -277,9 +277,8 @@ func TestGoneAndBack(t *testing.T) {
 	}
 }
 
-// An object that would be too large for etcd with more owners is stored by the API server without
-// any managed fields. The former ones are put back, and the refusal is reported; moving them is
-// possible.
+// The API server stores an object without managed fields if more owners would make it too large for
+// etcd. give restores the former ones and reports the refusal; moving them is possible.
 func TestTooLargeForMoreOwners(t *testing.T) {
 	s := newSite(t, "toolarge")
 	s.apply(t, "setup", strings.NewReplacer("GROUP", "toolarge.example.com", "KIND", "x-kubernetes-list-type: atomic").Replace(racks))

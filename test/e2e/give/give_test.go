@@ -29,8 +29,9 @@ spec:
     spec: {containers: [{name: web, image: "registry.example/web:1.0", args: [a]}]}
 `
 
-// Replicas without an owner get none by the subresource scale, so an autoscaler cannot hold what
-// was released, as docs/give.md says. A field that was given to a controller can go.
+// The subresource scale gives unowned replicas no owner, so an autoscaler cannot keep released
+// replicas, as docs/give.md explains. A field given to a controller can be removed from the
+// manifest.
 func TestReleasedReplicas(t *testing.T) {
 	s := newSite(t, "give-replicas")
 	for _, test := range []struct {
@@ -52,8 +53,8 @@ func TestReleasedReplicas(t *testing.T) {
 	}
 }
 
-// Fields go from one manager to another, and neither a value nor the generation changes. The
-// next apply of each then is what it should be (edge cases 6, 10).
+// Fields are given from one manager to another without changing a value or the generation. The next
+// apply of each has the right result (edge cases 6, 10).
 func TestGive(t *testing.T) {
 	s := newSite(t, "give")
 	s.apply(t, "flux", web)
@@ -83,7 +84,7 @@ func TestGive(t *testing.T) {
 		t.Errorf("once more: status %d", status)
 	}
 
-	// To whoever scales: flux no longer states it, and it stays.
+	// To the manager that scales: flux no longer sets it, and it stays.
 	if status, _ = s.give(t, "deploy/web", ".spec.replicas", "--from=flux", "--to=kube-controller-manager", "--as-operation=update"); status != 0 {
 		t.Fatal("it is refused")
 	}
@@ -93,8 +94,8 @@ func TestGive(t *testing.T) {
 	}
 }
 
-// A field without an owner stays as it is, and is no conflict for the next apply; a shared one
-// outlives either owner.
+// A field without an owner keeps its value, and is no conflict for the next apply. A shared field
+// stays when either owner releases it.
 func TestReleaseAndShare(t *testing.T) {
 	s := newSite(t, "release")
 	s.apply(t, "flux", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "1", b: "1", c: "1"}}`)
@@ -118,7 +119,7 @@ func TestReleaseAndShare(t *testing.T) {
 	}
 }
 
-// Another client writes while we do: nothing of theirs is lost, and we come to an end.
+// Another client writes during give: none of its writes is lost, and give finishes.
 func TestRace(t *testing.T) {
 	s := newSite(t, "race")
 	data := map[string]string{}
@@ -143,7 +144,7 @@ func TestRace(t *testing.T) {
 		}
 	})
 	given := map[string]bool{}
-	for i := range 6 { // each for as long as it tries again
+	for i := range 6 { // each for as long as it retries
 		if i >= circle.Of(2, 6, 6) && len(given) > 0 {
 			break
 		}
@@ -176,7 +177,7 @@ func TestRace(t *testing.T) {
 	t.Logf("%d writes, %d of 20 given", writes, len(given))
 }
 
-// A user who may read and not patch gets that reason, and nothing changes.
+// A user who may read but not patch gets that reason, and nothing changes.
 func TestForbidden(t *testing.T) {
 	s := newSite(t, "forbidden")
 	s.apply(t, "flux", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "1"}}`)
@@ -191,15 +192,14 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// Among many objects, those of which the giver owns nothing are none of our business; a name
-// with a slip in it is.
+// Objects in which the giver owns nothing are skipped. A typo in its name is reported.
 func TestSelected(t *testing.T) {
 	s := newSite(t, "selected")
 	for i := range 12 {
 		manager := []string{"flux", "kubectl-edit"}[i%2]
 		s.apply(t, manager, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a%d, labels: {app: web}}, data: {a: "1"}}`, i))
 	}
-	// A slip is not the same as nothing to do.
+	// A typo is not the same as nothing to do.
 	if status, out := s.give(t, "cm", "-l", "app=web", "--from=kubectl-edti", "--to=flux", "--as-operation=apply"); status != 1 ||
 		!strings.Contains(strings.Join(strings.Fields(out), " "), "kubectl-edti (did you mean kubectl-edit?) owns nothing in the 12 objects") {
 		t.Errorf("a slip: status %d", status)
@@ -210,7 +210,7 @@ func TestSelected(t *testing.T) {
 	if status, out := s.give(t, "cm", "-l", "app=web", "--from=kubectl-edit", "--to=flux", "--as-operation=apply"); status != 0 || !strings.Contains(out, "6 given, 6 unchanged") {
 		t.Errorf("status %d", status)
 	}
-	// The same again, as a job repeats it, by label and by name.
+	// Repeated, as by a job, by label and by name.
 	for _, args := range [][]string{{"cm", "-l", "app=web"}, {"cm/a1", "cm/a3"}, {"cm/a0"}} {
 		status, out := s.give(t, append(args, "--from=kubectl-edit", "--to=flux")...)
 		if status != 0 || strings.Contains(out, "moved") || !strings.Contains(out, "kubectl-edit owns nothing") {
@@ -229,10 +229,10 @@ func TestSelected(t *testing.T) {
 	}
 }
 
-// An object as large as etcd takes is given like any other.
+// An object of etcd's maximum size can be given.
 func TestLarge(t *testing.T) {
 	s := newSite(t, "large")
-	const size = 900 << 10 // A ConfigMap takes a megabyte.
+	const size = 900 << 10 // a ConfigMap has at most a megabyte
 	s.apply(t, "flux", `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1", "big": "`+strings.Repeat("x", size)+`"}}`)
 	if status, _ := s.give(t, "cm/a", "--from=flux", "--to=team", "--as-operation=apply"); status != 0 {
 		t.Errorf("status %d", status)

@@ -22,24 +22,23 @@ var (
 	searches     = schema.GroupVersionResource{Group: "search.example.com", Version: "v1", Resource: "searches"}
 )
 
-// failure is an upgrade with Helm 4 that went wrong for a user in 2026, or in the last days of
-// 2025.
+// failure is a Helm 4 upgrade that failed for a user in 2026, or in the last days of 2025.
 type failure struct {
-	// reported is the thread, which names the managers and, for the most part, the paths.
+	// reported is the thread, which names the managers and mostly the paths.
 	reported string
-	// chart is what is installed, and upgraded what it is upgraded to. NAMESPACE stands for
-	// the release's.
+	// chart is the installed template, and upgraded its next version. NAMESPACE stands for the
+	// release's namespace.
 	chart, upgraded string
-	// between is what happens to the object in between.
+	// between contains the changes of the object in between.
 	between func(t *testing.T, s *site, h *chart.Helm)
-	// give is what mends it.
+	// give contains the arguments of the fix.
 	give []string
-	// of is the object, and wants are its values once Helm has upgraded it; kept among them are
-	// those of others, which the chart does not state.
+	// of is the object, and wants its values after the upgrade; kept are those among them that
+	// others own and the chart does not set.
 	kind  schema.GroupVersionResource
 	name  string
 	wants map[string]any
-	// lost is the value that others set and an upgrade takes away; without it, the upgrade is
+	// lost is the value of others that an upgrade would overwrite; if it is empty, the upgrade is
 	// refused.
 	lost string
 }
@@ -109,7 +108,7 @@ func replicas(n string) func(string) string {
 	return func(s string) string { return strings.Replace(s, "spec:\n", "spec:\n  replicas: "+n+"\n", 1) }
 }
 
-// scaled lets an autoscaler scale the Deployment to five, and an operator annotate it.
+// scaled scales the Deployment to five as an autoscaler, and annotates it as an operator.
 func scaled(t *testing.T, s *site) {
 	t.Helper()
 	s.update(t, deployments, "web", "kube-controller-manager", `{"spec": {"replicas": 5}}`, "scale")
@@ -227,9 +226,9 @@ func failures() map[string]failure {
 
 const bundle = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCi0tLS0tRU5EIENFUlRJRklDQVRFLS0tLS0K"
 
-// Ten upgrades that failed, or took a value from others: they fail here too, with the real
-// Helm 4; once the fields in question were given away, they end with 0 without
-// --force-conflicts, and what is others' is what it was.
+// Ten upgrades that failed, or overwrote others' values, also do so here with the real Helm 4.
+// After the fields are given away, they succeed without --force-conflicts, and keep the others'
+// values.
 func TestHelm(t *testing.T) {
 	definitions := newSite(t, "definitions")
 	definitions.apply(t, "setup", searchDefinition)
@@ -305,7 +304,7 @@ func (f failure) value(t *testing.T, s *site, path string) (any, bool) {
 	return p.Get(f.object(t, s).Object)
 }
 
-// folder makes a chart of one template.
+// folder creates a chart of one template.
 func folder(t *testing.T, s *site, template string) string {
 	t.Helper()
 	dir := t.TempDir()

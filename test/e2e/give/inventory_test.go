@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// toolKinds are definitions with what is read of the tools' own, and a kind of which one version
-// is no longer served.
+// toolKinds are the tools' definitions with the fields that are read, and a kind with a version
+// that is no longer served.
 const toolKinds = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -73,15 +73,15 @@ func toolSite(t *testing.T, namespace string) *site {
 
 const hotfix = `{"spec": {"template": {"spec": {"containers": [{"name": "web", "image": "registry.example/web:hotfix"}]}}}}`
 
-// edited is the Deployment as a tool applied it, with an image that a user has set since.
+// edited is the Deployment that a tool applied, with an image that a user has set since.
 func (s *site) edited(t *testing.T, manager string) {
 	t.Helper()
 	s.apply(t, manager, web)
 	s.kubectl(t, "", "patch", "deploy/web", "--type=strategic", "-p", hotfix, "--field-manager=kubectl-edit")
 }
 
-// The inventory of a Flux Kustomization is given to its controller, at the versions that the server
-// has now.
+// A Kustomization's inventory is given to its controller, in the versions that the server serves
+// now.
 func TestInventoryOfKustomization(t *testing.T) {
 	s := toolSite(t, "give-ks")
 	s.edited(t, "kustomize-controller")
@@ -123,8 +123,8 @@ status:
 	}
 }
 
-// With the manifests of its next run, what a Kustomization's controller meets is shown, and what it
-// would remove is left to its owner.
+// Given the manifests of a Kustomization's next run, the report shows its controller's conflicts,
+// and fields that it would remove stay with their owner.
 func TestInventoryWithManifests(t *testing.T) {
 	s := toolSite(t, "give-next")
 	s.edited(t, "kustomize-controller")
@@ -138,7 +138,7 @@ metadata: {name: apps}
 status: {inventory: {entries: [{id: give-next_web_apps_Deployment, v: v1}, {id: give-next_leaving__ConfigMap, v: v1}]}}
 `)
 	rendered := filepath.Join(t.TempDir(), "rendered.yaml")
-	// The Deployment names no namespace, as tools print it that leave that to the destination.
+	// The Deployment sets no namespace, as in the output of tools that leave it to the destination.
 	if err := os.WriteFile(rendered, []byte(web+"---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: new, namespace: give-next}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ status: {inventory: {entries: [{id: give-next_web_apps_Deployment, v: v1}, {id: 
 			}
 		}
 	}
-	// The same again, as a job repeats it: the label stays, and that is not a refusal.
+	// Repeated, as by a job: the label stays, which is not an error.
 	if status, out := s.give(t, "--inventory-of=ks/give-next/apps", "--from=kubectl-edit", "-f", rendered); status != 0 || !strings.Contains(out, "1 unchanged") {
 		t.Errorf("again: status %d", status)
 	}
@@ -174,7 +174,7 @@ status: {inventory: {entries: [{id: give-next_web_apps_Deployment, v: v1}, {id: 
 	}
 }
 
-// A kind that cannot be given is named, and the rest is given all the same where there is one.
+// A kind that cannot be given is named, and the rest is given.
 func TestInventoryFaults(t *testing.T) {
 	s := toolSite(t, "give-faults")
 	s.edited(t, "kustomize-controller")
@@ -224,8 +224,8 @@ func TestInventoryFaults(t *testing.T) {
 	}
 }
 
-// A HelmRelease leads to the release in its storage, whose manifest is known: the next apply of
-// helm-controller is shown, and meets no conflict afterwards.
+// A HelmRelease refers to a stored release with its manifest: the next apply of helm-controller is
+// shown, and then has no conflict.
 func TestInventoryOfHelmRelease(t *testing.T) {
 	s := toolSite(t, "give-hr")
 	labelled := strings.Replace(web, "metadata: {name: web}",
@@ -256,7 +256,7 @@ status: {storageNamespace: give-hr, history: [{name: web-1a2b, namespace: give-h
 	}
 }
 
-// releaseSecret is a revision of a release as Helm keeps it.
+// releaseSecret is a release's revision in Helm's format.
 func releaseSecret(t *testing.T, namespace, name string, revision int, manifest string) string {
 	t.Helper()
 	return releaseSecretIn(t, namespace, name, revision, manifest, "deployed")
@@ -287,8 +287,8 @@ stringData: {release: %[3]q}
 `, name, revision, base64.StdEncoding.EncodeToString(packed.Bytes()), state)
 }
 
-// Of several revisions the newest counts, finished or not. A damaged one is reported as such, and
-// no older one replaces it.
+// The newest of several revisions counts, finished or not. A damaged one is reported, and not
+// replaced by an older one.
 func TestRevisions(t *testing.T) {
 	s := newSite(t, "give-revisions")
 	config := func(keys string) string {
@@ -323,7 +323,7 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// The objects that an Argo CD Application lists are given to its controller, without its hooks.
+// The objects in an Argo CD Application are given to its controller, except for its hooks.
 func TestInventoryOfApplication(t *testing.T) {
 	s := toolSite(t, "give-argo")
 	s.edited(t, "argocd-controller")

@@ -1,4 +1,4 @@
-// Package give_test holds the verb give against a real API server, and against the real Helm.
+// Package give_test checks the verb give with a real API server and the real Helm.
 package give_test
 
 import (
@@ -25,7 +25,7 @@ var shared cluster.Shared
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
-// site is a cluster with a namespace of the test's own.
+// site is a cluster with a namespace for the test.
 type site struct {
 	*cluster.Cluster
 	dynamic.Interface
@@ -45,7 +45,7 @@ func newSite(t *testing.T, namespace string) *site {
 	return s
 }
 
-// give runs the plugin's verb in the namespace of the test.
+// give runs the verb in the test's namespace.
 func (s *site) give(t *testing.T, args ...string) (status int, out string) {
 	t.Helper()
 	return s.plugin(t, append([]string{"give"}, args...)...)
@@ -60,7 +60,7 @@ func (s *site) plugin(t *testing.T, args ...string) (status int, out string) {
 	return status, stdout.String() + stderr.String()
 }
 
-// kubectl runs kubectl in the namespace of the test.
+// kubectl runs kubectl in the test's namespace.
 func (s *site) kubectl(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	out, err := s.tryKubectl(t, stdin, args...)
@@ -84,8 +84,7 @@ func (s *site) apply(t *testing.T, manager, manifest string) {
 	s.kubectl(t, manifest, "apply", "--server-side", "--force-conflicts", "--field-manager="+manager, "-f", "-")
 }
 
-// update changes fields as an operator does, or as whoever has that name. A subresource may
-// be named.
+// update changes fields by an update as a manager, optionally of a subresource.
 func (s *site) update(t *testing.T, gvr schema.GroupVersionResource, name, manager, patch string, subresource ...string) {
 	t.Helper()
 	_, err := s.of(gvr).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager}, subresource...)
@@ -94,7 +93,7 @@ func (s *site) update(t *testing.T, gvr schema.GroupVersionResource, name, manag
 	}
 }
 
-// of is a client of a kind in the namespace of the test.
+// of returns a client for a kind in the test's namespace.
 func (s *site) of(gvr schema.GroupVersionResource) dynamic.ResourceInterface {
 	if gvr.Resource == "clusterroles" || strings.HasSuffix(gvr.Resource, "webhookconfigurations") {
 		return s.Resource(gvr)
@@ -111,7 +110,7 @@ func (s *site) get(t *testing.T, gvr schema.GroupVersionResource, name string) *
 	return u
 }
 
-// owners are the managers of an object, with how each writes.
+// owners returns an object's managers, with their operations.
 func owners(u *unstructured.Unstructured) []string {
 	var out []string
 	for _, e := range u.GetManagedFields() {
@@ -124,7 +123,7 @@ func owners(u *unstructured.Unstructured) []string {
 	return out
 }
 
-// fieldsOf is what one of them has, as JSON; empty for nothing.
+// fieldsOf returns a manager's fields as JSON, or "".
 func fieldsOf(u *unstructured.Unstructured, owner string) string {
 	for i, name := range owners(u) {
 		if name == owner {
@@ -134,7 +133,7 @@ func fieldsOf(u *unstructured.Unstructured, owner string) string {
 	return ""
 }
 
-// content is an object without what is counted or kept about it.
+// content returns an object without counters and bookkeeping.
 func content(t *testing.T, u *unstructured.Unstructured) string {
 	t.Helper()
 	out := u.DeepCopy()

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// sources are of a kind with two versions: v1 is stored, and v1beta1 has a default that v1 does
-// not know. Storage drops it, so each write by way of v1beta1 sets it anew, and the API server
-// credits it to whoever writes.
+// sources is a kind with two versions: v1 is stored, and v1beta1 has a default that v1 lacks.
+// Storage drops it, so each write through v1beta1 sets it again, and the API server makes the
+// writer its owner.
 const sources = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -27,15 +27,15 @@ spec:
   - {name: v1beta1, served: true, storage: false, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {url: {type: string}, size: {type: integer}, language: {type: string, default: go}}}}}}}
 `
 
-// A stray owner of an earlier run is released by its path: no other owner loses anything, and the
-// stored object stays as it is.
+// A stray owner from an earlier run is released by its path: no other owner loses anything, and the
+// stored object does not change.
 func TestStrayIsReleased(t *testing.T) {
 	s := newSite(t, "released")
 	s.apply(t, "setup", strings.NewReplacer("stray.example.com", "released.example.com").Replace(sources))
 	s.kubectl(t, "", "wait", "--for=condition=Established", "crd/sources.released.example.com")
 	beta := schema.GroupVersionResource{Group: "released.example.com", Version: "v1beta1", Resource: "sources"}
 	s.apply(t, "k8sconnect", "{apiVersion: released.example.com/v1beta1, kind: Source, metadata: {name: a}, spec: {url: a, size: 1}}")
-	// So an adoption wrote that did not look for such defaults: by way of the version of the manifest.
+	// This is the write of an adoption that ignored such defaults: in the manifest's version.
 	entries, err := json.Marshal(s.get(t, beta, "a").GetManagedFields())
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestStrayIsReleased(t *testing.T) {
 	}
 }
 
-// A client that moves owners becomes none itself: not by an adoption, and not by give.
+// A client that moves owners does not become one itself: not by an adoption, and not by give.
 func TestNoStrayOwner(t *testing.T) {
 	s := newSite(t, "stray")
 	s.apply(t, "setup", sources)
@@ -79,7 +79,7 @@ func TestNoStrayOwner(t *testing.T) {
 
 	for _, name := range []string{"given", "left"} {
 		s.apply(t, "flux", strings.ReplaceAll(manifest, "NAME", name))
-		if name == "left" { // by a run that was killed, or one of an earlier release
+		if name == "left" { // from a killed run, or an earlier release
 			entries, err := json.Marshal(s.get(t, beta, name).GetManagedFields())
 			if err != nil {
 				t.Fatal(err)
@@ -104,9 +104,9 @@ func TestNoStrayOwner(t *testing.T) {
 	}
 }
 
-// Where no version is written without that default, because the stored one is not served, the
-// receiver is credited in place of this verb, whatever an earlier run that was killed has left; a
-// release has no receiver, and says what stays. No other owner loses anything.
+// If every served version has that default, because the stored one is not served, the receiver
+// becomes its owner instead of this verb, even after an earlier run was killed. A release has no
+// receiver, and reports what stays. No other owner loses anything.
 func TestStrayGoesToTheReceiver(t *testing.T) {
 	s := newSite(t, "unserved")
 	s.apply(t, "setup", strings.NewReplacer("stray.example.com", "unserved.example.com", "{name: v1, served: true", "{name: v1, served: false").Replace(sources))
@@ -115,7 +115,7 @@ func TestStrayGoesToTheReceiver(t *testing.T) {
 	for _, name := range []string{"moved", "left", "shared", "released"} {
 		s.apply(t, "flux", "{apiVersion: unserved.example.com/v1beta1, kind: Source, metadata: {name: "+name+"}, spec: {url: a, size: 1}}")
 	}
-	// So a run ends that was killed between its two writes.
+	// The state after a run that was killed between its two writes.
 	entries, err := json.Marshal(s.get(t, beta, "left").GetManagedFields())
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestStrayGoesToTheReceiver(t *testing.T) {
 			t.Errorf("%s: give ends with %d", tt.name, status)
 		}
 		after := s.get(t, beta, tt.name)
-		after.SetGeneration(before.GetGeneration()) // To the server, the default is a change of the spec.
+		after.SetGeneration(before.GetGeneration()) // for the server, the default changes the spec
 		if got := fmt.Sprint(owners(after)); got != tt.want || content(t, after) != content(t, before) {
 			t.Errorf("%s: %s\n%s\n%s", tt.name, got, content(t, before), content(t, after))
 		}

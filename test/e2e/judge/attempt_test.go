@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A write that was first tried on an old version took the path from its owner there; what
-// other writes made of it in between is not its doing.
+// A write was first tried on an old version, and took the path from its owner there. The changes of
+// other writes in between are not its own.
 func TestAttempt(t *testing.T) {
 	const stamp = ".metadata.annotations.judge"
 	before := state{

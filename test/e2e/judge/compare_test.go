@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// span is a time of which the webhook says that it does not know all.
+// span is a period for which the webhook declares a gap.
 type span struct{ From, To time.Time }
 
 func (s span) within(o span) span {
@@ -26,19 +26,19 @@ func (s span) length() time.Duration { return max(0, s.To.Sub(s.From)) }
 
 func (s span) String() string { return clock(s.From) + " to " + clock(s.To) }
 
-// verdicts are the complaints.
+// verdicts collects the complaints.
 type verdicts struct {
-	// calm is set if nothing was killed and each call was answered: then every takeover
-	// is recorded as such, with its user. (For a path that was not taken, a replica that
-	// did not answer the call may record that it was lost.)
+	// calm is set if nothing was killed and each call got a response: then every takeover is
+	// recorded as such, with its user. (A replica that did not get the call may record a path that
+	// was not taken as lost.)
 	calm     bool
 	gaps     []span
 	receipts map[string]receipt
 	found    []string
-	// entries are those of the records, by object.
+	// entries contains the records' entries, by object.
 	entries map[string][]entry
-	// users counts the entries with a user, unknown those of takeovers that do not say so,
-	// among all entries.
+	// users counts the entries with a user, and unknown the takeovers without one, among all
+	// entries.
 	users, unknown, of int
 }
 
@@ -46,12 +46,12 @@ func (v *verdicts) complain(l life, format string, args ...any) {
 	v.found = append(v.found, l.name+": "+fmt.Sprintf(format, args...))
 }
 
-// complainOf complains about a statement on a path, and adds all the evidence.
+// complainOf complains about a statement on a path, with all the evidence.
 func (v *verdicts) complainOf(l life, path, format string, args ...any) {
 	v.complain(l, "%s\n%s", fmt.Sprintf(format, args...), v.evidence(l, path))
 }
 
-// entry is one of a record, as JSON has it.
+// entry is a record's entry in JSON.
 type entry struct {
 	Path, Kind       string
 	From, To         []map[string]any
@@ -71,7 +71,7 @@ func holders(list []map[string]any) []string {
 	return out
 }
 
-// record is the stored record of an object.
+// record is an object's stored record.
 type record struct {
 	Object struct{ Name, UID string }
 
@@ -79,8 +79,8 @@ type record struct {
 	Dropped, Lost int
 }
 
-// record checks a record against what happened: it has nothing that did not happen as it
-// says, and everything that did, except for declared losses.
+// record checks a record against the history: everything in it happened that way, and it is
+// complete except for declared losses.
 func (v *verdicts) record(l life, r record) {
 	v.entries[l.name] = r.Transitions
 	counted := map[string]int{}
@@ -103,7 +103,7 @@ func (v *verdicts) record(l life, r record) {
 		}
 	}
 	if r.Dropped > 0 || r.Lost > 0 {
-		return // It says so.
+		return // declared as such
 	}
 	for key, n := range least {
 		if counted[key] < n {
@@ -112,7 +112,7 @@ func (v *verdicts) record(l life, r record) {
 	}
 }
 
-// inGap reports whether a write may have been made in a time that is declared.
+// inGap reports whether a write may have been made in a declared gap.
 func (v *verdicts) inGap(c change) bool {
 	r, ok := v.receipts[c.stamp]
 	return slices.ContainsFunc(v.gaps, func(g span) bool { return !ok || r.began.Before(g.To) && r.ended.After(g.From) })
@@ -129,7 +129,7 @@ func (v *verdicts) entry(l life, e entry) {
 		}
 	}
 	if e.Gap && e.Kind != taken && e.User == "" {
-		return // It is the total change. A verdict and a user are those of one write.
+		return // the total change; a verdict and a user belong to a single write
 	}
 	last := e.ResourceVersions[len(e.ResourceVersions)-1]
 	c, ok := l.changes[last][e.Path]
@@ -159,20 +159,20 @@ func (v *verdicts) entry(l life, e entry) {
 	}
 }
 
-// The texts that people see.
+// The warnings' texts.
 var (
 	warningText = regexp.MustCompile(`^ConfigMap/[^/]+/([^:]+): (.*) taken from (.*) by (.*)$`)
 	eventText   = regexp.MustCompile(`^(\S+) taken from (.+) by (.+)$`)
 	moreText    = regexp.MustCompile(`^\+(\d+) more$`)
 )
 
-// named is an owner as warnings name it: they know no operation.
+// named returns an owner as warnings name it, without its operation.
 func named(owner string) string {
 	name, _, _ := strings.Cut(owner, " (")
 	return name
 }
 
-// takenOf returns what is taken from managers other than the taker, by path.
+// takenOf returns the paths taken from managers other than the taker, with those managers.
 func takenOf(changes map[string]change) map[string]change {
 	out := map[string]change{}
 	for path, c := range changes {
@@ -190,8 +190,8 @@ func takenOf(changes map[string]change) map[string]change {
 	return out
 }
 
-// warnings checks a writer's warnings against what its write took, and against what it
-// would have taken from the version that it was first tried on, if that was an old one.
+// warnings checks a writer's warnings against what its write took, or would have taken from the
+// older version that it was first tried on.
 func (v *verdicts) warnings(l life, stamp string, r receipt) {
 	revision := l.stamps[stamp]
 	took := takenOf(l.changes[revision])
@@ -206,7 +206,7 @@ func (v *verdicts) warnings(l life, stamp string, r receipt) {
 	}
 }
 
-// told says what is wrong with a writer's warnings, if anything.
+// told returns what is wrong with a writer's warnings, or "".
 func (v *verdicts) told(l life, stamp string, r receipt, took, first map[string]change) string {
 	n := 0
 	for _, text := range r.warnings {
@@ -227,7 +227,7 @@ func (v *verdicts) told(l life, stamp string, r receipt, took, first map[string]
 			}
 		}
 	}
-	// Admission is asked each time that it is tried, and need not answer each time.
+	// Admission is called for each try, but need not respond each time.
 	both := n >= max(len(took), len(first)) && n <= len(took)+len(first)
 	one := n == 0 || n == len(took) || n == len(first)
 	if !both && (v.calm || !one) {
@@ -236,7 +236,7 @@ func (v *verdicts) told(l life, stamp string, r receipt, took, first map[string]
 	return ""
 }
 
-// event holds the text of an Event against all that happened to its object.
+// event checks an Event's text against its object's history.
 func (v *verdicts) event(l life, text string) {
 	changes := l.all()
 	for part := range strings.SplitSeq(text, "; ") {
@@ -265,7 +265,7 @@ func ownersText(owners []string) string {
 	return strings.Join(out, ", ")
 }
 
-// audited is what a request took according to the audit log.
+// audited is the audit log's statement of what a request took.
 type audited struct {
 	Path     string
 	From, By []string
@@ -273,9 +273,8 @@ type audited struct {
 	More     int
 }
 
-// audit checks the annotations of a request against what it took, or against what it
-// would have taken from the version that it was first tried on: the audit log keeps the
-// first statement.
+// audit checks a request's annotations against what it took, or would have taken from the version
+// that it was first tried on: the audit log keeps the first statement.
 func (v *verdicts) audit(l life, revision string, entries []audited, answered bool) {
 	fault := v.annotated(l.changes[revision], revision, entries, answered)
 	for _, changes := range l.first[revision] {
@@ -288,7 +287,7 @@ func (v *verdicts) audit(l life, revision string, entries []audited, answered bo
 	}
 }
 
-// annotated says what is wrong with the annotations of a request, if anything.
+// annotated returns what is wrong with a request's annotations, or "".
 func (v *verdicts) annotated(changes map[string]change, revision string, entries []audited, answered bool) string {
 	want, owns := map[string]change{}, 0
 	for path, c := range changes {

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// evidence is everything that is needed to judge a statement on a path: each change of it
-// that etcd has, when its write was in progress by the writer's clock, what the record
-// says of it, and the gaps.
+// evidence is all data for judging a statement on a path: each of its changes in etcd, the periods
+// of the writes by the writers' clock, its record, and the gaps.
 func (v *verdicts) evidence(l life, path string) string {
 	var lines []string
 	for _, revision := range l.revisions {
@@ -30,8 +29,8 @@ func (v *verdicts) evidence(l life, path string) string {
 	return "\t" + strings.Join(lines, "\n\t")
 }
 
-// attempts is what a write took, and what it would have taken from each version that the
-// API server may first have tried it on.
+// attempts returns what a write took, and what it would have taken from each version that the API
+// server may have tried first.
 func (v *verdicts) attempts(l life, revision string, r receipt) string {
 	var lines []string
 	list := func(on string, changes map[string]change) {
@@ -54,7 +53,7 @@ func (v *verdicts) attempts(l life, revision string, r receipt) string {
 
 func (c change) String() string { return fmt.Sprintf("%s from %v to %v", c.kind, c.before, c.after) }
 
-// when says when a write was under way.
+// when returns the period of a write.
 func (v *verdicts) when(stamp string) string {
 	r, ok := v.receipts[stamp]
 	if !ok {
@@ -67,5 +66,5 @@ func (v *verdicts) when(stamp string) string {
 	return text
 }
 
-// clock is a time as the webhook's log has it.
+// clock formats a time as in the webhook's log.
 func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// hear collects the statements on the writes, which may still arrive.
+// hear collects statements on the writes, which may still arrive.
 func (c *court) hear(t *testing.T, v *verdicts, lives map[string]life) {
 	t.Helper()
 	var coverage struct{ Gaps []span }
@@ -97,7 +97,7 @@ func (c *court) audited(t *testing.T, v *verdicts, lives map[string]life) {
 			}
 		}
 		if err := json.Unmarshal([]byte(line), &event); err != nil {
-			continue // It was being written when the API server was killed.
+			continue // cut off when the API server was killed
 		}
 		if event.ResponseStatus.Code/100 != 2 {
 			continue

@@ -11,14 +11,13 @@ import (
 	"testing"
 )
 
-// version is one version of an object, as etcd has stored it.
+// version is an object's version in etcd.
 type version struct {
 	revision string
 	object   map[string]any
 }
 
-// history reads every version of every object below a key, by name and in their order,
-// from etcd itself.
+// history reads every version of the objects below a key from etcd itself, by name and in order.
 func history(t *testing.T, socket, prefix string) map[string][]version {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -27,8 +26,7 @@ func history(t *testing.T, socket, prefix string) map[string][]version {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	}}}
 	defer client.CloseIdleConnections()
-	// All keys are watched, and one that is written now, beside those of the API server,
-	// ends the history.
+	// It watches all keys; a key that is written now ends the history.
 	last := map[string]any{"key": []byte("/judge"), "value": []byte("ends here")}
 	var now struct{ Header struct{ Revision string } }
 	post(ctx, t, client, "/v3/kv/put", last, func(d *json.Decoder) error { return d.Decode(&now) })
@@ -74,7 +72,7 @@ func history(t *testing.T, socket, prefix string) map[string][]version {
 	return out
 }
 
-// post asks etcd's gateway; bytes are base64 in JSON, as in Go.
+// post calls etcd's gateway. In its JSON, bytes are base64, as in Go's.
 func post(ctx context.Context, t *testing.T, client http.Client, path string, body any, read func(*json.Decoder) error) {
 	t.Helper()
 	text, err := json.Marshal(body)

@@ -24,10 +24,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
 
-// fight is the namespace that is fought over.
+// fight is the namespace of the contested objects.
 const fight = "fight"
 
-// objects is how many are fought over, unless TEST_OBJECTS says otherwise.
+// objects is the number of contested objects, unless TEST_OBJECTS is set.
 func objects() int {
 	if n, err := strconv.Atoi(os.Getenv("TEST_OBJECTS")); err == nil {
 		return n
@@ -35,11 +35,11 @@ func objects() int {
 	return circle.Of(100, 100, 10_000)
 }
 
-// patience bounds waits for what has to come eventually, at the rate of the chart's
-// defaults. It ends only a test that fails.
+// patience bounds waits for events that have to happen, with the limits of the chart's defaults. It
+// only ends failing tests.
 func patience() time.Duration { return 10*time.Minute + time.Duration(objects())*time.Second }
 
-// court is a cluster with the webhook at the chart's defaults, and its judge.
+// court is a cluster with the webhook, with the chart's defaults, and its judge.
 type court struct {
 	*cluster.Cluster
 	webhook *companion.Companion
@@ -50,13 +50,13 @@ type court struct {
 
 	replicas []func() *companion.Replica
 	log      log
-	// began and ended are the time of the writes, and dead the spans of it in which no replica
-	// ran, or no API server.
+	// began and ended bound the writes, and dead contains the periods without a replica or an API
+	// server.
 	began, ended time.Time
 	dead         []span
 	down         atomic.Bool
-	// relists is how long it may take, after the API server was away, to ask again and to list
-	// all, with the second by which a declared span is rounded at both ends.
+	// relists is how long the webhook may take to list everything after an outage of the API
+	// server, with the rounding of a gap's ends to seconds.
 	relists time.Duration
 }
 
@@ -118,7 +118,7 @@ func resource(group, version, name string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: group, Version: version, Resource: name}
 }
 
-// kill kills a replica; it is started again.
+// kill kills a replica, which is restarted.
 func (c *court) kill(n int) { c.replicas[n]().Kill() }
 
 // await waits for a condition.
@@ -131,7 +131,7 @@ func (c *court) await(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// tracked is what the webhook says it watches.
+// tracked is the webhook's list of watched kinds.
 func (c *court) tracked(t *testing.T) map[string]string {
 	t.Helper()
 	list, err := c.client.Resource(resource("", "v1", "configmaps")).Namespace(companion.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "k8sconnect.io/tracker=true"})
@@ -142,11 +142,11 @@ func (c *court) tracked(t *testing.T) map[string]string {
 	return data
 }
 
-// most is how many writes there are while nothing is killed: some 50,000 changes may
-// wait to be recorded at once, and of more than that there is a gap.
+// most is the number of writes while nothing is killed: at most some 50,000 changes may wait to be
+// recorded, and more cause a gap.
 const most = 30_000
 
-// TestCalm judges writes while nothing is killed: all is exact.
+// TestCalm judges writes while nothing is killed: everything is exact.
 func TestCalm(t *testing.T) {
 	circle.Full(t)
 	c := newCourt(t)
@@ -163,10 +163,10 @@ func TestCalm(t *testing.T) {
 	c.judge(t, calm)
 }
 
-// TestKilled judges them while the webhook is killed, one replica and both, and etcd
-// hangs: nothing is lost but users.
+// TestKilled judges writes while one or both replicas are killed, and etcd hangs: only users are
+// lost.
 func TestKilled(t *testing.T) {
-	circle.Long(t) // A quarter of an hour, at the pace of the chart's defaults.
+	circle.Long(t) // a quarter of an hour with the limits of the chart's defaults
 	c := newCourt(t)
 	c.disturb(t, 2,
 		func() { c.kill(0) },
@@ -177,7 +177,7 @@ func TestKilled(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			time.Sleep(3 * time.Second) // A disk that hangs for so long.
+			time.Sleep(3 * time.Second) // a hanging disk
 			resume()
 		},
 		func() { c.kill(0); c.kill(1) },
@@ -185,8 +185,8 @@ func TestKilled(t *testing.T) {
 	c.judge(t, false)
 }
 
-// TestUnanswered judges the replicas while about half of the webhook's calls get no
-// answer: a takeover whose values no replica saw is still recorded, as lost.
+// TestUnanswered judges writes while about half of the webhook's calls get no response: a takeover
+// whose values no replica saw is recorded as lost.
 func TestUnanswered(t *testing.T) {
 	circle.Full(t)
 	c := newCourt(t)
@@ -211,10 +211,10 @@ func TestUnanswered(t *testing.T) {
 	c.judge(t, false)
 }
 
-// TestServerKilled judges them while the API server is killed as well, of which what
-// came just before and after it is a gap.
+// TestServerKilled judges writes while the API server is also killed. Changes right before and
+// after that are a gap.
 func TestServerKilled(t *testing.T) {
-	circle.Long(t) // A quarter of an hour, at the pace of the chart's defaults.
+	circle.Long(t) // a quarter of an hour with the limits of the chart's defaults
 	c := newCourt(t)
 	server := func() {
 		c.relists += 2 * time.Second
@@ -231,8 +231,8 @@ func TestServerKilled(t *testing.T) {
 	c.judge(t, false)
 }
 
-// disturb has all users write, and does something each time there were as many more
-// writes as there are objects.
+// disturb writes as all users, and calls a function after each number of writes that equals the
+// number of objects.
 func (c *court) disturb(t *testing.T, seed uint64, disturbances ...func()) {
 	t.Helper()
 	var disturber sync.WaitGroup
@@ -264,7 +264,7 @@ func (c *court) disturb(t *testing.T, seed uint64, disturbances ...func()) {
 	c.ended = time.Now()
 }
 
-// ignored is how many calls the API server made that had no answer in time.
+// ignored returns the number of the API server's calls without a response in time.
 func (c *court) ignored(t *testing.T) (n int) {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(c.config)
@@ -285,8 +285,7 @@ func (c *court) ignored(t *testing.T) (n int) {
 	return n
 }
 
-// judge waits until all statements on the writes match etcd, and complains about those
-// that do not.
+// judge waits until all statements on the writes match etcd, and reports those that do not.
 func (c *court) judge(t *testing.T, calm bool) {
 	t.Helper()
 	lives := map[string]life{}
@@ -323,7 +322,7 @@ func (c *court) judge(t *testing.T, calm bool) {
 	t.Logf("%d writes, %d takeovers of %d objects in %s; without a replica or a server: %v; declared: %v, %s beyond that; of %d entries, %d do not name their user, and %d are takeovers recorded as lost; %d calls had no answer",
 		c.load.done.Load(), takeovers, len(lives), c.ended.Sub(c.began).Round(time.Second), c.dead, declared, beyond.Round(100*time.Millisecond), v.of, v.of-v.users, v.unknown, c.ignored(t))
 	if c.ended.IsZero() {
-		return // The goals are for kills.
+		return // goals only apply to kills
 	}
 	if most := c.ended.Sub(c.began)/10 + c.relists; beyond > most {
 		t.Errorf("declared beyond that time: %s, at most %s", beyond, most)
@@ -333,8 +332,8 @@ func (c *court) judge(t *testing.T, calm bool) {
 	}
 }
 
-// declared returns the declared gaps within a time, and how long they are without what is in
-// the spans of another list.
+// declared returns the declared gaps in a period, and their total length without the other list's
+// periods.
 func (v *verdicts) declared(from, to time.Time, but []span) (gaps []span, beyond time.Duration) {
 	for _, g := range v.gaps {
 		g = g.within(span{from, to})
@@ -349,12 +348,10 @@ func (v *verdicts) declared(from, to time.Time, but []span) (gaps []span, beyond
 	return gaps, beyond
 }
 
-// idleFor is how long all replicas must have nothing left to record before a fault counts
-// as final.
+// idleFor is how long all replicas have to be idle before a fault is final.
 const idleFor = time.Minute
 
-// settled waits until there is nothing to complain of the records and Events, or until
-// no replica has anything to add to them.
+// settled waits until records and Events have no faults, or no replica has anything left to record.
 func (c *court) settled(t *testing.T, calm bool, lives map[string]life) *verdicts {
 	t.Helper()
 	said := 0
@@ -387,7 +384,7 @@ func (c *court) idle(t *testing.T) bool {
 	return true
 }
 
-// log is the replicas' log.
+// log collects the replicas' log.
 type log struct {
 	mu   sync.Mutex
 	text []byte

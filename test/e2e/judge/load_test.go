@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// stampName is the annotation in which each write names its writer.
+	// stampName is the annotation in which each write identifies its writer.
 	stampName = "judge"
-	// adopting begins the stamp of a write that moves an entry of managed fields.
+	// adopting is the prefix of the stamp of a write that moves an entry of managed fields.
 	adopting = "adopt-"
-	// users write, as managers of which two users share one each.
+	// users are the writers; two of them share each manager.
 	users = 6
 )
 
-// receipt is what a writer knows of its own write.
+// receipt is a writer's knowledge of a write.
 type receipt struct {
 	user     string
 	began    time.Time
@@ -37,11 +37,11 @@ type receipt struct {
 	err      error
 }
 
-// load is the writers, and what they know of their writes.
+// load contains the writers and their receipts.
 type load struct {
 	namespace string
 	names     []string
-	locks     []sync.Mutex // one for each object: writes to it come one after the other
+	locks     []sync.Mutex // one for each object, so that its writes are sequential
 	done      atomic.Int64
 
 	mu       sync.Mutex
@@ -58,7 +58,7 @@ type writer struct {
 	warnings      []string
 }
 
-// HandleWarningHeader keeps a warning; a writer writes one thing after the other.
+// HandleWarningHeader stores a warning; each writer writes sequentially.
 func (w *writer) HandleWarningHeader(_ int, _, text string) { w.warnings = append(w.warnings, text) }
 
 func newLoad(namespace string, objects int) *load {
@@ -69,7 +69,7 @@ func newLoad(namespace string, objects int) *load {
 	return l
 }
 
-// run makes all users together write that many times, to random objects.
+// run makes that many writes to random objects, by all users.
 func (l *load) run(t *testing.T, config *rest.Config, writes int, seed uint64) {
 	t.Helper()
 	until := l.done.Load() + int64(writes)
@@ -93,7 +93,7 @@ func (l *load) run(t *testing.T, config *rest.Config, writes int, seed uint64) {
 	all.Wait()
 }
 
-// write makes one write, and keeps its receipt.
+// write makes a write, and stores its receipt.
 func (w *writer) write(ctx context.Context, n int, seed uint64) {
 	w.locks[n].Lock()
 	defer w.locks[n].Unlock()
@@ -117,12 +117,11 @@ func (w *writer) write(ctx context.Context, n int, seed uint64) {
 	w.receipts[stamp] = r
 }
 
-// keys of the data; the last needs quotes in a path.
+// keys are the keys of the data; a path has to quote the last one.
 func keys() []string { return []string{"a", "b", "c", "d.conf"} }
 
-// applies applies some keys by force, half of them with values that others give them,
-// too, so that they come to be shared; now and then none, and so owns a map that is not
-// stored.
+// applies applies some keys by force, half of them with values that others also use, so that they
+// become shared; sometimes it applies no key, and so owns a map that is not stored.
 func (w *writer) applies(ctx context.Context, name, stamp string) error {
 	data, none := map[string]any{}, w.random.IntN(8) == 0
 	for _, key := range keys() {
@@ -138,11 +137,11 @@ func (w *writer) applies(ctx context.Context, name, stamp string) error {
 	return err
 }
 
-// updates reads, changes and writes, as controllers do.
+// updates reads, changes and writes an object, as controllers do.
 func (w *writer) updates(ctx context.Context, name, stamp string) error {
 	u, err := w.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return w.applies(ctx, name, stamp) // It is not there yet.
+		return w.applies(ctx, name, stamp) // not created yet
 	}
 	w.stamp(u, stamp)
 	key := keys()[w.random.IntN(len(keys()))]
@@ -164,8 +163,8 @@ func (w *writer) stamp(u *unstructured.Unstructured, stamp string) {
 	u.SetAnnotations(annotations)
 }
 
-// adopts makes the entry of some updater a part of the writer's own applied one, as
-// every tool does that goes to server-side apply, and returns the stamp that it left.
+// adopts merges an updater's entry into the writer's apply entry, as tools do that migrate to
+// server-side apply, and returns the stamp that it contained.
 func (w *writer) adopts(ctx context.Context, name, stamp string) (string, error) {
 	u, err := w.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -214,7 +213,7 @@ func merged(a, b map[string]any) map[string]any {
 			a[key] = below
 			continue
 		}
-		itself := len(has) == 0 || len(inside) == 0 // One of them holds the path, but nothing below it.
+		itself := len(has) == 0 || len(inside) == 0 // one of them owns the path, but nothing below it
 		a[key] = merged(has, inside)
 		if below := a[key].(map[string]any); itself && len(below) > 0 {
 			below["."] = map[string]any{}

@@ -11,21 +11,20 @@ import (
 	"testing"
 )
 
-// The events of a path.
+// The kinds of changes of a path.
 const (
 	taken    = "taken"
 	released = "released"
-	// moved: other owners, and the same value. Nothing was taken.
+	// moved: other owners and the same value. Nothing was taken.
 	moved = "moved"
-	// own: another value, from a manager to itself by other means. That it took something
-	// may be recorded and need not be.
+	// own: a manager changed its own value by another operation. A record may or may not report
+	// that as taken.
 	own = "own"
-	// lost is allowed in a record if no replica saw the values, or if there are none to
-	// see.
+	// lost is allowed in a record if no replica saw the values, or there are none.
 	lost = "lost"
 )
 
-// change is one path with other owners than in the version before.
+// change is a path whose owners differ from the previous version.
 type change struct {
 	path, kind    string
 	before, after []string // owners, sorted
@@ -40,18 +39,18 @@ type state struct {
 	stamp  string
 }
 
-// life is all that happened to an object.
+// life is an object's history.
 type life struct {
 	name      string
 	uid       string
 	revisions []string
-	// changes by revision and path, only where an owner lost what others hold.
+	// changes by revision and path, only of paths where an owner lost something that others own.
 	changes map[string]map[string]change
-	// first is what a write would have taken from versions that were already outdated,
-	// latest first: the API server tries it on a cached version, admits it with that, and
-	// only then sees that there is a newer one, and admits it again.
+	// first contains what a write would have taken from older versions, latest first: the API
+	// server tries it on a cached version, calls admission, and then notices a newer version, and
+	// calls admission again.
 	first  map[string][]map[string]change
-	stamps map[string]string // revisions by the stamp of their writer
+	stamps map[string]string // revisions by their writer's stamp
 }
 
 func lifeOf(t *testing.T, name string, versions []version) life {
@@ -75,12 +74,11 @@ func lifeOf(t *testing.T, name string, versions []version) life {
 	return l
 }
 
-// cachedVersions is by how many versions the API server's cache may be behind.
+// cachedVersions is by how many versions the API server's cache may lag behind.
 const cachedVersions = 3
 
-// attempt is what a write would have made of an older version than the one that it changed:
-// its writer, who owns the stamp, holds there what it holds now, alone where the value is
-// another one.
+// attempt returns the changes that a write would have made to an older version. Its writer, who
+// owns the stamp, then owns what it owns now, exclusively where the value differs.
 func attempt(old, is state) state {
 	writers := is.owners[fieldName("metadata")+fieldName("annotations")+fieldName(stampName)]
 	made := state{owners: maps.Clone(old.owners), values: maps.Clone(old.values), stamp: is.stamp}
@@ -131,7 +129,7 @@ func ownerText(e map[string]any) string {
 	return fmt.Sprintf("%s (%s)@%s", e["manager"], how, e["apiVersion"])
 }
 
-// flattenFields visits each path of a field set.
+// flattenFields visits each path in a field set.
 func flattenFields(prefix string, set map[string]any, visit func(path string)) {
 	for key, below := range set {
 		if key == "." {
@@ -149,7 +147,7 @@ func flattenFields(prefix string, set map[string]any, visit func(path string)) {
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// element is the text of one key of a field set; the objects here have no lists.
+// element returns a field set's key as a path element; these objects have no lists.
 func element(key string) string {
 	name, ok := strings.CutPrefix(key, "f:")
 	if !ok {
@@ -165,7 +163,7 @@ func fieldName(name string) string {
 	return "[" + strconv.Quote(name) + "]"
 }
 
-// flattenValues has the JSON of each leaf, and a mark for each map.
+// flattenValues returns the JSON of each leaf, and a mark for each map.
 func flattenValues(prefix string, value any, out map[string]string) {
 	if m, ok := value.(map[string]any); ok {
 		out[prefix] = "a map"
@@ -178,7 +176,7 @@ func flattenValues(prefix string, value any, out map[string]string) {
 	out[prefix] = string(text)
 }
 
-// between says what happened to each path of which an owner lost what others hold.
+// between returns the change of each path at which an owner lost something that others own.
 func between(was, is state) map[string]change {
 	out := map[string]change{}
 	for path, before := range was.owners {
@@ -187,8 +185,8 @@ func between(was, is state) map[string]change {
 			continue
 		}
 		c := change{path: path, before: before, after: after, stamp: is.stamp}
-		// A path in neither version counts as the same, too: an empty map of data is
-		// owned, and the API server does not store it.
+		// A path in neither version is also unchanged: an empty map of data is owned, but not
+		// stored.
 		switch same := was.values[path] == is.values[path]; {
 		case !same:
 			c.kind = taken
@@ -199,7 +197,7 @@ func between(was, is state) map[string]change {
 		case len(minus(after, before)) > 0 || strings.HasPrefix(is.stamp, adopting) || byOtherMeans(minus(before, after), after):
 			c.kind = moved
 		case was.values[path] == "":
-			c.kind = lost // It is stored nowhere: taken or released is unknown.
+			c.kind = lost // not stored, so it is unknown whether it was taken or released
 		default:
 			c.kind = released
 		}
@@ -211,7 +209,7 @@ func between(was, is state) map[string]change {
 // mayBeTaken reports whether a change may be recorded as taken.
 func (c change) mayBeTaken() bool { return c.kind == taken || c.kind == own }
 
-// byOtherMeans reports whether the managers of all who lost a path still hold it.
+// byOtherMeans reports whether the managers that lost a path still own it by another operation.
 func byOtherMeans(lost, after []string) bool {
 	return !slices.ContainsFunc(lost, func(l string) bool {
 		return !slices.ContainsFunc(after, func(o string) bool { return named(o) == named(l) })
@@ -222,13 +220,13 @@ func minus(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 }
 
-// parties names a path and the owners on both sides, in no direction.
+// parties returns a path and the owners on both sides, sorted.
 func parties(path string, a, b []string) string {
 	one, other := strings.Join(a, ","), strings.Join(b, ",")
 	return path + " " + min(one, other) + " <> " + max(one, other)
 }
 
-// all returns the changes of a life in their order.
+// all returns a life's changes in order.
 func (l life) all() (changes []change) {
 	for _, revision := range l.revisions {
 		for _, path := range slices.Sorted(maps.Keys(l.changes[revision])) {

@@ -21,18 +21,18 @@ import (
 	yamltext "sigs.k8s.io/yaml"
 )
 
-// manifests is one set of manifests.
+// manifests is a set of manifests.
 type manifests struct {
 	name, namespace string
 	objects         []*unstructured.Unstructured
-	// text is their content as a file.
+	// text is the manifests as a file.
 	text, file string
-	// elsewhere are the names of what sets before it have.
+	// elsewhere contains the cluster-scoped objects of earlier sets.
 	elsewhere map[string]bool
 }
 
-// readCorpus reads the corpus of real manifests, which is no part of the project
-// (CORPUS names its folder), or else the project's own samples.
+// readCorpus reads the corpus of real manifests, which is not part of the project (CORPUS names its
+// folder), or else the project's samples.
 func readCorpus(t *testing.T) []manifests {
 	t.Helper()
 	dir := cmp.Or(os.Getenv("CORPUS"), filepath.Join("..", "..", "..", "..", "shared", "corpus"))
@@ -64,7 +64,7 @@ func readCorpus(t *testing.T) []manifests {
 	return sets
 }
 
-// defaulted is a set of the project's own that every tool moves.
+// defaulted is the project's own set, which every tool migrates.
 func defaulted(t *testing.T) manifests {
 	t.Helper()
 	set := manifests{name: "defaulted", namespace: "set-defaulted"}
@@ -98,7 +98,7 @@ func (m *manifests) read(t *testing.T, dir string) {
 	}
 }
 
-// readFile adds the objects of a file, and skips everything else.
+// readFile adds a file's objects, and skips documents that are not objects.
 func (m *manifests) readFile(path string) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -121,9 +121,9 @@ func (m *manifests) readFile(path string) {
 	}
 }
 
-// add leaves out objects that change what the server admits or serves, and objects that
-// occur twice, in this set or, for cluster-scoped ones, in an earlier one: the second
-// form would be another write, and a takeover.
+// add skips objects that change what the server admits or serves, and duplicates in this set or, if
+// cluster-scoped, in an earlier one: another form of an object would be another write, and a
+// takeover.
 func (m *manifests) add(u *unstructured.Unstructured) {
 	if u.GetAPIVersion() == "" || u.GetName() == "" || u.GetKind() == "Namespace" || u.GetKind() == "APIService" ||
 		strings.HasPrefix(u.GetAPIVersion(), "admissionregistration.k8s.io/") ||
@@ -148,7 +148,7 @@ func rank(u *unstructured.Unstructured) int {
 	return 2
 }
 
-// namespaces makes those that a set needs.
+// namespaces creates the set's namespaces.
 func (s *site) namespaces(t *testing.T, set manifests) {
 	t.Helper()
 	names := map[string]bool{set.namespace: true}
@@ -166,12 +166,12 @@ func (s *site) namespaces(t *testing.T, set manifests) {
 	}
 }
 
-// defines reports whether the set has definitions of kinds.
+// defines reports whether the set contains definitions.
 func (m *manifests) defines() bool {
 	return slices.ContainsFunc(m.objects, func(u *unstructured.Unstructured) bool { return u.GetKind() == "CustomResourceDefinition" })
 }
 
-// established waits until all kinds that are defined are served.
+// established waits until all defined kinds are served.
 func (s *site) established(t *testing.T) {
 	t.Helper()
 	definitions := s.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
@@ -198,8 +198,8 @@ func isEstablished(u unstructured.Unstructured) bool {
 	})
 }
 
-// definitions leaves to Helm what is served without the definitions of the set, and
-// creates these.
+// definitions creates the set's definitions, and returns the objects for Helm that are served
+// without them.
 func (m *manifests) definitions(t *testing.T, s *site) {
 	t.Helper()
 	var own, all strings.Builder

@@ -1,5 +1,4 @@
-// Package migration_test holds that a tool which goes from client-side to server-side apply
-// takes nothing from anybody (edge case 97): whole corpora of real manifests change
-// hands inside one tool, two replicas of the webhook watch, and nothing is warned of,
-// recorded or made an Event.
+// Package migration_test checks that a tool that migrates from client-side to server-side apply
+// takes nothing from any manager (edge case 97): each tool migrates whole corpora of real manifests
+// while two replicas of the webhook watch. There is no warning, record or Event.
 package migration_test

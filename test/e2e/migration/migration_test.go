@@ -27,11 +27,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/companion"
 )
 
-// patience is for a machine that does much else.
+// patience allows for a busy machine.
 const patience = 10 * time.Minute
 
-// site is a cluster with two replicas of the webhook at the chart's defaults: of each
-// write, one of them has a hint, and the other has none.
+// site is a cluster with two replicas of the webhook, with the chart's defaults: of each write,
+// only one of them has a hint.
 type site struct {
 	*cluster.Cluster
 	dynamic.Interface
@@ -65,8 +65,8 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// Every tool moves some sets of manifests, and in the third circle all of them, which takes
-// a quarter of an hour for each tool.
+// Every tool migrates some sets of manifests; in the third circle all of them, which takes a
+// quarter of an hour for each tool.
 func TestMigration(t *testing.T) {
 	tools := map[string]func(*site, *testing.T, manifests){
 		"kubectl":    (*site).byKubectl,
@@ -87,7 +87,7 @@ func TestMigration(t *testing.T) {
 			if moved := s.metric(t, `kind="unclear"`); moved < 20 {
 				t.Errorf("%g paths moved: the test proves nothing", moved)
 			}
-			// A replica that was started again has counted some of it only.
+			// A restarted replica has counted only a part.
 			if n := s.metric(t, `kind="taken"`); n > 2 {
 				t.Errorf("%g paths were taken, not just the last one, once for each replica", n)
 			}
@@ -95,14 +95,14 @@ func TestMigration(t *testing.T) {
 	}
 }
 
-// chosen are the sets to move: MIGRATION names some, separated by commas.
+// chosen returns the sets to migrate; MIGRATION selects some, separated by commas.
 func chosen(all []manifests) []manifests {
 	names := os.Getenv("MIGRATION")
 	if names == "" {
 		names = circle.Of("hcloud-csi", "hcloud-csi,ingress-nginx", "")
 	}
 	some := slices.DeleteFunc(slices.Clone(all), func(m manifests) bool { return !slices.Contains(strings.Split(names, ","), m.name) })
-	if names == "" || len(some) == 0 { // Where there is no corpus, there are few.
+	if names == "" || len(some) == 0 { // there are few without a corpus
 		return all
 	}
 	return some
@@ -120,8 +120,8 @@ func (s *site) byUs(t *testing.T, set manifests) {
 	calm(t, set, said)
 }
 
-// clientSide applies a set from the client's side, and once more what kubectl did not know
-// before the definitions of the set were served. It returns the flag of [site.home].
+// clientSide applies a set client-side, and again those objects whose kinds kubectl did not know
+// before the set's definitions were served. It returns the flag of [site.home].
 func (s *site) clientSide(t *testing.T, set manifests) string {
 	home := s.home(t, set)
 	s.run(t, "", s.Binary("kubectl"), "apply", "-f", set.file, home)
@@ -132,7 +132,7 @@ func (s *site) clientSide(t *testing.T, set manifests) string {
 	return home
 }
 
-// byHelm makes a chart of a set. Objects that Helm does not install are left to the others.
+// byHelm creates a chart of a set, and creates the objects that Helm does not install.
 func (s *site) byHelm(t *testing.T, set manifests) {
 	set.definitions(t, s)
 	dir := t.TempDir()
@@ -163,7 +163,7 @@ func (s *site) byHelm(t *testing.T, set manifests) {
 	calm(t, set, said)
 }
 
-// home returns the flag that makes a set's namespace the one of objects that have none.
+// home returns the flag that sets the namespace of objects without one.
 func (s *site) home(t *testing.T, set manifests) string {
 	t.Helper()
 	content, err := os.ReadFile(s.KubeconfigPath)
@@ -181,11 +181,11 @@ func (s *site) home(t *testing.T, set manifests) string {
 	return "--kubeconfig=" + path
 }
 
-// run runs a program, and returns its output. It ignores that a part of the corpus is
-// refused, which is another test's subject.
+// run runs a program, and returns its output. It ignores that some objects of the corpus are
+// refused, which other tests cover.
 func (s *site) run(t *testing.T, stdin, program string, args ...string) string {
 	t.Helper()
-	args = append([]string{args[0], "--kubeconfig=" + s.KubeconfigPath, "--cache-dir=" + t.TempDir()}, args[1:]...) // The last one counts.
+	args = append([]string{args[0], "--kubeconfig=" + s.KubeconfigPath, "--cache-dir=" + t.TempDir()}, args[1:]...) // the last one counts
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Stdin = strings.NewReader(stdin)
 	said, err := cmd.CombinedOutput()
@@ -200,7 +200,7 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// calm checks that there was no warning of a takeover.
+// calm checks that there was no warning about a takeover.
 func calm(t *testing.T, set manifests, said string) {
 	t.Helper()
 	for line := range strings.Lines(said) {
@@ -210,8 +210,8 @@ func calm(t *testing.T, set manifests, said string) {
 	}
 }
 
-// settle takes a field by force, waits until both replicas have nothing left to do, and
-// checks that this is the only takeover in records and Events.
+// settle takes over a field by force, waits until both replicas are idle, and checks that this is
+// the only takeover in records and Events.
 func (s *site) settle(t *testing.T) {
 	t.Helper()
 	configMaps := s.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(metav1.NamespaceDefault)
@@ -280,7 +280,7 @@ func (s *site) busy(t *testing.T) bool {
 	})
 }
 
-// sum adds up a metric of all replicas.
+// sum returns the sum of a metric over all replicas.
 func (s *site) sum(t *testing.T, name string, labels ...string) (sum float64) {
 	t.Helper()
 	for _, current := range s.replicas {

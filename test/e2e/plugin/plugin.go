@@ -22,9 +22,8 @@ func Main() {
 		genericiooptions.IOStreams{In: os.Stdin, Out: out, ErrOut: errOut}))
 }
 
-// HeedSignals lets plugins that are started from now on heed the signals of a
-// terminal, although we may have been started with those ignored (nohup, a job in
-// the background), and would hand that on.
+// HeedSignals makes plugins that are started later react to a terminal's signals, even if this
+// process was started with them ignored (nohup, a background job), which it would pass on.
 func HeedSignals() {
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
 		if signal.Ignored(s) {

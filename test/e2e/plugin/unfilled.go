@@ -7,22 +7,21 @@ import (
 	"regexp"
 )
 
-// unfilled is a command that was printed before anybody put the flags of the connection
-// into it: the character that keeps their place, as it is or as a terminal, a document
-// or a log spells it.
+// unfilled matches the placeholder for connection flags in a printed command, as a character or as
+// terminals, documents and logs escape it.
 var unfilled = regexp.MustCompile(`kubectl [a-z0-9 -]{1,40}([\x1e\x1f]|\\+(x|u00)1[eEfF])`)
 
-// exitUnfilled is the status of a run that has printed one.
+// exitUnfilled is the exit status of a run that has printed a placeholder.
 const exitUnfilled = 97
 
-// checked ends the program when it writes a command that cannot be pasted. So every run
-// of the plugin in a test also tests that.
+// checked ends the program when it writes a command that cannot be pasted, so that every run in a
+// test also checks that.
 type checked struct {
 	io.Writer
 	tail []byte
 }
 
-// longest is more than what a command takes up to its slot.
+// longest is more than the length of a command up to its placeholder.
 const longest = 80
 
 func (c *checked) Write(p []byte) (int, error) {
@@ -35,5 +34,5 @@ func (c *checked) Write(p []byte) (int, error) {
 	return c.Writer.Write(p)
 }
 
-// Unwrap returns the inner writer.
+// Unwrap returns the underlying writer.
 func (c *checked) Unwrap() io.Writer { return c.Writer }

@@ -22,7 +22,7 @@ func recordsOf() schema.GroupVersionResource {
 	return ownership.RecordGVK().GroupVersion().WithResource(ownership.RecordPlural)
 }
 
-// largest returns a record that has as much of everything as Add lets in.
+// largest returns the largest record that Add allows.
 func largest() *ownership.Record {
 	o := ownership.Object{
 		APIVersion: strings.Repeat("g", 253) + "/v1", Kind: strings.Repeat("K", 63),
@@ -60,9 +60,8 @@ func largest() *ownership.Record {
 	return r
 }
 
-// The definition and the Go type are one thing to the API server: it takes the
-// largest record there can be, strictly, and gives it back as it was (edge case
-// 81: and it is small enough for it).
+// The definition and the Go type agree: the API server accepts the largest possible record with
+// strict validation, and returns it unchanged. It is small enough (edge case 81).
 func TestRoundTrip(t *testing.T) {
 	l := newLab(t)
 	want := largest()
@@ -76,7 +75,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.SetName("largest")
-	u.SetOwnerReferences(nil) // It must not be garbage-collected.
+	u.SetOwnerReferences(nil) // must not be garbage-collected
 	strict := metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}
 	if _, err := l.Resource(recordsOf()).Namespace(release).Create(t.Context(), u, strict); err != nil {
 		t.Fatal(err)
@@ -89,13 +88,13 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("the record does not try all there is")
 	}
 	got.ObjectMeta, want.ObjectMeta = metav1.ObjectMeta{}, metav1.ObjectMeta{}
-	got.TypeMeta, want.TypeMeta = metav1.TypeMeta{}, metav1.TypeMeta{} // A typed client drops it.
+	got.TypeMeta, want.TypeMeta = metav1.TypeMeta{}, metav1.TypeMeta{} // a typed client drops it
 	if diff := cmp.Diff(jsonOf(t, want), jsonOf(t, got)); diff != "" {
 		t.Errorf("record (-sent +stored):\n%s", diff)
 	}
 }
 
-// Records that say nothing, or more than there may be, are refused.
+// Records without content, or with more than the limits, are refused.
 func TestValidation(t *testing.T) {
 	l := newLab(t)
 	entry := `"from": [], "to": [], "first": "2026-11-21T12:00:00Z", "last": "2026-11-21T12:00:00Z"`

@@ -1,6 +1,5 @@
-// Package records_test checks the promises of pkg/webhook/recorder against a real API server
-// and its controllers: what is written, by several replicas at once, after refusals,
-// while the object is being deleted, and what is left when it is gone.
+// Package records_test checks the promises of pkg/webhook/recorder with a real API server and its
+// controllers: written records, parallel replicas, refusals, terminating objects, and cleanup.
 package records_test
 
 import (
@@ -28,7 +27,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 
-// shared has the controllers: they collect records, and end namespaces.
+// shared has controllers, which collect records and remove namespaces.
 var shared = cluster.Shared{Options: cluster.Options{Controllers: true}}
 
 func TestMain(m *testing.M) {
@@ -36,18 +35,18 @@ func TestMain(m *testing.M) {
 	os.Exit(shared.Main(m))
 }
 
-// release is the namespace of the records of objects that are in none.
+// release is the namespace for records of cluster-scoped objects.
 const release = "k8sconnect"
 
-// patience is for what controllers do in their own time.
+// patience allows for controllers.
 const patience = 10 * time.Minute
 
-// definition is where the definition of records is.
+// definition is the path of the records' definition.
 func definition() string {
 	return filepath.Join("..", "..", "..", "charts", "k8sconnect", "files", "ownershiprecords.yaml")
 }
 
-// lab is a cluster with the definition of records.
+// lab is a cluster with the records' definition.
 type lab struct {
 	*cluster.Cluster
 	dynamic.Interface
@@ -64,7 +63,7 @@ func newLab(t *testing.T) *lab {
 	return l
 }
 
-// connect makes the lab's clients those of a kubeconfig.
+// connect creates the lab's clients from a kubeconfig.
 func (l *lab) connect(t *testing.T, kubeconfig string) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -80,7 +79,7 @@ func (l *lab) connect(t *testing.T, kubeconfig string) {
 	}
 }
 
-// namespace makes sure of a namespace.
+// namespace creates a namespace unless it exists.
 func (l *lab) namespace(t *testing.T, name string) {
 	t.Helper()
 	l.kubectl(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+"}}", "apply", "--server-side", "-f", "-")
@@ -98,11 +97,11 @@ func (l *lab) kubectl(t *testing.T, stdin string, args ...string) string {
 	return out.String()
 }
 
-// subject is an object that managers write to.
+// subject is an object that managers write.
 type subject struct {
 	l    *lab
 	kind schema.GroupVersionResource
-	text string // with %s for a value
+	text string // %s stands for a value
 	live *unstructured.Unstructured
 }
 
@@ -126,7 +125,7 @@ func (l *lab) priorityClass(t *testing.T, name string) *subject {
 	return s
 }
 
-// apply applies by force, and returns the transitions as a tracker would report them.
+// apply applies by force, and returns the transitions that a tracker would report.
 func (s *subject) apply(t *testing.T, manager, value string) []ownership.Occurrence {
 	t.Helper()
 	u := &unstructured.Unstructured{}
@@ -157,13 +156,13 @@ func (s *subject) object() ownership.Object {
 	return ownership.Object{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID()}
 }
 
-// delete deletes the object, and waits until it is gone.
+// delete deletes the object and waits until it is gone.
 func (s *subject) delete(t *testing.T) {
 	t.Helper()
 	s.l.kubectl(t, "", "delete", s.kind.Resource, s.live.GetName(), "-n", s.live.GetNamespace(), "--wait")
 }
 
-// eventually asks until it is so.
+// eventually polls until a condition holds.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	if !cluster.Until(patience, is) {

@@ -26,7 +26,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
-// scribe is a running recorder, and its log.
+// scribe is a running recorder with its log.
 type scribe struct {
 	*recorder.Recorder
 	pending atomic.Int64
@@ -34,7 +34,7 @@ type scribe struct {
 	said    bytes.Buffer
 }
 
-// Write takes the log.
+// Write implements io.Writer for the log.
 func (s *scribe) Write(text []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *scribe) log() string {
 	return s.said.String()
 }
 
-// tell records occurrences.
+// tell reports occurrences to the recorder.
 func (s *scribe) tell(occurrences []ownership.Occurrence) {
 	for _, o := range occurrences {
 		s.pending.Add(1)
@@ -55,13 +55,13 @@ func (s *scribe) tell(occurrences []ownership.Occurrence) {
 	}
 }
 
-// settle waits until every report is settled.
+// settle waits until every report is written.
 func (s *scribe) settle(t *testing.T) {
 	t.Helper()
 	eventually(t, "all is settled", func() bool { return s.pending.Load() == 0 })
 }
 
-// record starts a recorder, until the test ends.
+// record starts a recorder, which stops when the test ends.
 func (l *lab) record(t *testing.T, o recorder.Options) *scribe {
 	t.Helper()
 	s := &scribe{}
@@ -93,8 +93,8 @@ func (s *subject) recordOf(t *testing.T) *ownership.Record {
 	return r
 }
 
-// Takeovers are written, shown by kubectl in a table and on the object itself, and
-// collected together with the object, in a namespace or in none.
+// Takeovers are recorded, shown by kubectl in a table and in the record, and garbage-collected with
+// the object, namespaced or not.
 func TestRecord(t *testing.T) {
 	l := newLab(t)
 	l.namespace(t, "prod")
@@ -132,7 +132,7 @@ func TestRecord(t *testing.T) {
 			}
 			first := " taken from first (Apply) by flux (Apply)"
 			eventually(t, "the Event is there", described(first))
-			// Soon after, and not only as a number beside what happened first.
+			// Soon after, and in more than the count of the first entry.
 			s.tell(tt.subject.apply(t, "helm", "2"))
 			s.settle(t)
 			eventually(t, "both Events are there", described(first, " taken from flux (Apply) by helm (Apply)"))
@@ -161,8 +161,8 @@ func (l *lab) events(t *testing.T) recorder.Events {
 	return broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "k8sconnect"})
 }
 
-// Two recorders that write the same records at the same time count everything once: what
-// both know, and what only one does.
+// Two recorders that write the same records in parallel count everything once, whether both or only
+// one of them knows it.
 func TestTwoWriters(t *testing.T) {
 	l := newLab(t)
 	l.namespace(t, "fight")
@@ -180,7 +180,7 @@ func TestTwoWriters(t *testing.T) {
 				o.User, o.Kind, o.Forced = "", ownership.Lost, false
 				hintless[i] = o
 			}
-			if n%3 == 0 { // as if each had admitted some of them
+			if n%3 == 0 { // as if each had admitted some of the writes
 				happened, hintless = hintless, happened
 			}
 			one.tell(happened)
@@ -191,7 +191,7 @@ func TestTwoWriters(t *testing.T) {
 	two.settle(t)
 	for _, s := range subjects {
 		r := s.recordOf(t)
-		// From first to flux, and then between flux and argo.
+		// From first to flux, then between flux and argo.
 		if len(r.Entries) != 4 || r.Entries[0].Count+r.Entries[2].Count != rounds || r.Entries[1].Count+r.Entries[3].Count != rounds {
 			t.Errorf("%s: %+v", r.Object.Name, r.Entries)
 		}
@@ -203,8 +203,8 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
-// A record that is refused, for lack of rights or by a quota, is kept, reported once, and
-// written as soon as that is possible.
+// A record that is refused, because of missing rights or a quota, is kept, reported once, and
+// written as soon as possible.
 func TestRefused(t *testing.T) {
 	l := newLab(t)
 	l.OwnOnly(t)
@@ -240,7 +240,7 @@ func TestRefused(t *testing.T) {
 			s := l.record(t, recorder.Options{})
 			s.tell(happened)
 			eventually(t, "it complains", func() bool { return strings.Contains(s.log(), "forbidden") })
-			time.Sleep(2 * time.Second) // It is tried again meanwhile.
+			time.Sleep(2 * time.Second) // retried meanwhile
 			if n := s.pending.Load(); n != int64(len(happened)) {
 				t.Errorf("%d of %d are pending", n, len(happened))
 			}
@@ -257,7 +257,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The definition of records may come after the first takeover.
+// The records' definition may be created after the first takeover.
 func TestNoDefinition(t *testing.T) {
 	l := newLab(t)
 	l.OwnOnly(t)
@@ -275,8 +275,8 @@ func TestNoDefinition(t *testing.T) {
 	}
 }
 
-// An object that is gone, or whose namespace is going or gone, has nothing to be
-// written to: that is settled without a word, and leaves nothing behind.
+// If an object is gone, or its namespace is terminating or gone, its record is dropped silently,
+// and nothing is left behind.
 func TestGone(t *testing.T) {
 	l := newLab(t)
 	tests := map[string]func(t *testing.T, namespace string, s *subject){
@@ -310,7 +310,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// Changes during unwatched time are written as their total.
+// Changes in an unwatched period are recorded as their total.
 func TestGap(t *testing.T) {
 	l := newLab(t)
 	l.namespace(t, "gap")
@@ -318,12 +318,12 @@ func TestGap(t *testing.T) {
 	s := l.record(t, recorder.Options{})
 	s.tell(subject.apply(t, "flux", "1"))
 	s.settle(t)
-	subject.apply(t, "argo", "2") // no replica sees it
+	subject.apply(t, "argo", "2") // unseen by the replicas
 	subject.apply(t, "helm", "3")
 	live := func(uid types.UID) (ownership.Owners, string, bool) {
 		return ownership.Compact(subject.live.GetManagedFields()), subject.live.GetResourceVersion(), uid == subject.live.GetUID()
 	}
-	for range 2 { // The second time, there is nothing to say.
+	for range 2 { // the second time, there is nothing to record
 		if err := s.Gap(t.Context(), live); err != nil {
 			t.Fatal(err)
 		}
@@ -339,8 +339,7 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// Uncontested traffic costs nothing: not one record, however many clients write how often
-// (edge case 81).
+// Uncontested writes cause no record, however many clients write (edge case 81).
 func TestUncontested(t *testing.T) {
 	l := newLab(t)
 	l.namespace(t, "calm")

@@ -11,9 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// TestBadInput: each of its scripts sees the API server through a proxy, and none
-// of them may send more than reads: bad input is found before anything is written,
-// not even as a dry run (edge cases 22 to 24).
+// TestBadInput runs its scripts with a proxy in front of the API server, and allows only reads: bad
+// input is found before any write or dry run (edge cases 22 to 24).
 func TestBadInput(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)

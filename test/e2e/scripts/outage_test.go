@@ -10,14 +10,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// badLine leads to an API server that answers errors when a script wants it to.
+// badLine is a proxy that can return errors instead of the API server's responses.
 type badLine struct {
 	cluster *cluster.Cluster
 	http    *proxy.HTTP
-	wire    *proxy.TCP // in front of it; it breaks connections, and watches with them
+	wire    *proxy.TCP // in front of it; breaks connections and their watches
 }
 
-// badLineKey is where a script has its line.
+// badLineKey is the key of a script's badLine.
 type badLineKey struct{}
 
 // outage makes the API server answer nothing but errors to clients that use the

@@ -33,12 +33,12 @@ func (t testMain) Run() int {
 func TestMain(m *testing.M) {
 	testscript.Main(testMain{m}, map[string]func(){
 		"kubectl-k8sconnect":          plugin.Main,
-		"kubectl_complete-k8sconnect": plugin.Main, // what kubectl calls for completion
+		"kubectl_complete-k8sconnect": plugin.Main, // kubectl's completion program
 	})
 }
 
-// Scripts in testdata/full run only in the second circle: other rows of a matrix, or stories that a
-// cheaper test covers.
+// Scripts in testdata/full run only in the second circle: further rows of a matrix, or stories that
+// a cheaper test covers.
 func TestScript(t *testing.T) {
 	c := shared.Cluster(t)
 	all := []string{"testdata", filepath.Join("testdata", "full")}
@@ -55,7 +55,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// commands are those that scripts have beside testscript's own.
+// commands are the scripts' commands in addition to testscript's.
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"status":     status,
@@ -107,7 +107,7 @@ func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("KUBECONFIG", c.KubeconfigPath)
 	ours, _, _ := strings.Cut(env.Getenv("PATH"), string(os.PathListSeparator))
-	env.Setenv("TOOLS", filepath.Dir(kubectl)+string(os.PathListSeparator)+ours) // kubectl, the plugin, and nothing of the machine
+	env.Setenv("TOOLS", filepath.Dir(kubectl)+string(os.PathListSeparator)+ours) // kubectl and the plugin, and nothing else from the machine
 	env.Setenv("PATH", filepath.Dir(kubectl)+string(os.PathListSeparator)+env.Getenv("PATH"))
 	env.Setenv("GOGC", os.Getenv("GOGC"))
 	crds, err := filepath.Abs(filepath.Join("..", "..", "..", "charts", "k8sconnect", "files"))
@@ -122,7 +122,7 @@ func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
 	return name(env.WorkDir, ns)
 }
 
-// name puts the namespace into the files of a script, where they say $NS.
+// name replaces $NS by the namespace in a script's files.
 func name(dir, ns string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil {
@@ -131,7 +131,7 @@ func name(dir, ns string) error {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil || !strings.Contains(string(text), "$NS") {
-			continue // a folder, or nothing to do
+			continue // a folder, or no $NS
 		}
 		if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), "$NS", ns)), 0o600); err != nil {
 			return err

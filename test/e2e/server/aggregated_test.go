@@ -16,11 +16,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// aggregated is a real API server behind another one, which serves a group of it by an
-// APIService. It can be made to fail.
+// aggregated is a real API server behind another one, which serves its group by an APIService. It
+// can be made to fail.
 type aggregated struct {
 	group string
-	// fault answers in its place; nil if it is well.
+	// fault responds in its place; nil if it is healthy.
 	fault atomic.Pointer[http.HandlerFunc]
 }
 
@@ -28,7 +28,7 @@ func (a *aggregated) breaks(fault http.HandlerFunc) { a.fault.Store(&fault) }
 
 func (a *aggregated) isWell() { a.fault.Store(nil) }
 
-// asAdmin passes requests on to a cluster, as its administrator's.
+// asAdmin forwards requests to a cluster as its administrator.
 func asAdmin(t *testing.T, c *cluster.Cluster) *httputil.ReverseProxy {
 	t.Helper()
 	config, err := c.RESTConfig()
@@ -49,7 +49,7 @@ func asAdmin(t *testing.T, c *cluster.Cluster) *httputil.ReverseProxy {
 	}
 }
 
-// aggregate makes c serve gadgets of a group that another cluster has.
+// aggregate makes c serve gadgets of another cluster, in their own group.
 func aggregate(t *testing.T, c *cluster.Cluster) *aggregated {
 	t.Helper()
 	behind := cluster.ForTest(t, cluster.Options{})
@@ -64,7 +64,7 @@ func aggregate(t *testing.T, c *cluster.Cluster) *aggregated {
 		}
 		proxy.ServeHTTP(w, r)
 	}))
-	t.Cleanup(server.CloseClientConnections) // watches do not end by themselves
+	t.Cleanup(server.CloseClientConnections) // watches do not end on their own
 	if err := c.RouteService("default", "gadgets", server.Listener.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ spec: {group: `+a.group+`, version: v1, groupPriorityMinimum: 100, versionPriori
 	return a
 }
 
-// isServed waits until the API is available, and listed: discovery lags behind.
+// isServed waits until the API is available and in discovery, which lags behind.
 func (a *aggregated) isServed(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	ask(t, c, "wait", "--for=condition=Available", "--timeout=90s", "apiservice/v1."+a.group)
@@ -106,7 +106,7 @@ func (a *aggregated) isServed(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// cutShort begins a JSON answer that says it is longer, and hangs up.
+// cutShort starts a JSON response, and closes the connection before its end.
 func cutShort(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", "1000")
@@ -114,10 +114,10 @@ func cutShort(w http.ResponseWriter, _ *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// An object of an aggregated API is one like all others: its server has field managers,
-// watches and answers of its own, behind the one that is asked.
+// Objects of an aggregated API work like all others: its own server, behind the first, has field
+// managers and watches.
 func TestServedAPI(t *testing.T) {
-	c := cluster.ForTest(t, cluster.Options{}) // not the shared cluster
+	c := cluster.ForTest(t, cluster.Options{}) // uses its own clusters
 	a := aggregate(t, c)
 	home := t.TempDir()
 	set := write(t, gadget(a.group)+"spec: {size: 1, color: red}\n---\n"+configMap("default", "beside"))
@@ -143,7 +143,7 @@ func TestServedAPI(t *testing.T) {
 		t.Helper()
 		a.breaks(answer)
 		defer a.isWell()
-		// A kind that cannot be read is not gone, and blocks nothing else.
+		// A kind that cannot be read is not treated as gone, and blocks nothing else.
 		do(2, "", "diff", "-f", set, "--server-timeout=1s")
 		do(2, "unchanged", "apply", "-f", set, "--server-timeout=1s") // edge case 20
 		do(2, "", "delete", "gadgets."+a.group+"/one", "-n", "default", "--server-timeout=1s", "--timeout=20s")
@@ -155,7 +155,7 @@ func TestServedAPI(t *testing.T) {
 	}
 	for name, answer := range map[string]http.HandlerFunc{
 		"503": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) },
-		// Something else that listens there, such as a proxy without a route to it.
+		// Something else listens there, such as a proxy without a route to the API.
 		"404":       http.NotFound,
 		"cut":       func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"cut short": cutShort,

@@ -25,10 +25,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// The tests of this file hold package cluster's promises against a real server,
-// by way of the network's and the server's misfortunes.
+// The tests in this file check the promises of pkg/client with a real server, during failures of
+// the network and the server.
 
-// visitor is a client of pkg/client, and the events that it received.
+// visitor is a client of pkg/client, with the events that it received.
 type visitor struct {
 	*door.Client
 	mu       sync.Mutex
@@ -37,8 +37,7 @@ type visitor struct {
 	warnings map[object.Ref][]string
 }
 
-// visit returns a client by way of kubeconfig; o says what differs from the
-// plugin's defaults.
+// visit returns a client for a kubeconfig; o changes the plugin's defaults.
 func visit(t *testing.T, kubeconfig string, o door.Options) *visitor {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -86,7 +85,7 @@ func (v *visitor) kind(t *testing.T, group, version, kind string) object.Kind {
 	return k
 }
 
-// apply applies the object that text describes.
+// apply applies an object in YAML.
 func (v *visitor) apply(ctx context.Context, text string) (*unstructured.Unstructured, error) {
 	var u unstructured.Unstructured
 	if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
@@ -106,15 +105,15 @@ func (v *visitor) mustApply(t *testing.T, text string) {
 	}
 }
 
-// applyMany applies n ConfigMaps side by side, calls between when half of them
-// are done, and returns their errors as one.
+// applyMany applies n ConfigMaps in parallel, calls between when half of them are done, and returns
+// their errors as one.
 func (v *visitor) applyMany(ctx context.Context, namespace string, n int, between func()) error {
 	errs := make([]error, n)
 	half, after := make(chan struct{}, n), make(chan struct{})
 	var wait sync.WaitGroup
 	for i := range n {
 		wait.Go(func() {
-			if i >= n-n/10 { // The last tenth comes after it: the others may all be done by then.
+			if i >= n-n/10 { // the last tenth starts after it, since all others may be done by then
 				<-after
 			}
 			_, errs[i] = v.apply(ctx, configMap(namespace, fmt.Sprint("many-", i)))
@@ -134,7 +133,7 @@ func configMap(namespace, name string) string {
 	return fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, namespace: %s}, data: {a: b}}", name, namespace)
 }
 
-// namespaceFor makes a namespace for one test.
+// namespaceFor creates a namespace for a test.
 func namespaceFor(t *testing.T, v *visitor) string {
 	t.Helper()
 	name := fmt.Sprintf("door-%d", time.Now().UnixNano())
@@ -142,7 +141,7 @@ func namespaceFor(t *testing.T, v *visitor) string {
 	return name
 }
 
-// liveRefs reads the ConfigMaps many-0, many-1, … and returns how many there are.
+// liveRefs reads the ConfigMaps many-0, many-1, … and returns the number of existing ones.
 func (v *visitor) countMany(t *testing.T, namespace string, n int) int {
 	t.Helper()
 	kind := v.kind(t, "", "v1", "ConfigMap")
@@ -166,10 +165,10 @@ func (v *visitor) countMany(t *testing.T, namespace string, n int) int {
 	return there
 }
 
-// Edge case 28: the server dies in the middle of a run and comes back. All that
-// was to be applied is applied, and nothing twice.
+// Edge case 28: the server is killed during a run and restarted. All objects are applied, none
+// twice.
 func TestServerRestart(t *testing.T) {
-	circle.Full(t) // TestRunOutlivesServer has the same by the plugin.
+	circle.Full(t) // TestRunOutlivesServer covers the plugin
 	c := cluster.ForTest(t, cluster.Options{AuditLog: "audit.log"})
 	c.OwnOnly(t)
 	const n, run = 200, "01RESTART"
@@ -218,7 +217,7 @@ func TestServerRestart(t *testing.T) {
 	}
 }
 
-// Edge case 28: what a network does to connections, reported as one outage.
+// Edge case 28: failures of connections are reported as one outage.
 func TestBadNetwork(t *testing.T) {
 	c := shared.Cluster(t)
 	tests := map[string]func(t *testing.T, p *proxy.TCP){
@@ -262,8 +261,8 @@ func restoreLater(t *testing.T, p *proxy.TCP) {
 	})
 }
 
-// A cluster that is still bootstrapping is waited for from the very first
-// request, which is discovery's; and the user hears of it at once.
+// The client waits for a starting cluster from its first request, which is for discovery, and
+// reports that at once.
 func TestBootstrappingCluster(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := behind(t, c)
@@ -289,7 +288,7 @@ func TestBootstrappingCluster(t *testing.T) {
 	}
 }
 
-// A server that never comes back ends every call with the same error.
+// If a server never comes back, every call ends with the same error.
 func TestServerIsGone(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := behind(t, c)
@@ -305,9 +304,9 @@ func TestServerIsGone(t *testing.T) {
 	}
 }
 
-// Edge case 19: nothing can be made in a namespace that goes, and that is reported at once.
+// Edge case 19: nothing can be created in a terminating namespace, which is reported at once.
 func TestTerminatingNamespace(t *testing.T) {
-	c := cluster.ForTest(t, cluster.Options{}) // without controllers it goes for ever
+	c := cluster.ForTest(t, cluster.Options{}) // without controllers it stays terminating
 	c.OwnOnly(t)
 	v := visit(t, c.KubeconfigPath, door.Options{})
 	ns := namespaceFor(t, v)
@@ -350,7 +349,7 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
-// Edge case 18: a definition and its objects in one run, with a cache from before.
+// Edge case 18: a definition and its objects in one run, with an older cache.
 func TestNewKind(t *testing.T) {
 	c, dir := shared.Cluster(t), t.TempDir()
 	v := visit(t, c.KubeconfigPath, door.Options{CacheDir: dir})
@@ -370,8 +369,7 @@ func TestNewKind(t *testing.T) {
 	next.mustApply(t, fmt.Sprintf(widget, ns))
 }
 
-// Edge case 18, many times over: a definition, and right behind it, from another
-// process, an object.
+// Edge case 18, repeated: a definition, and right after it an object from another process.
 func TestNewKindOfAnotherRun(t *testing.T) {
 	runs := circle.Of(6, 30, 30)
 	c := shared.Cluster(t)
@@ -401,8 +399,7 @@ func TestNewKindOfAnotherRun(t *testing.T) {
 	t.Logf("%d of %d came before the kind was served", early, runs)
 }
 
-// Kinds that kubectl has asked the server about need not be asked again, and many objects are one
-// request.
+// Kinds in kubectl's discovery cache need no request, and many objects need one.
 func TestFewRequests(t *testing.T) {
 	c, dir := shared.Cluster(t), t.TempDir()
 	p, err := c.HTTPProxy()
@@ -443,7 +440,7 @@ func TestFewRequests(t *testing.T) {
 	}
 }
 
-// A client that may not list can still get.
+// A client that may not list can still get objects.
 func TestListForbidden(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -466,7 +463,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}]}`)
 	}
 }
 
-// Edge case 34, on the server's own warnings.
+// Edge case 34 with the server's own warnings.
 func TestServerWarnings(t *testing.T) {
 	v := visit(t, shared.Cluster(t).KubeconfigPath, door.Options{})
 	ns := namespaceFor(t, v)

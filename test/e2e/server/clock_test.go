@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// To a machine whose clock is an hour ahead of the cluster, a lease that was renewed just
-// now has expired an hour ago. Its holder would be reported as dead, and its finalizer as
-// one to remove by hand.
+// For a machine whose clock is an hour ahead of the cluster, a lease that was just renewed looks
+// expired. Its holder would be reported as dead, and its finalizer as one to remove by hand.
 func TestClockIsOff(t *testing.T) {
 	c, ns := shared.Cluster(t), uniqueName()
 	const off = -time.Hour
@@ -39,7 +38,7 @@ spec: {holderIdentity: elsewhere_1, leaseDurationSeconds: 600, renewTime: "`+tim
 	})
 	args := []string{"stuck", "configmap/held", "-n", ns}
 	r := start(t, "", c.KubeconfigPath, append(args, "--server="+server.URL)...)
-	_ = r.Wait() // The output shows it.
+	_ = r.Wait() // shown in the output
 	if said := r.stdout.String(); !strings.Contains(said, "elsewhere_1") {
 		t.Errorf("the holder of the lease is not named:\n%s%s", said, r.stderr.String())
 	}

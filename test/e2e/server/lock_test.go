@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// locker is a run that wants the lock of a set.
+// locker is a run that takes a set's lock.
 type locker struct {
 	*visitor
 	lock   *sets.Lock
@@ -37,7 +37,7 @@ func (l *locker) acquire(t *testing.T, within time.Duration) (context.Context, e
 	return l.lock.Acquire(t.Context(), l.parent, l.Client, l.Client, within, nil)
 }
 
-// write writes a config map, as an apply does.
+// write writes a ConfigMap, as an apply does.
 func (l *locker) write(t *testing.T, ns, name string) error {
 	t.Helper()
 	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
@@ -51,8 +51,8 @@ func parentIn(ns string) object.Ref {
 	return object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Namespace: ns, Name: "shop"}
 }
 
-// One run at a time, on a real server, whose answers to a third of the requests for the Lease
-// are lost (edge case 104).
+// Runs have the lock one at a time, with a real server, even if the responses to a third of the
+// requests for the Lease are lost (edge case 104).
 func TestLock(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := watched(t, c)
@@ -100,8 +100,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// The lock of a run that died is taken over when its Lease has run out, whatever clock wrote it.
-// Annotations of others on the Lease stay.
+// The lock of a dead run can be taken over when its Lease has expired, whatever clock wrote it.
+// Other tools' annotations on the Lease stay.
 func TestLockOfADeadRun(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, renewed := range map[string]string{"behind": "2001-01-01T00:00:00.000000Z", "ahead": "2101-01-01T00:00:00.000000Z"} {
@@ -131,8 +131,8 @@ spec: {holderIdentity: dead, leaseDurationSeconds: 3, renewTime: "`+renewed+`", 
 	}
 }
 
-// If the lock is taken away, the run ends, and sends nothing any more: with a Lease that
-// was taken, and with one that was deleted.
+// If the lock is taken away, the run ends and sends nothing more, whether its Lease was taken or
+// deleted.
 func TestLockTakenAway(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, args := range map[string][]string{
@@ -171,7 +171,7 @@ func TestLockTakenAway(t *testing.T) {
 	}
 }
 
-// A Lease in a namespace that there is not is refused, and says so.
+// A Lease in a missing namespace is refused with that reason.
 func TestLockWithoutNamespace(t *testing.T) {
 	l := newLocker(t, shared.Cluster(t).KubeconfigPath, "one", parentIn("nowhere-"+uniqueName()))
 	_, err := l.acquire(t, time.Minute)

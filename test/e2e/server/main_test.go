@@ -1,6 +1,6 @@
-// Package server_test runs the plugin, and the client below it, while the API server or the
-// way to it misbehaves: stopped, slow, busy, cut off. The stories with a healthy server
-// are one folder up.
+// Package server_test runs the plugin and its client during failures of the API server and the
+// network: stopped, slow, busy, disconnected. Stories with a healthy server are in the parent
+// folder.
 package server_test
 
 import (
@@ -15,7 +15,7 @@ import (
 // manager is the tests' field manager.
 const manager = "k8sconnect"
 
-// shared is the cluster of all tests that do not break theirs.
+// shared is the cluster of all tests that do not disrupt it.
 var shared = cluster.Shared{Options: cluster.Options{Nodes: 1}}
 
 type testMain struct{ m *testing.M }

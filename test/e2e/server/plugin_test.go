@@ -18,20 +18,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// The tests of this file run the whole plugin while the server misbehaves.
+// The tests in this file run the whole plugin during failures of the server.
 
-// run is one call of the plugin, under way.
+// run is a running plugin.
 type run struct {
 	*exec.Cmd
 	t              *testing.T
 	stdout, stderr output
 }
 
-// output is what a program has written so far.
+// output is a program's output so far.
 type output struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
-	written chan struct{} // has a token when there is something new
+	written chan struct{} // has a token when there is new output
 }
 
 func (o *output) Write(p []byte) (int, error) {
@@ -50,8 +50,7 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// start starts the plugin with a HOME, and so with a cache, of its own unless
-// home names one.
+// start starts the plugin with its own HOME, and so its own cache, unless home is set.
 func start(t *testing.T, home, kubeconfig string, args ...string) *run {
 	t.Helper()
 	program, err := os.Executable()
@@ -72,7 +71,7 @@ func start(t *testing.T, home, kubeconfig string, args ...string) *run {
 	return r
 }
 
-// says waits until the plugin says something on stderr.
+// says waits until the plugin prints a text on stderr.
 func (r *run) says(text string) {
 	r.t.Helper()
 	for !strings.Contains(r.stderr.String(), text) {
@@ -87,13 +86,13 @@ func (r *run) says(text string) {
 // ends waits for the end and checks the exit status.
 func (r *run) ends(status int) {
 	r.t.Helper()
-	_ = r.Wait() // The status shows it.
+	_ = r.Wait() // shown by the status
 	if got := r.ProcessState.ExitCode(); got != status {
 		r.t.Fatalf("exit status %d, want %d\n%s%s", got, status, r.stdout.String(), r.stderr.String())
 	}
 }
 
-// done runs the plugin to its end, which has to be this status.
+// done runs the plugin to its end, and checks the exit status.
 func done(t *testing.T, home, kubeconfig string, status int, args ...string) *run {
 	t.Helper()
 	r := start(t, home, kubeconfig, args...)
@@ -110,7 +109,7 @@ func write(t *testing.T, text string) string {
 	return name
 }
 
-// manyConfigMaps returns n ConfigMaps and the namespace that they are in.
+// manyConfigMaps returns n ConfigMaps and their namespace.
 func manyConfigMaps(namespace string, n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", namespace)
@@ -122,7 +121,7 @@ func manyConfigMaps(namespace string, n int) string {
 
 func uniqueName() string { return "srv-" + strconv.FormatInt(time.Now().UnixNano(), 36) }
 
-// ask runs kubectl to its end and returns its output.
+// ask runs kubectl and returns its output.
 func ask(t *testing.T, c *cluster.Cluster, args ...string) string {
 	t.Helper()
 	args = append([]string{"--kubeconfig", c.KubeconfigPath}, args...)
@@ -133,9 +132,8 @@ func ask(t *testing.T, c *cluster.Cluster, args ...string) string {
 	return string(out)
 }
 
-// Edge case 28: the server stops in the middle of 300 objects, and comes back.
-// All are applied, none is created twice, the user hears of it once, and the
-// audit log has the run's id.
+// Edge case 28: the server stops after a part of 300 objects, and comes back. All are applied, none
+// is created twice, the outage is reported once, and the audit log has the run's id.
 func TestRunOutlivesServer(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{AuditLog: "audit.log"})
 	c.OwnOnly(t)
@@ -163,7 +161,7 @@ func TestRunOutlivesServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.ends(0)
-	// Once for each state of the outage: not there, and starting.
+	// Once for each state of the outage: unreachable, and starting.
 	if said := strings.Count(r.stderr.String(), "does not answer"); said > 2 {
 		t.Errorf("said %d times that the server does not answer:\n%s", said, r.stderr.String())
 	}
@@ -198,7 +196,7 @@ func TestRunOutlivesServer(t *testing.T) {
 	}
 }
 
-// runOf reads the run's id off a stream.
+// runOf reads the run's id from a stream.
 func runOf(t *testing.T, stream string) string {
 	t.Helper()
 	for line := range strings.Lines(stream) {
@@ -213,8 +211,8 @@ func runOf(t *testing.T, stream string) string {
 	return ""
 }
 
-// Edge case 28: a cluster that is not there at first is waited for from the very
-// first request on, and the user hears of it at once.
+// Edge case 28: the plugin waits for a cluster that is not running yet from its first request, and
+// reports that at once.
 func TestRunWaitsForServer(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, absent := range map[string]func(*proxy.TCP){"refuses": (*proxy.TCP).Refuse, "hangs up": (*proxy.TCP).HangUp} {
@@ -248,7 +246,7 @@ func behind(t *testing.T, c *cluster.Cluster) (*proxy.TCP, string) {
 	return p, kubeconfig
 }
 
-// Edge case 28: an interrupt ends the waiting, whatever is waited for.
+// Edge case 28: an interrupt ends all waits.
 func TestRunInterrupted(t *testing.T) {
 	c := shared.Cluster(t)
 	set := write(t, manyConfigMaps(uniqueName(), 3))
@@ -290,8 +288,8 @@ func watched(t *testing.T, c *cluster.Cluster) (*proxy.HTTP, string) {
 	return p, kubeconfig
 }
 
-// Edge case 28: each way in which a request fails and may pass, including the case that
-// the server carried it out, and only the answer was lost.
+// Edge case 28: each transient failure of a request, including a request that was carried out and
+// whose response was lost.
 func TestRunOutlivesFaults(t *testing.T) {
 	c := shared.Cluster(t)
 	for name, fault := range map[string]proxy.Fault{
@@ -321,7 +319,7 @@ func TestRunOutlivesFaults(t *testing.T) {
 	}
 }
 
-// gadgets defines a kind in a group of its own.
+// gadgets defines a kind in its own group.
 func gadgets(group string) string {
 	return `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -344,12 +342,12 @@ func gadgetNamed(group, name string) string {
 	return "---\napiVersion: " + group + "/v1\nkind: Gadget\nmetadata: {name: " + name + ", namespace: default}\n"
 }
 
-// Edge case 18: a definition and its object in one run; and once more after the
-// definition was removed, when the cache on disk still knows the kind.
+// Edge case 18: a definition and its object in one run, and again after the definition was removed,
+// when the cache on disk still has the kind.
 func TestKindFromBefore(t *testing.T) {
 	c, home, group := shared.Cluster(t), t.TempDir(), uniqueName()+".example.com"
 	text := gadgets(group) + gadget(group)
-	for i := range 10 { // enough to be read by one list
+	for i := range 10 { // enough for one list
 		text += gadgetNamed(group, fmt.Sprint("more-", i))
 	}
 	set := write(t, text)
@@ -359,15 +357,14 @@ func TestKindFromBefore(t *testing.T) {
 		done(t, home, c.KubeconfigPath, 0, "diff", "-f", set)
 		ask(t, c, "delete", "crd", "gadgets."+group)
 	}
-	// Without its CRD it is not served, and that is reported.
+	// Without its CRD, it is not served, which is reported.
 	r := done(t, home, c.KubeconfigPath, 1, "apply", "-f", write(t, gadget(group)))
 	if !strings.Contains(r.stdout.String(), "does not serve the kind Gadget") {
 		t.Errorf("%s", r.stdout.String())
 	}
 }
 
-// Edge case 18: a definition that something in the set installs: an operator, by the
-// role that its account has.
+// Edge case 18: a definition that an operator in the set installs, as its account's role shows.
 func TestKindFromOperator(t *testing.T) {
 	c, group := shared.Cluster(t), uniqueName()+".example.com"
 	t.Cleanup(func() { ask(t, c, "delete", "crd", "gadgets."+group, "--wait=false", "--ignore-not-found") })
@@ -401,8 +398,8 @@ subjects: [{kind: ServiceAccount, name: operator}]
 `
 	r := start(t, "", c.KubeconfigPath, "apply", "-f", write(t, operator+gadget(group)))
 	r.says("Gadget to be served")
-	ask(t, c, "get", "deployment", "-n", ns, "operator") // is there before it is waited for
-	ask(t, c, "apply", "-f", write(t, gadgets(group)))   // its work when it runs
+	ask(t, c, "get", "deployment", "-n", ns, "operator") // exists before the wait
+	ask(t, c, "apply", "-f", write(t, gadgets(group)))   // the operator's work
 	r.ends(0)
 	ask(t, c, "get", "gadgets."+group, "-n", "default", "one")
 }
@@ -421,7 +418,7 @@ spec: {group: `+group+`, version: v1, groupPriorityMinimum: 100, versionPriority
 	home := t.TempDir()
 	done(t, home, c.KubeconfigPath, 0, "apply", "-f", set)
 	done(t, home, c.KubeconfigPath, 0, "diff", "-f", set)
-	// An object of that API fails by itself.
+	// Only the object of that API fails.
 	r := start(t, home, c.KubeconfigPath, "apply", "-f", write(t, gadget(group)), "--server-timeout=2s")
 	_ = r.Wait() // The output shows it.
 	if r.ProcessState.ExitCode() == 0 || !strings.Contains(r.stdout.String()+r.stderr.String(), group) {
@@ -429,8 +426,7 @@ spec: {group: `+group+`, version: v1, groupPriorityMinimum: 100, versionPriority
 	}
 }
 
-// Edge case 20: a webhook that does not answer yet is waited for, and the user
-// hears for what.
+// Edge case 20: a webhook that does not respond yet is waited for, with its name in the report.
 func TestWebhookNotThereYet(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := uniqueName()
@@ -447,7 +443,7 @@ webhooks:
   clientConfig: {service: {namespace: ` + ns + `, name: hook}}
 `
 	ask(t, c, "apply", "-f", write(t, hook))
-	// A webhook needs a moment to take effect.
+	// A webhook takes effect after a moment.
 	ask(t, c, "create", "namespace", ns)
 	r := start(t, "", c.KubeconfigPath, "apply", "-f", write(t, manyConfigMaps(ns, 10)))
 	r.says("hook.example.com")

@@ -21,8 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// bootstrap is a cluster in the making: an API server behind a load balancer that is not
-// healthy yet.
+// bootstrap is a new cluster: an API server behind a load balancer that is not healthy yet.
 type bootstrap struct {
 	*cluster.Cluster
 	requests   *proxy.HTTP
@@ -59,7 +58,7 @@ func (b *bootstrap) up(t *testing.T) {
 	}
 }
 
-// writes are the paths of persistent applies, in the order of the requests.
+// writes returns the paths of persistent applies, in order.
 func (b *bootstrap) writes() []string {
 	var paths []string
 	for _, r := range b.requests.Requests() {
@@ -71,10 +70,10 @@ func (b *bootstrap) writes() []string {
 	return paths
 }
 
-// Story 4, the bootstrap: a bare cluster whose API is not reachable for minutes.
+// Story 4, the bootstrap: a new cluster whose API cannot be reached for minutes.
 //
-// All add-ons are piped from Helm to one apply, in Helm's own order: by kinds, so that the
-// storage driver's part on the nodes comes before the network and the cloud controller after.
+// All add-ons are piped from Helm to one apply, in Helm's order by kind: the storage driver's node
+// part comes before the network, and the cloud controller after it.
 func TestBootstrap(t *testing.T) {
 	b := newBootstrap(t)
 	webhook := newWebhook(t)
@@ -82,7 +81,7 @@ func TestBootstrap(t *testing.T) {
 		return strings.NewReplacer("WEBHOOK_URL", webhook.URL, "CA_BUNDLE", webhook.ca()).Replace(text)
 	})
 
-	// The machine's configuration wants them in order before there is any API server.
+	// The machine's configuration needs them in order, before there is an API server.
 	printed := call(t, 0, b.kubeconfig, addons, "apply", "-f", "-", "--dry-run=client", "-o", "manifests").stdout.String()
 	says(t, printed,
 		"# phase 1 of 5, CRDs and namespaces: 3 objects\n", "name: storage\n", "name: network\n", "name: pools.storage.example.com\n",
@@ -94,8 +93,7 @@ func TestBootstrap(t *testing.T) {
 		t.Errorf("%d connections to an API server that need not be asked", n)
 	}
 
-	// The apply is started before there is any server. Its log says why nothing happens,
-	// and again a while later.
+	// The apply starts before the server. It reports why it waits, and again later.
 	r := start(t, b.kubeconfig, addons, "apply", "-f", "-", "--wait", "--server-timeout=10m")
 	r.hears(t, "the API server does not answer, trying again for up to 600 s")
 	r.hears(t, "s of 10m): EOF")
@@ -104,9 +102,9 @@ func TestBootstrap(t *testing.T) {
 		t.Fatalf("%d requests came through a load balancer that is not healthy", n)
 	}
 
-	// It is applied as soon as that is possible, the network before the workloads that
-	// wait for it, and everything becomes ready. The webhook has no backend yet: it comes
-	// last, so it blocks nothing. The chart's test is not run.
+	// Everything is applied as soon as possible, the network before the workloads that wait for it,
+	// and everything becomes ready. The webhook has no backend yet; it comes last, so it blocks
+	// nothing. The chart's test is not run.
 	b.up(t)
 	r.ends(t, 0)
 	says(t, r.stderr.String(), "left out: 1 Helm hook, for Helm to run: pod/storage-test -n storage", "the API server answers again",
@@ -119,12 +117,12 @@ func TestBootstrap(t *testing.T) {
 		"/validatingwebhookconfigurations/pools.storage.example.com",
 	})
 
-	// The same once more, with the webhook registered and not ready: nothing changes, so
-	// nothing needs it. The manifests printed for the machine are the same set.
+	// Again, with the webhook registered but not ready: nothing changes, so no call is needed. The
+	// manifests printed for the machine are the same set.
 	says(t, call(t, 0, b.kubeconfig, addons, "apply", "-f", "-").stdout.String(), "16 unchanged")
 	says(t, call(t, 0, b.kubeconfig, printed, "apply", "-f", "-").stdout.String(), "16 unchanged")
 
-	// A change that the webhook has to admit waits until it is ready.
+	// A change that the webhook has to admit waits for it.
 	larger := strings.ReplaceAll(addons, "10Gi", "20Gi")
 	r = start(t, b.kubeconfig, larger, "apply", "-f", "-", "--server-timeout=10m")
 	r.hears(t, "pool.storage.example.com/fast -n storage")
@@ -133,7 +131,7 @@ func TestBootstrap(t *testing.T) {
 	says(t, r.stdout.String(), "1 configured", "15 unchanged")
 }
 
-// The same with what the projects publish, where the corpus of real manifests is there.
+// The same with the projects' published manifests, if the corpus exists.
 func TestBootstrapOfRealAddons(t *testing.T) {
 	circle.Full(t)
 	dir, ok := corpus()
@@ -173,7 +171,7 @@ func TestBootstrapOfRealAddons(t *testing.T) {
 	says(t, call(t, 0, b.kubeconfig, manifests, "apply", "-f", "-").stdout.String(), "unchanged")
 }
 
-// inOrder fails the test unless these were written one after the other.
+// inOrder fails the test unless these paths were written in this order.
 func inOrder(t *testing.T, writes, want []string) {
 	t.Helper()
 	last := -1
@@ -186,7 +184,7 @@ func inOrder(t *testing.T, writes, want []string) {
 	}
 }
 
-// render returns what helm template makes of a chart whose manifests are changed before.
+// render returns helm template's output for a chart with changed manifests.
 func render(t *testing.T, dir string, change func(string) string) string {
 	t.Helper()
 	rendered := t.TempDir()
@@ -214,7 +212,7 @@ func copyChart(t *testing.T, from, to string) {
 	}
 }
 
-// webhook admits everything, once it is ready.
+// webhook admits everything once it is ready.
 type webhook struct {
 	*httptest.Server
 	ready atomic.Bool

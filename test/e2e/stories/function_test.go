@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// function is an operator that runs in a function: it is handed the wanted state of one
-// tenant, has little time, and may be killed at any moment.
+// function is an operator that runs as a function: it gets the desired state of one tenant, has
+// little time, and may be killed at any moment.
 type function struct {
 	*cluster.Cluster
 	requests   *proxy.HTTP
@@ -50,7 +50,7 @@ func (f *function) kubectl(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// state is what a tenant wants: that many databases, each with that value.
+// state is a tenant's desired state: that many databases, each with that value.
 func state(from, to int, value string) string {
 	var b strings.Builder
 	for i := from; i < to; i++ {
@@ -59,7 +59,7 @@ func state(from, to int, value string) string {
 	return b.String()
 }
 
-// databases returns the value and the UID of each that is there.
+// databases returns the values and UIDs of the existing databases.
 func (f *function) databases(t *testing.T) (values, uids map[string]string) {
 	t.Helper()
 	var list struct {
@@ -80,7 +80,7 @@ func (f *function) databases(t *testing.T) (values, uids map[string]string) {
 	return values, uids
 }
 
-// has fails the test unless exactly these are there, with that value.
+// has fails the test unless exactly these exist, with that value.
 func (f *function) has(t *testing.T, from, to int, value string) {
 	t.Helper()
 	values, _ := f.databases(t)
@@ -94,18 +94,18 @@ func (f *function) has(t *testing.T, from, to int, value string) {
 	}
 }
 
-// apply are the arguments of one call of the function for a message of the queue.
+// apply returns the arguments of the function's call for a message of the queue.
 func (f *function) apply(message string, more ...string) []string {
 	return append([]string{"apply", "-n", f.namespace, "-f", "-", "--apply-set=tenant", "--prune", "--run-id=" + message}, more...)
 }
 
-// paths of the writes of a database.
+// The paths of a database's writes.
 func (f *function) writes(name string) proxy.Match {
 	return proxy.Path(http.MethodPatch, "/api/v1/namespaces/"+f.namespace+"/configmaps/"+name)
 }
 
-// Story 2, the function: an operator that runs in a function of at most fifteen minutes,
-// killed at any moment, started again from a queue, sometimes twice at once.
+// Story 2, the function: an operator that runs as a function for at most fifteen minutes, may be
+// killed at any moment, and is restarted by a queue, sometimes twice at once.
 func TestFunction(t *testing.T) {
 	f := newFunction(t)
 	const n = 40
@@ -116,9 +116,9 @@ func TestFunction(t *testing.T) {
 	f.has(t, 0, n, "1")
 	_, first := f.databases(t)
 
-	// The second one is killed in the middle. The queue delivers it again, and because of
-	// the queue's timeouts, twice at once: one of the calls has the lock, the other one
-	// waits. The lock of the dead one is taken over.
+	// The second one is killed midway. The queue delivers it again and, because of its timeouts,
+	// twice at once: one call gets the lock, and the other one waits. The lock of the killed call
+	// is taken over.
 	f.requests.Fail(-1, f.writes("db-2"), proxy.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
 	dead := start(t, f.kubeconfig, state(10, n+10, "2"), f.apply("message-2")...)
 	until(t, "the dead one has come half-way", func() bool {
@@ -148,7 +148,8 @@ func TestFunction(t *testing.T) {
 		}
 	}
 
-	// The same end state as of one clean run: nothing is made twice, nothing leaks.
+	// The end state equals that of one uninterrupted run: nothing is created twice, nothing is left
+	// over.
 	f.has(t, 10, n+10, "2")
 	_, after := f.databases(t)
 	for name, uid := range before {
@@ -160,8 +161,8 @@ func TestFunction(t *testing.T) {
 		t.Error("a database that stayed was made anew")
 	}
 
-	// For one message the time is too short: the run stops cleanly, says what is left,
-	// and the next one continues with that.
+	// One message has too little time: the run stops cleanly and reports the rest, and the next one
+	// continues there.
 	f.requests.Fail(-1, f.writes("db-3"), proxy.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
 	r = call(t, 1, f.kubeconfig, state(10, n+10, "3"), f.apply("message-3", "--timeout=15s")...)
 	says(t, r.stderr.String(), "the run timed out after 15s (--timeout)", "it continues where it stopped")
@@ -176,14 +177,13 @@ func TestFunction(t *testing.T) {
 	}
 	f.has(t, 10, n+10, "3")
 
-	// A message that fails half-way is taken back.
+	// A message that fails midway is rolled back.
 	f.requests.Fail(-1, f.writes("db-30"), proxy.Fault{Status: http.StatusForbidden})
 	call(t, 1, f.kubeconfig, state(10, n+10, "4"), f.apply("message-4", "--atomic")...)
 	f.requests.Heal()
 	f.has(t, 10, n+10, "3")
 
-	// The id of the message leads to who did what and when: in the Events of the tenant,
-	// and in the lock.
+	// The message's id leads to who did what and when: in the tenant's Events, and in the lock.
 	told := f.kubectl(t, "get", "events", "-n", f.namespace, "--field-selector=involvedObject.name=tenant",
 		"-o", `jsonpath={range .items[*]}{.reason}: {.message}{"\n"}{end}`)
 	for _, want := range []string{"RunSucceeded: apply, run message-1, by ", "RunSucceeded: apply, run message-2, by ", "RunFailed: apply, run message-3, by ", "RunFailed: apply, run message-4, by "} {

@@ -10,7 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// innerLoop is a cluster on a laptop: one node, services that are built and deployed all day.
+// innerLoop is a cluster on a laptop: one node, with services that are rebuilt and deployed all
+// day.
 type innerLoop struct {
 	*cluster.Cluster
 	ns string
@@ -36,14 +37,13 @@ func (l *innerLoop) kubectl(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// call calls the plugin in the namespace.
+// call runs the plugin in the namespace.
 func (l *innerLoop) call(t *testing.T, status int, stdin string, args ...string) *run {
 	t.Helper()
 	return call(t, status, l.KubeconfigPath, stdin, append(args, "-n", l.ns)...)
 }
 
-// pods waits until an app has that many running Pods of an image, and returns their
-// names.
+// pods waits until an app has that many running Pods with an image, and returns their names.
 func (l *innerLoop) pods(t *testing.T, app, image string, n int) []string {
 	t.Helper()
 	var names []string
@@ -58,7 +58,7 @@ func (l *innerLoop) pods(t *testing.T, app, image string, n int) []string {
 	return names
 }
 
-// reports plays the kubelet: its report on the first container of a Pod.
+// reports writes the status of a Pod's first container, as a kubelet.
 func (l *innerLoop) reports(t *testing.T, pod, container, ready string) {
 	t.Helper()
 	l.kubectl(t, "patch", "pod", pod, "-n", l.ns, "--subresource=status", "--type=merge", "-p",
@@ -101,8 +101,8 @@ spec:
       - {name: sidecar, image: "registry.example/sidecar:1.0.0", args: [--record=$(POD_NAME)]}
 `
 
-	// The sidecar writes a record under the name of its Pod, but the name is not passed
-	// to it. That is reported before the apply, with the missing lines.
+	// The sidecar writes a record under its Pod's name, but does not get the name. That is reported
+	// before the apply, with the missing lines.
 	said := l.call(t, 1, service, "diff", "-f", "-").stderr.String()
 	says(t, said, `deployment.apps/web -n inner-loop: .spec.template.spec.containers[name="sidecar"].args: the container does not define the variable in $(POD_NAME)`,
 		"hint: add to the container's env: {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}")
@@ -111,23 +111,23 @@ spec:
 		t.Errorf("warned about a problem that is fixed:\n%s", said)
 	}
 
-	// The database is there for the first time: nothing is in its way.
+	// The database is created: nothing blocks it.
 	if said := l.call(t, 0, database, "apply", "-f", "-", "--wait", "--dry-run=server").stderr.String(); strings.Contains(said, "warning") {
 		t.Errorf("warned of a first rollout:\n%s", said)
 	}
 	l.call(t, 0, database, "apply", "-f", "-", "--wait")
 	old := l.pods(t, "db", "registry.example/db:1.0.0", 1)[0]
 
-	// Its next version would start beside the old one, with the same volume. That is
-	// reported before.
+	// Its next version would start next to the old one, with the same volume. That is reported
+	// before the apply.
 	next := strings.NewReplacer("db:1.0.0", "db:2.0.0", "minReadySeconds: 0", "minReadySeconds: 590").Replace(database)
 	says(t, l.call(t, 1, next, "diff", "-f", "-").stderr.String(),
 		"deployment.apps/db -n inner-loop: .spec.strategy: this rollout starts the new Pod while the old one uses PersistentVolumeClaim data (ReadWriteOnce)",
 		"hint: set strategy: {type: Recreate}")
 
-	// If it is applied anyway, the new Pod fails at the lock that the old one holds, and
-	// the wait says why while it hangs, though both are on one node, which may have the
-	// volume twice.
+	// If it is applied anyway, the new Pod fails because the old one has the database's lock, and
+	// the wait reports that while it hangs. Both Pods are on one node, where they can share the
+	// volume.
 	l.call(t, 0, next, "apply", "-f", "-")
 	locked := l.pods(t, "db", "registry.example/db:2.0.0", 1)[0]
 	l.reports(t, locked, `{"name":"db","image":"registry.example/db:2.0.0","imageID":"","ready":false,"restartCount":3,
@@ -139,21 +139,21 @@ spec:
 	r.hears(t, "DBPathInUse")
 	says(t, r.stderr.String(), "Pod "+old)
 
-	// The suggested remedy is applied, and the wait in progress ends well.
+	// The suggested fix is applied, and the wait in progress succeeds.
 	l.call(t, 0, strings.NewReplacer("minReadySeconds: 590", "minReadySeconds: 0\n  strategy: {type: Recreate}").Replace(next), "apply", "-f", "-")
 	l.kubectl(t, "delete", "pod", locked, "-n", l.ns, "--wait=false")
 	r.ends(t, 0)
 
-	// The service is built again, and pushed under its old name: nothing changes, all
-	// green. The run warns about that, once.
+	// The service is rebuilt and pushed with the same tag: nothing changes, and everything is
+	// ready. The run warns about that once.
 	said = l.call(t, 0, mended, "apply", "-f", "-").stderr.String()
 	says(t, said, "warning: deployment.apps/web -n inner-loop is unchanged, so its Pods keep the image that they have: if registry.example/web:dev was pushed again")
 	if n := strings.Count(said, "warning"); n != 1 {
 		t.Errorf("%d warnings:\n%s", n, said)
 	}
 
-	// One of the Pods has since been created on a node without the image, and has the new
-	// one. Both are ready; wait and owners distinguish them.
+	// One of the Pods was since created on a node without the image, and has the new one. Both are
+	// ready; wait and owners distinguish them.
 	for i, pod := range l.pods(t, "web", "registry.example/web:dev", 2) {
 		digest := strings.Repeat(fmt.Sprint(i+1), 64)
 		running := `"ready":true,"restartCount":0,"state":{"running":{"startedAt":"2026-01-01T00:00:00Z"}}}`
@@ -166,7 +166,7 @@ spec:
 	says(t, l.call(t, 0, mended, "apply", "-f", "-", "--wait").stderr.String(), "nodes run different images under the same name registry.example/web:dev")
 	says(t, l.call(t, 0, "", "owners", "deploy/web").stdout.String(), "web runs registry.example/web:dev as sha256:111111111111: 1 Pod")
 
-	// A name of its own for each image, and there is nothing to wonder about.
+	// With a new tag for each image, there is no warning.
 	tagged := strings.Replace(mended, "web:dev", "web:main-3f2a9c1", 1)
 	l.call(t, 0, tagged, "apply", "-f", "-", "--wait")
 	if said := l.call(t, 0, tagged, "apply", "-f", "-").stderr.String(); said != "" {

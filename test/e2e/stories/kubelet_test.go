@@ -14,17 +14,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// kubelet serves the logs of containers to the API server, which comes to it as it comes to
-// any node: nothing else on the nodes that kwok plays does.
+// kubelet serves containers' logs to the API server, as a node does. The kwok nodes serve nothing
+// else.
 type kubelet struct {
 	server *httptest.Server
 
 	mu sync.Mutex
-	// logs are by namespace, container and instance: the name of a Pod is not known before.
+	// logs are by namespace, container and instance: Pods' names are not known before.
 	logs map[string]string
-	// silent containers are those whose log is never answered.
+	// silent contains the containers whose logs get no response.
 	silent map[string]bool
-	// asked are the requests that came.
+	// asked contains the received requests.
 	asked []string
 }
 
@@ -45,21 +45,21 @@ func newKubelet(t *testing.T, c *cluster.Cluster) *kubelet {
 	return k
 }
 
-// writes is what a container has written, in this instance or in the previous one.
+// writes sets a container's log, in this instance or in the previous one.
 func (k *kubelet) writes(namespace, container string, previous bool, lines ...string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.logs[fmt.Sprintf("%s/%s/%t", namespace, container, previous)] = strings.Join(lines, "\n") + "\n"
 }
 
-// falls silent: requests for the logs of a container are not answered any more.
+// falls makes requests for a container's logs get no response.
 func (k *kubelet) fallsSilent(container string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.silent[container] = true
 }
 
-// ServeHTTP answers a request for a log: the last lines of it, and of these the first bytes.
+// ServeHTTP returns a log: its last lines, and of these the first bytes.
 func (k *kubelet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	if len(parts) != 4 || parts[0] != "containerLogs" {
@@ -97,9 +97,9 @@ func (k *kubelet) requests() string {
 	return strings.Join(k.asked, "\n")
 }
 
-// Story 3, continued: the reason for a crash is often only in the log. --logs shows the end
-// of what the container wrote before it crashed, the values of Secrets masked, and a node
-// that does not answer keeps no other word back.
+// Story 3, continued: the cause of a crash is often only in the log. --logs shows the end of the
+// container's log before the crash, with values of Secrets masked. A node that does not respond
+// delays no other output.
 func TestLogsOfWhatCrashes(t *testing.T) {
 	l := newInnerLoop(t, "logs")
 	l.OwnOnly(t)
@@ -133,12 +133,12 @@ spec:
 	const runs = `{"name":"%s","image":"","imageID":"","ready":true,"restartCount":0,"state":{"running":{"startedAt":"2026-01-01T00:00:00Z"}}}`
 	l.reports(t, pod, fmt.Sprintf(crashed, "db")+","+fmt.Sprintf(runs, "exporter"), "False")
 
-	// The end of the log stands below the cause, while the wait goes on.
+	// The end of the log is below the cause, while the wait continues.
 	r.hears(t, "the lock file")
 	says(t, r.stderr.String(), "no progress: deployment.apps/db -n "+l.ns, "ContainerCrash: ", "container db exits with code 100 each time it starts",
 		"exit code 100 (Error) at 2026-01-01 00:00:01Z, 3 restarts", "log      opening /data as ***\n", `DBPathInUse: \x1b[31munable to lock\x1b[0m the lock file`)
 
-	// The other container crashes too, and its log cannot be had: that is reported, and both are
+	// The other container also crashes, and its log cannot be read: that is reported, and both are
 	// explained.
 	node.fallsSilent("exporter")
 	l.reports(t, pod, fmt.Sprintf(crashed, "db")+","+fmt.Sprintf(crashed, "exporter"), "False")
@@ -146,7 +146,7 @@ spec:
 	all := r.stderr.String()
 	says(t, all[strings.Index(all, "container exporter exits"):], "container exporter exits with code 100", "its log could not be read: ", "kubectl logs "+pod+" -c exporter --previous")
 
-	// When the wait is ended from outside, the result has what is known.
+	// When the wait is interrupted, the result contains everything known.
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -162,8 +162,8 @@ spec:
 	}
 }
 
-// Story 3, continued: a job applies what cannot start. Without a terminal there is no user to
-// press Ctrl-C, so the wait ends by itself, long before its time is over, and says why.
+// Story 3, continued: a job applies something that cannot start. Without a terminal, no user can
+// press Ctrl-C, so the wait ends long before its timeout, and reports the cause.
 func TestWhatCannotStartEndsTheWait(t *testing.T) {
 	l := newInnerLoop(t, "cannot-start")
 	const set = `
@@ -186,7 +186,7 @@ spec:
 	r.ends(t, 1)
 	says(t, r.stdout.String(), "failed", "deployment.apps/web -n "+l.ns+": ended early: ImageNameInvalid has lasted for ", "registry.example/Web:1 is not a valid image name")
 
-	// A user who waits may well know better: wait does not end by itself without a flag.
+	// A waiting user may know better: without a flag, wait does not end early.
 	r = start(t, l.KubeconfigPath, "", append([]string{"wait", "deploy/web", "--fail-on-cause"}, wait...)...)
 	until(t, "the wait ends", func() bool { return strings.Contains(r.stdout.String(), "ended early") }, func() string { return r.stdout.String() + r.stderr.String() })
 	r.ends(t, 1)

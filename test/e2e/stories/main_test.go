@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(testMain{m}, map[string]func(){"kubectl-k8sconnect": plugin.Main})
 }
 
-// output is what a run has written so far.
+// output is a run's output so far.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -49,13 +49,13 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// run is one call of the plugin, under way or over.
+// run is a run of the plugin, in progress or ended.
 type run struct {
 	cmd            *exec.Cmd
 	stdout, stderr output
 }
 
-// start calls the plugin with stdin piped to it.
+// start starts the plugin with stdin.
 func start(t *testing.T, kubeconfig, stdin string, args ...string) *run {
 	t.Helper()
 	r := &run{cmd: exec.CommandContext(t.Context(), "kubectl-k8sconnect", args...)}
@@ -67,7 +67,7 @@ func start(t *testing.T, kubeconfig, stdin string, args ...string) *run {
 	return r
 }
 
-// ends waits for the end of the run, and fails the test if it has another status.
+// ends waits for the end of the run, and checks its status.
 func (r *run) ends(t *testing.T, status int) *run {
 	t.Helper()
 	var exit *exec.ExitError
@@ -81,20 +81,20 @@ func (r *run) ends(t *testing.T, status int) *run {
 	return r
 }
 
-// call calls the plugin and waits for its end.
+// call runs the plugin to its end.
 func call(t *testing.T, status int, kubeconfig, stdin string, args ...string) *run {
 	t.Helper()
 	return start(t, kubeconfig, stdin, args...).ends(t, status)
 }
 
-// hears waits until the run has said something on stderr.
+// hears waits until the run prints a text on stderr.
 func (r *run) hears(t *testing.T, text string) {
 	t.Helper()
 	until(t, "it says "+text, func() bool { return strings.Contains(r.stderr.String(), text) },
 		func() string { return r.stderr.String() })
 }
 
-// until waits for something that has to happen.
+// until waits for a condition.
 func until(t *testing.T, what string, is func() bool, state func() string) {
 	t.Helper()
 	const patience = 10 * time.Minute
@@ -103,7 +103,7 @@ func until(t *testing.T, what string, is func() bool, state func() string) {
 	}
 }
 
-// says fails the test unless a text has all of these, in this order.
+// says fails the test unless a text contains all of these, in order.
 func says(t *testing.T, text string, want ...string) {
 	t.Helper()
 	rest := text
@@ -116,8 +116,8 @@ func says(t *testing.T, text string, want ...string) {
 	}
 }
 
-// corpus returns the folder of real manifests, which is no part of the project; false
-// where there is none.
+// corpus returns the folder of real manifests, which is not part of the project, and whether it
+// exists.
 func corpus() (string, bool) {
 	dir := os.Getenv("CORPUS")
 	if dir == "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// platform is what the team manages: an operator, objects of a kind that it installs
-// later, and the settings and the ingress of their shop.
+// platform contains the team's manifests: an operator, objects of a kind that it installs later,
+// and their shop's settings and ingress.
 const platform = `
 {apiVersion: v1, kind: Namespace, metadata: {name: platform}}
 ---
@@ -86,7 +86,7 @@ func kubectl(t *testing.T, c *cluster.Cluster, stdin string, args ...string) str
 	return out.String()
 }
 
-// Story 1, the provider: a team that manages a cluster from code.
+// Story 1, the provider: a team that manages a cluster with code.
 func TestProvider(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -99,14 +99,14 @@ func TestProvider(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // Stories share a cluster, and nothing of this one stays.
+	t.Cleanup(func() { // stories share a cluster: clean up
 		_ = exec.Command(c.Binary("kubectl"), "--kubeconfig", c.KubeconfigPath, "delete", "--ignore-not-found", "--wait=false",
 			"namespace/platform", "namespace/tenants", "namespace/crowded", "customresourcedefinition/databases.platform.example.com",
 			"clusterrole/platform-operator", "clusterrolebinding/platform-operator").Run()
 	})
 
-	// One run brings the operator, and objects whose kind it installs once it runs. Each of
-	// them is deprecated, and one warning names five and counts the rest.
+	// One run applies the operator, and objects whose kind it installs once it runs. All of them
+	// are deprecated, and one warning names five and counts the others.
 	const many = 7
 	all := platform + databases("platform", many, "")
 	r := start(t, kubeconfig, all, "apply", "-f", "-", "--server-timeout=10m")
@@ -124,7 +124,7 @@ func TestProvider(t *testing.T) {
 	}
 	says(t, deprecated, fmt.Sprintf(" and %d more", many-5))
 
-	// The address of the load balancer comes from the call that waits for it.
+	// The call that waits for the load balancer prints its address.
 	r = start(t, kubeconfig, "", "wait", "svc/web", "-n", "platform", "--timeout=30m",
 		"--for=has(self.status.loadBalancer.ingress)", "-o", "jsonpath={.status.loadBalancer.ingress[0].ip}")
 	kubectl(t, c, "", "patch", "service/web", "-n", "platform", "--subresource=status", "-p", `{"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.7"}]}}}`)
@@ -132,28 +132,28 @@ func TestProvider(t *testing.T) {
 		t.Errorf("the address is %q", got)
 	}
 
-	// A field that others add is no difference, and the tool knows whose it is.
+	// Other managers' fields are no difference, and the tool shows their owners.
 	kubectl(t, c, "", "annotate", "configmap/settings", "-n", "platform", "--field-manager=audit-team", "audit=2026")
 	if got := call(t, 0, kubeconfig, all, "diff", "-f", "-").stdout.String(); strings.Contains(got, "audit") {
 		t.Errorf("the diff shows what others manage: %s", got)
 	}
 	says(t, call(t, 0, kubeconfig, "", "owners", "configmap/settings", "-n", "platform").stdout.String(), "audit-team", "k8sconnect")
 
-	// Existing and being ready have separate limits; an object that exceeds its own ends,
-	// with what it lacks.
+	// Existence and readiness have separate limits. The wait for an object that exceeds its own
+	// ends with the cause.
 	r = call(t, 1, kubeconfig, "", "wait", "databases/db-0", "databases/planned", "-n", "platform", "--for=condition=Ready",
 		"--timeout=30m", "--timeout-for=create=1s", "--timeout-for=condition=Ready=2s")
 	says(t, r.stdout.String(), "database.platform.example.com/db-0 -n platform: not met within 2s", "not condition=Ready",
 		"database.platform.example.com/planned -n platform: does not exist; did not exist within 1s")
 
-	// An error of the API is seen when it happens, not when the time is over.
+	// An API error is reported when it happens, not at the timeout.
 	requests.Fail(-1, proxy.Path("GET", "/api/v1/namespaces/platform/configmaps"), proxy.Fault{Status: http.StatusInternalServerError, Message: "etcd leader lost"})
 	r = start(t, kubeconfig, "", "wait", "configmap/settings", "-n", "platform", "--for=jsonpath={.data.mode}=fast", "--timeout=30m", "--server-timeout=20m")
 	r.hears(t, "etcd leader lost")
 	requests.Heal()
 	r.ends(t, 0)
 
-	// A namespace with much in it is slow, and not reported as stuck.
+	// A namespace with many objects is slow, and not reported as stuck.
 	var crowd strings.Builder
 	crowd.WriteString("{apiVersion: v1, kind: Namespace, metadata: {name: crowded}}\n")
 	for i := range 400 {
@@ -164,7 +164,7 @@ func TestProvider(t *testing.T) {
 		t.Errorf("a namespace that is going is reported as stuck: %s", said)
 	}
 
-	// One with a finalizer whose operator is scaled to zero is stuck, and the report says
+	// A namespace with a finalizer whose operator is scaled to zero is stuck, and the report says
 	// why.
 	const finalizer = "platform.example.com/clean-up"
 	call(t, 0, kubeconfig, "{apiVersion: v1, kind: Namespace, metadata: {name: tenants}}\n"+databases("tenants", 1, finalizer), "apply", "-f", "-")
@@ -173,8 +173,8 @@ func TestProvider(t *testing.T) {
 	r.hears(t, "FinalizerControllerScaledDown")
 	r.hears(t, "kubectl scale deployment.apps/operator -n platform --replicas=1")
 
-	// The finalizer is removed on request, and only then: not by the teardown that waits
-	// for it, and not without naming it.
+	// The finalizer is removed only on request: not by the teardown that waits for it, and only if
+	// it is named.
 	until(t, "the namespace controller has come to it", func() bool {
 		return kubectl(t, c, "", "get", "databases/db-0", "-n", "tenants", "-o", "jsonpath={.metadata.deletionTimestamp}") != ""
 	}, r.stderr.String)
@@ -186,7 +186,7 @@ func TestProvider(t *testing.T) {
 	r.ends(t, 0)
 	says(t, r.stdout.String(), "namespace/tenants")
 
-	// The teardown when the cluster is gone already is an answer, soon, and no success.
+	// If the cluster is already gone, the teardown ends soon, and without success.
 	gone, err := proxy.NewTCP(requests.URL())
 	if err != nil {
 		t.Fatal(err)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Story 3, continued: a record that several Pods keep together stays until the last of them
-// leaves, however often the record is applied in between.
+// Story 3, continued: a record that several Pods write stays until the last of them removes its
+// part, however often the record is applied in between.
 func TestRecordOfSeveralPods(t *testing.T) {
 	l := newInnerLoop(t, "record")
 	record := func(rest string) string {
@@ -21,7 +21,7 @@ func TestRecordOfSeveralPods(t *testing.T) {
 			"apply", "--server-side", "--field-manager="+pod, "-f", "-")
 	}
 
-	// The record is applied again, changed and unchanged: what the Pods wrote is theirs.
+	// The record is applied again, changed and unchanged: the Pods' values stay.
 	next := record(", labels: {round: two}")
 	says(t, l.call(t, 0, next, "apply", "-f", "-").stdout.String(), "configured")
 	says(t, l.call(t, 0, next, "apply", "-f", "-").stdout.String(), "unchanged")
@@ -33,7 +33,7 @@ func TestRecordOfSeveralPods(t *testing.T) {
 	}
 	says(t, l.call(t, 0, "", "owners", "configmap/record").stdout.String(), "first")
 
-	// One leaves, and the record stays; the other leaves, and it goes.
+	// One Pod leaves, and the record stays; when the other leaves, the record is deleted.
 	kubectl(t, l.Cluster, "", "delete", "pod", "first", "-n", l.ns, "--grace-period=0", "--force")
 	until(t, "the record is kept by the last alone", func() bool { return strings.TrimSpace(keepers()) == "last" }, keepers)
 	l.call(t, 0, next, "apply", "-f", "-")

@@ -20,14 +20,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// told is a line of a stream.
+// told is a line in a stream.
 type told struct {
 	Type, Text string
 	Object     struct{ Name, Result, Reason string }
 }
 
-// stream are the lines that a run has written so far, of one type and about one object;
-// both may be empty for any.
+// stream returns a run's lines so far, of one type and object; empty means any.
 func (r *run) stream(t *testing.T, typ, name string) []told {
 	t.Helper()
 	var lines []told
@@ -36,7 +35,7 @@ func (r *run) stream(t *testing.T, typ, name string) []told {
 	for said.Scan() {
 		var one told
 		if err := json.Unmarshal(said.Bytes(), &one); err != nil {
-			continue // It is being written.
+			continue // incomplete
 		}
 		if (typ == "" || one.Type == typ) && (name == "" || one.Object.Name == name) {
 			lines = append(lines, one)
@@ -47,7 +46,7 @@ func (r *run) stream(t *testing.T, typ, name string) []told {
 
 // Story 5, the watcher: a controller author who builds on the watch layer.
 func TestWatcher(t *testing.T) {
-	t.Setenv("GOGC", "100") // Its memory is bounded as users have it.
+	t.Setenv("GOGC", "100") // with the users' memory limit
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
 	requests, err := c.HTTPProxy()
@@ -63,7 +62,7 @@ func TestWatcher(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.QPS = -1 // A burst is one.
+	config.QPS = -1 // reported as one
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +77,7 @@ func TestWatcher(t *testing.T) {
 		}
 	}
 
-	// Objects without a generation: in the second circle, twenty megabytes together.
+	// Objects without a generation; in the second circle, twenty megabytes in total.
 	many := circle.Of(40, 400, 400)
 	const each = 50_000
 	var text strings.Builder
@@ -87,8 +86,8 @@ func TestWatcher(t *testing.T) {
 	}
 	call(t, 0, kubeconfig, text.String(), "apply", "-f", "-")
 
-	// They are followed by one list and one watch. The first time, the server hangs up, and
-	// the next time it has forgotten where it was: both are survived.
+	// They need one list and one watch. The first time, the server closes the watch, and the next
+	// time it has forgotten its position; the run survives both.
 	watch := func(r *http.Request) bool { return r.URL.Query().Get("watch") == "true" }
 	requests.Fail(1, watch, proxy.Fault{})
 	requests.Fail(1, watch, proxy.Fault{Status: http.StatusGone})
@@ -106,14 +105,14 @@ func TestWatcher(t *testing.T) {
 	until(t, "it watches", watching, r.stderr.String)
 	until(t, "it has told of all", func() bool { return len(r.stream(t, "judged", "")) >= many }, r.stderr.String)
 
-	// Objects that existed are reported once, however often they had to be listed: only a
-	// change is a change.
+	// Existing objects are reported once, however often they are listed: only changes are reported
+	// again.
 	if n, m := len(r.stream(t, "awaited", "")), len(r.stream(t, "judged", "")); n != many || m != many {
 		t.Errorf("%d objects are reported, and their state %d times; there are %d, and none has changed", n, m, many)
 	}
 
-	// A burst of fifty changes to one object is reported about once a second, and its
-	// last state is never lost.
+	// A burst of fifty changes to one object is reported about once a second, and always with its
+	// last state.
 	began := time.Now()
 	for i := range 50 {
 		set("c-0", "n", strconv.Itoa(i+1))
@@ -123,7 +122,7 @@ func TestWatcher(t *testing.T) {
 		t.Errorf("a burst of fifty changes is %d lines in %s", n, time.Since(began))
 	}
 
-	// A new object of the same name is recognized by its UID.
+	// A new object with the same name is recognized by its UID.
 	named := start(t, kubeconfig, "", "wait", "configmap/c-1", "-n", "watched", "--for=self.data.n == 'done'", "-o", "stream", "--timeout=30m")
 	until(t, "it knows the object", func() bool { return len(named.stream(t, "judged", "c-1")) > 0 }, named.stderr.String)
 	kubectl(t, c, "", "delete", "configmap/c-1", "-n", "watched")
@@ -131,10 +130,10 @@ func TestWatcher(t *testing.T) {
 	named.ends(t, 0)
 	says(t, named.stdout.String(), "was replaced by another object of the same name", `"reason":"replaced during the wait"`)
 
-	// Fields select.
+	// Field selectors apply.
 	says(t, call(t, 0, kubeconfig, "", "wait", "configmap", "--field-selector=metadata.name=c-1", "-n", "watched", "--for=self.data.n == 'done'").stdout.String(), "1 met")
 
-	// Nothing is missed: all get done, and the one that went does not count.
+	// Nothing is missed: all objects become done, and the deleted one does not count.
 	for i := many - 1; i > 0; i-- {
 		if i != 1 {
 			set("c-"+strconv.Itoa(i), "n", "done")
@@ -152,8 +151,8 @@ func TestWatcher(t *testing.T) {
 	}
 	t.Logf("%d MB", peak)
 
-	// Permissions are checked before, not after: a user who may not watch learns what
-	// that means, and one who may not even get is not kept waiting.
+	// Permissions are checked first: a user who may not watch gets an explanation, and a user who
+	// may not even get need not wait.
 	for user, verbs := range map[string]string{"lister": "get,list", "getter": "get"} {
 		kubectl(t, c, "", "create", "role", user, "-n", "watched", "--resource=configmaps", "--verb="+verbs)
 		kubectl(t, c, "", "create", "rolebinding", user, "-n", "watched", "--role="+user, "--user="+user)
@@ -181,7 +180,7 @@ func TestWatcher(t *testing.T) {
 	says(t, call(t, 2, nobody, "", "wait", "configmap/c-0", "-n", "watched", "--for=create", "--timeout=30m").stdout.String(), "forbidden")
 }
 
-// highWater is the most that a run had resident so far, in MB; 0 where that is not known.
+// highWater returns a run's peak resident memory so far in MB, or 0 if unknown.
 func highWater(t *testing.T, r *run) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))

@@ -19,7 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// wrongAnswers come from something in the API server's place.
+// wrongAnswers are responses of an intermediary.
 func wrongAnswers() map[string]proxy.Fault {
 	const failed = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no",`
 	out := map[string]proxy.Fault{"half of it": {Half: true}}
@@ -42,7 +42,7 @@ func wrongAnswers() map[string]proxy.Fault {
 	return out
 }
 
-// sickAt are the requests that are answered wrongly.
+// sickAt are the requests that get wrong responses.
 func sickAt(checkpoint string) map[string]proxy.Match {
 	watches := func(r *http.Request) bool { return r.URL.Query().Has("watch") }
 	ofConfigMaps := func(r *http.Request) bool { return r.URL.Path == "/api/v1/configmaps" }
@@ -58,7 +58,7 @@ func sickAt(checkpoint string) map[string]proxy.Match {
 	}
 }
 
-// patient is a tracker behind a server that can be sick.
+// patient is a tracker behind a proxy that can return wrong responses.
 type patient struct {
 	*world
 	*proxy.HTTP
@@ -91,7 +91,7 @@ func (p *patient) through(o *tracker.Options) {
 	o.Name = p.name
 }
 
-// history is what the tracker has stored of itself: nothing before the first time.
+// history returns the tracker's stored state; empty before the first time.
 func (p *patient) history(t *testing.T) (c tracker.Coverage, checkpoint tracker.Checkpoint) {
 	t.Helper()
 	stored, err := p.typed.CoreV1().ConfigMaps(p.own).Get(t.Context(), p.name, metav1.GetOptions{})
@@ -106,9 +106,9 @@ func (p *patient) history(t *testing.T) (c tracker.Coverage, checkpoint tracker.
 	return c, checkpoint
 }
 
-// Edge case 85: whatever answers in place of the API server, while the tracker runs and
-// when it starts: what was taken in the meantime is reported or is in a gap, nothing is
-// reported that did not happen, and declared gaps stay.
+// Edge case 85: an intermediary responds in place of the API server, while the tracker runs or
+// starts. Takeovers in the meantime are reported or in a gap, nothing is reported that did not
+// happen, and declared gaps stay.
 func TestWrongAnswers(t *testing.T) {
 	w := newWorld(t, shared.Cluster(t))
 	for at := range sickAt("") {
@@ -138,7 +138,7 @@ func (p *patient) suffers(t *testing.T, match proxy.Match, restarted bool) {
 	if restarted {
 		r.stop()
 	}
-	for range 30 { // one after the other
+	for range 30 { // sequential
 		for _, name := range slices.Sorted(maps.Keys(wrongAnswers())) {
 			p.Fail(1, match, wrongAnswers()[name])
 		}
@@ -149,7 +149,7 @@ func (p *patient) suffers(t *testing.T, match proxy.Match, restarted bool) {
 	told = append(told, p.takeOver(t, object(1))...)
 	if restarted {
 		r = p.start(t, true, p.through)
-	} else { // Kinds are looked for.
+	} else { // discovers kinds
 		kind := strings.ReplaceAll(p.name, "-", "")
 		p.apply(t, "admin", definitions, "", strings.NewReplacer("widget", "w"+kind, "Widget", "W"+kind).Replace(widgets))
 	}

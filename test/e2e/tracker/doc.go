@@ -1,3 +1,3 @@
-// Package tracker holds the tracker against a real API server: that stops, starts
-// anew, forgets its history, and changes its kinds meanwhile.
+// Package tracker tests the tracker with a real API server that stops, restarts, forgets its
+// history, and changes its kinds meanwhile.
 package tracker

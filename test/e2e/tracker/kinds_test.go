@@ -26,7 +26,7 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
-// A kind is tracked from when its definition exists until the definition is gone.
+// A kind is tracked while its definition exists.
 func TestDefinition(t *testing.T) {
 	w := newWorld(t, shared.Cluster(t))
 	r := w.track(t, true)
@@ -45,7 +45,7 @@ func TestDefinition(t *testing.T) {
 	}
 }
 
-// Kinds that may not be read delay nothing, and are counted; the others are tracked.
+// Kinds that may not be read delay nothing, and are counted; all others are tracked.
 func TestRefused(t *testing.T) {
 	w := newWorld(t, shared.Cluster(t))
 	rule := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list", "watch"}}

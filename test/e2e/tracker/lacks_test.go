@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// Edge case 85: an answer that lacks custom kinds, and none of Kubernetes' own, for however
-// long, does not have them forgotten: they are asked for themselves.
+// Edge case 85: a response without custom kinds, but with Kubernetes' own, does not remove them,
+// however often it comes: each is requested individually.
 func TestAnswersLackCustomKinds(t *testing.T) {
 	w := newWorld(t, shared.Cluster(t))
 	p := newPatient(t, w, "lacking")
@@ -24,7 +24,7 @@ func TestAnswersLackCustomKinds(t *testing.T) {
 	resource := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
 	version := func() string {
 		stored, err := p.typed.CoreV1().ConfigMaps(p.own).Get(t.Context(), p.name, metav1.GetOptions{})
-		if err != nil { // It is stored after a while.
+		if err != nil { // stored after a while
 			return ""
 		}
 		var checkpoint tracker.Checkpoint
@@ -52,7 +52,7 @@ func TestAnswersLackCustomKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Fail(-1, func(r *http.Request) bool { return r.URL.Path == "/apis" }, proxy.Fault{Status: http.StatusOK, Body: string(body)})
-	p.apply(t, "admin", definitions, "", strings.NewReplacer("widget", "gadget", "Widget", "Gadget").Replace(widgets)) // Kinds are looked for.
+	p.apply(t, "admin", definitions, "", strings.NewReplacer("widget", "gadget", "Widget", "Gadget").Replace(widgets)) // discovers kinds
 	eventually(t, "asked for itself", func() bool {
 		return slices.ContainsFunc(p.Requests(), func(r proxy.Request) bool { return r.URI == "/apis/example.com/v1/widgets?limit=1" })
 	})

@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// Edge case 94: a list that never comes to its end page by page costs a handful of
-// requests, and then all of it is asked for at once.
+// Edge case 94: a list whose pages never end costs a handful of requests, and is then requested as
+// a whole.
 func TestEndlessLists(t *testing.T) {
 	const (
 		bad     = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no streams","reason":"BadRequest","code":400}`

@@ -12,11 +12,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// lost is how a watch of metadata shows a takeover.
+// lost is a takeover as a metadata watch shows it.
 const lost = "ConfigMap/%s: .data.k lost by argo (Apply) to flux (Apply)"
 
-// takeOver makes flux take the key of the named config maps, and returns the expected
-// reports.
+// takeOver takes the named ConfigMaps' key as flux, and returns the expected reports.
 func (w *world) takeOver(t *testing.T, names ...string) (want []string) {
 	t.Helper()
 	for _, name := range names {
@@ -33,7 +32,7 @@ func (w *world) claim(t *testing.T, names ...string) {
 	}
 }
 
-// A tracker that starts again reports each change of the meantime, or declares a gap.
+// A restarted tracker reports each change in the meantime, or declares a gap.
 func TestRestart(t *testing.T) {
 	w := newWorld(t, shared.Cluster(t))
 
@@ -64,8 +63,8 @@ func TestRestart(t *testing.T) {
 		deaf.expect(t, want...)
 		deaf.stop()
 		again := w.track(t, true)
-		// The checkpoint is read at the start, and once more to lead: what is noted beside it may
-		// be reported each time, and only until a checkpoint without notes is stored.
+		// The checkpoint is read at the start, and again for leading: its notes may be reported
+		// each time, but only until a checkpoint without notes is stored.
 		eventually(t, "noted no more", func() bool { return w.checkpoint(t).Seen.IsZero() })
 		again.expectEach(t, want...)
 	})
@@ -91,8 +90,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// A version that etcd has compacted cannot be resumed: the loss is declared, and the sink
-// is asked to compare.
+// A version that etcd has compacted cannot be resumed: the gap is declared, and the sink is asked
+// to compare.
 func TestCompacted(t *testing.T) {
 	w := newWorld(t, cluster.ForTest(t, cluster.Options{APIServerArgs: []string{"--etcd-compaction-interval=1s"}}))
 	w.claim(t, "a", "b")
@@ -119,8 +118,8 @@ func TestCompacted(t *testing.T) {
 	second.expect(t, w.takeOver(t, "b")...)
 }
 
-// A checkpoint from a history that was undone is noticed at once: nothing hangs, and what
-// is unknown is declared.
+// A checkpoint of a history that was rolled back is noticed at once: nothing hangs, and the unknown
+// period is declared.
 func TestFuture(t *testing.T) {
 	w := newWorld(t, shared.Cluster(t))
 	w.claim(t, "a", "b")
@@ -149,7 +148,7 @@ func TestFuture(t *testing.T) {
 	eventually(t, "begun anew", func() bool { return len(w.coverage(t).Gaps) == 0 && w.checkpoint(t).Of == string(stored.UID) })
 }
 
-// Nothing that is committed while the API server goes and comes is lost.
+// No committed change is lost while the API server restarts.
 func TestServerRestarts(t *testing.T) {
 	w := newWorld(t, cluster.ForTest(t, cluster.Options{}))
 	w.claim(t, "a", "b", "c")

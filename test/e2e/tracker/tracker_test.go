@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 
-// admitted is the hint that admission would give of a write from one version of
-// an object to what a dry run says will be the next.
+// admitted returns admission's hint for a write from one version of an object to its next, which a
+// dry run predicts.
 func admitted(t *testing.T, was, will *unstructured.Unstructured, user, request string) ownership.Hint {
 	t.Helper()
 	transitions, err := ownershiptest.Transitions(was, will)
@@ -38,7 +38,7 @@ func TestSeen(t *testing.T) {
 		r.expect(t, "ConfigMap/one: .data.k taken from argo (Apply) by flux (Apply) as alice")
 	})
 
-	// Edge case 98: without values, it looks as if the co-owner had let go.
+	// Edge case 98: without values, the co-owner seems to have released the field.
 	t.Run("from a co-owner, as admission saw it", func(t *testing.T) {
 		w.set(t, "argo", "shared", "1")
 		was := w.set(t, "flux", "shared", "1")
@@ -48,8 +48,8 @@ func TestSeen(t *testing.T) {
 		r.expect(t, "ConfigMap/shared: .data.k taken from argo (Apply) by flux (Apply) as alice")
 	})
 
-	// Edge case 72: a write that was admitted and then refused leaves no trace; the
-	// one that was committed instead has its own user, or none.
+	// Edge case 72: an admitted write that was refused leaves no trace. The write committed instead
+	// has its own user, or none.
 	t.Run("not by a client that was refused", func(t *testing.T) {
 		r.forget()
 		was := w.set(t, "argo", "two", "1")
@@ -58,7 +58,7 @@ func TestSeen(t *testing.T) {
 		r.expect(t, "ConfigMap/two: .data.k lost by argo (Apply) to flux (Apply)")
 	})
 
-	// Edge case 71: a change through /scale is not in any admission review.
+	// Edge case 71: no admission review contains a change through /scale.
 	t.Run("by scale", func(t *testing.T) {
 		r.forget()
 		w.apply(t, "flux", deployments, w.work, deployment)

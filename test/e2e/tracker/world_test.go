@@ -33,19 +33,19 @@ var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 )
 
-// patience is for a machine that does much else.
+// patience allows for a busy machine.
 const patience = 10 * time.Minute
 
-// shared is the cluster of all tests that do not stop theirs, one after the other.
+// shared is the cluster of all tests that do not stop theirs; they run sequentially.
 var shared cluster.Shared
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
-// world is a cluster with its writers.
+// world is a cluster with writers.
 type world struct {
 	*cluster.Cluster
-	// own is the namespace of the checkpoint, and is not tracked; work is where objects are
-	// written. Both are the test's alone.
+	// own is the checkpoint's namespace, which is not tracked; work is the namespace of written
+	// objects. No other test uses them.
 	own, work string
 	config    *rest.Config
 	dynamic   dynamic.Interface
@@ -68,7 +68,7 @@ func newWorld(t *testing.T, c *cluster.Cluster) *world {
 	return w
 }
 
-// apply applies by force, and returns the resulting object.
+// apply applies by force, and returns the result.
 func (w *world) apply(t *testing.T, manager string, resource schema.GroupVersionResource, namespace, yaml string, dryRun ...string) *unstructured.Unstructured {
 	t.Helper()
 	u := fieldstest.Read(t, yaml)
@@ -80,20 +80,20 @@ func (w *world) apply(t *testing.T, manager string, resource schema.GroupVersion
 	return out
 }
 
-// set makes a manager set key k of a config map.
+// set sets key k of a ConfigMap as a manager.
 func (w *world) set(t *testing.T, manager, name, value string, dryRun ...string) *unstructured.Unstructured {
 	t.Helper()
 	return w.apply(t, manager, configMaps, w.work, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}, data: {k: %q}}`, name, value), dryRun...)
 }
 
-// replica is a running tracker, and the sink that it reports to.
+// replica is a running tracker with its sink.
 type replica struct {
 	*tracker.Tracker
 	*sink
 	stop func()
 }
 
-// track starts a tracker, and returns when it has listed all.
+// track starts a tracker, and returns when it has listed everything.
 func (w *world) track(t *testing.T, lead bool, more ...func(*tracker.Options)) *replica {
 	t.Helper()
 	r := w.start(t, lead, more...)
@@ -130,7 +130,7 @@ func (w *world) start(t *testing.T, lead bool, more ...func(*tracker.Options)) *
 	return r
 }
 
-// as makes a tracker run as another user.
+// as runs a tracker as another user.
 func (w *world) as(t *testing.T, user string) func(*tracker.Options) {
 	t.Helper()
 	path, err := w.KubeconfigFor(user)
@@ -144,13 +144,13 @@ func (w *world) as(t *testing.T, user string) func(*tracker.Options) {
 	return func(o *tracker.Options) { o.Metadata = metadata.NewForConfigOrDie(config) }
 }
 
-// sink keeps the reports.
+// sink stores the reports.
 type sink struct {
 	work string // namespace
 
 	mu   sync.Mutex
 	told []ownership.Occurrence
-	// deaf sinks write nothing: nothing is ever settled.
+	// A deaf sink writes nothing: its reports stay unsettled.
 	deaf    bool
 	settled int
 	gaps    int
@@ -158,7 +158,7 @@ type sink struct {
 }
 
 func (s *sink) Record(o ownership.Occurrence, settled func(ownership.Outcome)) {
-	if settled == nil { // It is counted and logged, and not recorded.
+	if settled == nil { // counted and logged, but not recorded
 		return
 	}
 	s.mu.Lock()
@@ -182,7 +182,7 @@ func (s *sink) Gap(_ context.Context, live func(types.UID) (ownership.Owners, st
 	return nil
 }
 
-// lines returns the reports on objects in the namespace, sorted.
+// lines returns the reports on the namespace's objects, sorted.
 func (s *sink) lines() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,14 +257,14 @@ func contains(lines []string, part string) bool {
 	return slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, part) })
 }
 
-// forget makes the sink forget its reports.
+// forget drops the sink's reports.
 func (s *sink) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.told, s.settled = nil, 0
 }
 
-// settledAll reports whether everything that was reported counts as written.
+// settledAll reports whether all reports are written.
 func (s *sink) settledAll() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

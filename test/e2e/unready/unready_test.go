@@ -42,7 +42,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/e2e/plugin"
 )
 
-// patience is for a machine that does much else.
+// patience allows for a busy machine.
 const patience = 10 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -70,7 +70,7 @@ func TestUnready(t *testing.T) {
 	})
 }
 
-// setup gives a script its namespace, and puts its name into the files.
+// setup creates a script's namespace, and inserts its name into the files.
 func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
 	ns := "unready-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	kubectl := c.Binary("kubectl")
@@ -98,8 +98,7 @@ func setup(ctx context.Context, env *testscript.Env, c *cluster.Cluster) error {
 	return nil
 }
 
-// why diagnoses an object until the codes are those expected, and tries what each
-// cause says to do next.
+// why diagnoses an object until the codes are as expected, and runs each cause's next command.
 func why(ctx context.Context, ts *testscript.TestScript, args []string) {
 	if len(args) < 1 {
 		ts.Fatalf("usage: why TYPE/NAME CODE…")
@@ -120,7 +119,7 @@ func why(ctx context.Context, ts *testscript.TestScript, args []string) {
 	}
 }
 
-// hangs waits for an object that does not get ready.
+// hangs waits for an object that does not become ready.
 func hangs(ctx context.Context, ts *testscript.TestScript, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: hangs TYPE/NAME CODE…")
@@ -156,7 +155,7 @@ func hangs(ctx context.Context, ts *testscript.TestScript, args []string) {
 	ts.Logf("%s", &stderr)
 }
 
-// screen is what a program has written so far.
+// screen is a program's output so far.
 type screen struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -176,8 +175,7 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-// tryNext runs a command as printed. Only logs may fail, and only because there is no
-// kubelet to ask.
+// tryNext runs a printed command. Only logs may fail, because there is no kubelet.
 func tryNext(ctx context.Context, ts *testscript.TestScript, command string) {
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+ts.Getenv("KUBECONFIG"), "PATH="+ts.Getenv("PATH"), "HOME="+ts.Getenv("HOME"))
@@ -190,7 +188,7 @@ func tryNext(ctx context.Context, ts *testscript.TestScript, command string) {
 	}
 }
 
-// diagnose reads an object as kubectl names it, and asks why it is not ready.
+// diagnose reads an object by its name for kubectl, and returns the causes why it is not ready.
 func diagnose(ctx context.Context, ts *testscript.TestScript, object string) []event.Cause {
 	words := []string{"get", object, "-n", ts.Getenv("NS"), "-o", "json", "--show-managed-fields", "--kubeconfig", ts.Getenv("KUBECONFIG")}
 	out, err := exec.CommandContext(ctx, filepath.Join(strings.Split(ts.Getenv("PATH"), string(os.PathListSeparator))[0], "kubectl"), words...).Output()

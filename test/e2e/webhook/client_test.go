@@ -24,7 +24,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
 )
 
-// client writes as this or that manager, and hears the warnings.
+// client writes as various managers, and collects the warnings.
 type client struct {
 	dynamic.Interface
 	mapper *restmapper.DeferredDiscoveryRESTMapper
@@ -40,7 +40,7 @@ func newClient(t *testing.T, kubeconfig string) *client {
 		t.Fatal(err)
 	}
 	c := &client{}
-	config.WarningHandler, config.QPS = c, 50 // Five a second, as by default, makes tests long.
+	config.WarningHandler, config.QPS = c, 50 // the default of five a second would make tests long
 	if c.Interface, err = dynamic.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
@@ -52,14 +52,14 @@ func newClient(t *testing.T, kubeconfig string) *client {
 	return c
 }
 
-// HandleWarningHeader keeps a warning.
+// HandleWarningHeader stores a warning.
 func (c *client) HandleWarningHeader(_ int, _, text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.warnings = append(c.warnings, text)
 }
 
-// told returns the warnings since it was last called.
+// told returns the warnings since its last call.
 func (c *client) told() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +75,7 @@ func (c *client) warned() []string {
 	return slices.Clone(c.warnings)
 }
 
-// door leads to the objects of a kind and namespace.
+// door returns the client for a kind in a namespace.
 func (c *client) door(u *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	gvk := u.GroupVersionKind()
 	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
@@ -89,7 +89,7 @@ func (c *client) door(u *unstructured.Unstructured) (dynamic.ResourceInterface, 
 	return c.Resource(mapping.Resource).Namespace(u.GetNamespace()), nil
 }
 
-// tryApply applies by force, as Flux and Argo do.
+// tryApply applies by force, as Flux and Argo CD do.
 func (c *client) tryApply(u *unstructured.Unstructured, manager string, dryRun bool) (*unstructured.Unstructured, error) {
 	door, err := c.door(u)
 	if err != nil {
@@ -112,17 +112,16 @@ func (c *client) apply(t *testing.T, u *unstructured.Unstructured, manager strin
 	return out
 }
 
-// cached waits until the API server's cache has the stored version of an object. A write
-// is first tried on the cached version, and admitted with it; only then does the server
-// see that it is an old one, and admit the write again on the new one. The warnings of
-// both tries reach the client.
+// cached waits until the API server's cache has an object's stored version. Otherwise a write is
+// first tried on the cached version and admitted; then the server notices that it is old, and calls
+// admission again. The client gets the warnings of both tries.
 func (c *client) cached(t *testing.T, u *unstructured.Unstructured) {
 	t.Helper()
 	door, err := c.door(u)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func(told []string) { // Reads here must not add warnings.
+	defer func(told []string) { // reads must not add warnings
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.warnings = told
@@ -137,13 +136,13 @@ func (c *client) cached(t *testing.T, u *unstructured.Unstructured) {
 	})
 }
 
-// must applies an object as it has to be for a test.
+// must applies an object, and fails the test on an error.
 func (c *client) must(t *testing.T, apiVersion, kind, text string) *unstructured.Unstructured {
 	t.Helper()
 	return c.apply(t, object(apiVersion, kind, text), "setup", false)
 }
 
-// update changes an object by reading and writing it, as controllers and Helm 3 do.
+// update reads, changes and writes an object, as controllers and Helm 3 do.
 func (c *client) update(t *testing.T, u *unstructured.Unstructured, manager string, change func(map[string]any)) *unstructured.Unstructured {
 	t.Helper()
 	c.cached(t, u)
@@ -163,7 +162,7 @@ func (c *client) update(t *testing.T, u *unstructured.Unstructured, manager stri
 	return out
 }
 
-// object reads the text of an object.
+// object parses an object.
 func object(apiVersion, kind, text string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
@@ -192,7 +191,7 @@ func sorted(texts []string) []string {
 	return out
 }
 
-// metadata reads an object's metadata as a metadata watch does.
+// metadata reads an object's metadata, as a metadata watch does.
 func (r *running) metadata(t *testing.T, resource string, u *unstructured.Unstructured) *metav1.PartialObjectMetadata {
 	t.Helper()
 	config, err := r.RESTConfig()

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
-// allOld takes every ConfigMap for deprecated.
+// allOld reports every ConfigMap as deprecated.
 type allOld struct{}
 
 func (allOld) Notice(gvk schema.GroupVersionKind) (string, bool) {
@@ -38,8 +38,8 @@ spec:
   - {name: v1beta1, served: true, storage: false, deprecated: true, schema: *schema}
 `
 
-// A custom kind with two versions: a client that writes the deprecated one gets a
-// warning, by the version of its request, and not by the stored one.
+// Of a custom kind with two versions, a client that writes the deprecated one gets a warning. The
+// version of the request counts, not the stored one.
 func TestDefinitionWithTwoVersions(t *testing.T) {
 	catalogue := &admission.Catalogue{Server: deprecation.Release{Major: 1, Minor: 36}}
 	r := start(t, shared.Cluster(t), webhook.Parts{Deprecations: catalogue, Definitions: catalogue})
@@ -65,9 +65,9 @@ func TestDefinitionWithTwoVersions(t *testing.T) {
 		{"v1beta1", "blue", "flux", []string{own, ours}},
 		{"v1", "green", "flux", nil},
 		{"v1beta1", "red", "flux", []string{own, ours}},
-		// A manager that switches to another version takes nothing from itself. From
-		// another manager it is a takeover, also across versions (edge case 7): the path
-		// is in both, and the value is different.
+		// A manager that switches to another version takes nothing from itself. A takeover from
+		// another manager is reported across versions (edge case 7), if both have the path and the
+		// values differ.
 		{"v1beta1", "white", "argo", []string{own, "Bird/birds/tit: .colour taken from flux by argo", ours}},
 		{"v1", "white", "argo", nil},
 		{"v1", "black", "helm", []string{"Bird/birds/tit: .colour taken from argo by helm"}},
@@ -83,8 +83,7 @@ func TestDefinitionWithTwoVersions(t *testing.T) {
 	eventually(t, "the definition is forgotten", func() bool { _, ok := catalogue.Notice(old); return !ok })
 }
 
-// A deprecated field is reported when an object is created with it, or gets it later, and
-// not again.
+// A deprecated field is reported when an object is created with it or gets it later, and not again.
 func TestDeprecatedField(t *testing.T) {
 	catalogue := &admission.Catalogue{Server: deprecation.Release{Major: 1, Minor: 36}}
 	r := start(t, shared.Cluster(t), webhook.Parts{Deprecations: catalogue})
@@ -118,7 +117,7 @@ func TestDeprecatedField(t *testing.T) {
 	}
 }
 
-// eventually waits for what comes about by itself.
+// eventually polls until a condition holds.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for range 1500 {

@@ -10,8 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
 )
 
-// The API server itself finds out that no owner's fields changed, and does not
-// call at all.
+// If no owner's fields change, the API server does not call the webhook.
 func TestSameOwnerCallsNothing(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "same")
@@ -29,7 +28,7 @@ func TestSameOwnerCallsNothing(t *testing.T) {
 	}
 }
 
-// Edge case 78: writes that a control plane depends on are never asked about.
+// Edge case 78: the webhook is never called for writes that a control plane depends on.
 func TestNeverMatched(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "never")
@@ -52,7 +51,7 @@ func TestNeverMatched(t *testing.T) {
 	}
 }
 
-// Edge case 76: objects that the API server names, and deletions of one or of all.
+// Edge case 76: objects with generated names, and deletions of one object or all.
 func TestNamelessAndDeleted(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{Deprecations: allOld{}})
 	r.namespace(t, "nameless")
@@ -65,7 +64,7 @@ func TestNamelessAndDeleted(t *testing.T) {
 		if u, err = door.Create(t.Context(), object("v1", "ConfigMap", `{metadata: {generateName: web-, namespace: nameless}, data: {k: "1"}}`), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		// The name is made by the time that validating webhooks are asked.
+		// The name is generated before validating webhooks are called.
 		name := "ConfigMap/nameless/" + u.GetName()
 		if diff := cmp.Diff([]string{name + ": all is old", name + ": .data is deprecated"}, r.admin.told()); diff != "" {
 			t.Errorf("warnings (-want +got):\n%s", diff)

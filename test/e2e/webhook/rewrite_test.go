@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
 )
 
-// Edge case 15: a mutating webhook restores a value that was changed by force. The owner
-// is different, the value is not: nothing was taken.
+// Edge case 15: a mutating webhook restores a value that was changed by force. The owner changes
+// but not the value, so nothing was taken.
 func TestRewritten(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "rewritten")
@@ -41,8 +41,7 @@ func TestRewritten(t *testing.T) {
 	}
 }
 
-// keepOne installs a mutating webhook that sets k to 1 in the ConfigMaps of a
-// namespace.
+// keepOne installs a mutating webhook that sets k to 1 in a namespace's ConfigMaps.
 func (r *running) keepOne(t *testing.T, called *atomic.Bool) {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {

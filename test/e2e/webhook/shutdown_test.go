@@ -10,9 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
 )
 
-// Edge case 79: a replica that ends says at once that it is not ready, answers
-// until the API server has gone elsewhere, and loses no call. (Calls that fail
-// would fail the writes here.)
+// Edge case 79: a terminating replica reports at once that it is not ready, responds until the API
+// server uses another one, and loses no call. (Failed calls would fail the writes here.)
 func TestReplicaEndsUnderLoad(t *testing.T) {
 	first := start(t, shared.Cluster(t), webhook.Parts{})
 	first.namespace(t, "load")
@@ -40,7 +39,7 @@ func TestReplicaEndsUnderLoad(t *testing.T) {
 		}()
 	}
 	<-half
-	// As when a pod's endpoint goes while the pod ends.
+	// As when a pod's endpoint is removed while it terminates.
 	if err := first.RouteService(systemNamespace, serviceName, second.address); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +61,7 @@ func TestReplicaEndsUnderLoad(t *testing.T) {
 	}
 }
 
-// Promise 1: with the webhook gone, writes continue. The policy is the installed one.
+// Promise 1: without the webhook, writes succeed. The policy is the installed one.
 func TestGone(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "gone")
@@ -71,7 +70,7 @@ func TestGone(t *testing.T) {
 	if err := r.stop(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "writes pass", func() bool { // The API server hears of the policy a moment later.
+	eventually(t, "writes pass", func() bool { // the API server notices the policy a moment later
 		_, err := r.admin.tryApply(settings("gone", "a", `{k: "2"}`), "flux", false)
 		return err == nil
 	})
@@ -80,7 +79,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// ready asks the webhook whether it is.
+// ready returns whether the webhook is ready.
 func (r *running) ready() bool {
 	response, err := http.Get("http://" + r.health + "/readyz")
 	if err != nil {
@@ -90,7 +89,7 @@ func (r *running) ready() bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// policy sets what becomes of a request for which a call failed.
+// policy sets the failure policy.
 func (r *running) policy(t *testing.T, policy string) {
 	t.Helper()
 	u := &unstructured.Unstructured{Object: r.configuration.DeepCopy().Object}

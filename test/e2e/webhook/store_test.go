@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
 )
 
-// The store writes records as they are, refuses to overwrite a version that it has not
-// read, and finds them all.
+// The store writes records unchanged, refuses to overwrite a version that it has not read, and
+// lists them all.
 func TestStore(t *testing.T) {
 	c := shared.Cluster(t)
 	admin := newClient(t, c.KubeconfigPath)

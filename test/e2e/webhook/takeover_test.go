@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook"
 )
 
-// settings is a ConfigMap of a namespace.
+// settings is a ConfigMap in a namespace.
 func settings(namespace, name, data string) *unstructured.Unstructured {
 	return object("v1", "ConfigMap", "metadata: {name: "+name+", namespace: "+namespace+"}\ndata: "+data)
 }
@@ -26,8 +26,7 @@ func (r *running) namespace(t *testing.T, name string) {
 	r.admin.told()
 }
 
-// A client that takes a path gets a warning at once, in words that name the object,
-// whichever client it is.
+// Every kind of client that takes a path gets a warning at once, which names the object.
 func TestEveryClientIsTold(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	const ns = "clients"
@@ -64,7 +63,7 @@ func TestEveryClientIsTold(t *testing.T) {
 				return r.admin.told()
 			}, "ConfigMap/clients/flux: .data.k taken from argocd-controller by kustomize-controller",
 		},
-		"raw": { // says no manager: the API server takes the program's name
+		"raw": { // without a manager: the API server uses the program's name
 			func(t *testing.T, name string) []string {
 				r.admin.update(t, settings(ns, name, "{}"), "", set("2"))
 				return r.admin.told()
@@ -84,13 +83,12 @@ func TestEveryClientIsTold(t *testing.T) {
 	}
 }
 
-// Promise 3 begins here: a hint's description of the object after the write is what the
-// API server then has, as metadata watches see it, and it names the user, not only the
-// manager (edge case 73).
+// The basis of promise 3: a hint's description of the written object is what the API server then
+// stores, as metadata watches see it. It names the user in addition to the manager (edge case 73).
 func TestHintIsWhatIsCommitted(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "hints")
-	// JSON has more than one way to spell the name of the variable.
+	// JSON can spell the variable's name in several ways.
 	web := func(value string) *unstructured.Unstructured {
 		return object("apps/v1", "Deployment", `
 metadata: {name: a, namespace: hints}
@@ -115,8 +113,8 @@ spec:
 	}
 }
 
-// Edge case 70: a write that the API server refuses for a conflict never reaches the
-// webhook, so there is no warning of a takeover that did not happen.
+// Edge case 70: a write that the API server refuses for a conflict never reaches the webhook, so
+// there is no warning about a takeover.
 func TestConflictIsNoTakeover(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "conflict")
@@ -149,9 +147,8 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// Edge case 9: the API server folds the oldest of more than ten updaters into one manager
-// of its own making. That is not a takeover; a takeover that comes with it is reported
-// alone.
+// Edge case 9: the API server merges the oldest of more than ten updaters into one manager of its
+// own. That is no takeover; a simultaneous takeover is reported on its own.
 func TestAncientChanges(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "ancient")
@@ -175,8 +172,8 @@ func TestAncientChanges(t *testing.T) {
 	}
 }
 
-// A manager that applies what it had updated, or scales what it has applied, takes from
-// no other (edge case 71: through /scale, owners are not seen at all).
+// A manager that applies fields that it updated before, or scales what it has applied, takes
+// nothing from others (edge case 71: owners are not visible through /scale).
 func TestOneselfByOtherMeans(t *testing.T) {
 	r := start(t, shared.Cluster(t), webhook.Parts{})
 	r.namespace(t, "oneself")

@@ -1,5 +1,5 @@
-// Package webhook_test runs the webhook beside a real control plane, whose API server
-// calls it on loopback by way of its Service.
+// Package webhook_test runs the webhook next to a real control plane, whose API server calls it
+// through its Service on loopback.
 package webhook_test
 
 import (
@@ -32,7 +32,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/loopback"
 )
 
-// Where the webhook is to the API server.
+// The webhook's address for the API server.
 const (
 	systemNamespace = "k8sconnect"
 	serviceName     = "k8sconnect-webhook"
@@ -50,23 +50,23 @@ func TestMain(m *testing.M) {
 type running struct {
 	*cluster.Cluster
 	admin *client
-	// Registry has the webhook's metrics.
+	// Registry contains the webhook's metrics.
 	registry *prometheus.Registry
 	hints    *hints
-	// certDir has its certificate, signed by authority.
+	// certDir contains its certificate, signed by authority.
 	certDir   string
 	authority []byte
-	// configuration is by what the API server calls it.
+	// configuration is the configuration by which the API server calls it.
 	configuration *unstructured.Unstructured
-	// address is where it serves admission.
+	// address is its address for admission.
 	address string
-	// health is where it says whether it is ready.
+	// health is its address for health checks.
 	health string
-	// stop ends it, and returns what Start has returned.
+	// stop ends it, and returns the result of Start.
 	stop func() error
 }
 
-// hints keeps what the webhook hints at.
+// hints collects the webhook's hints.
 type hints struct {
 	mu  sync.Mutex
 	all []ownership.Hint
@@ -86,8 +86,8 @@ func (h *hints) of(u *unstructured.Unstructured) []ownership.Hint {
 	return slices.DeleteFunc(slices.Clone(h.all), func(h ownership.Hint) bool { return h.UID != u.GetUID() })
 }
 
-// start starts a webhook for a cluster, and returns once the API server calls it.
-// The webhook ends with the test.
+// start starts a webhook for a cluster, and returns once the API server calls it. It ends with the
+// test.
 func start(t *testing.T, c *cluster.Cluster, parts webhook.Parts) *running {
 	t.Helper()
 	r := &running{Cluster: c, admin: newClient(t, c.KubeconfigPath)}
@@ -97,7 +97,7 @@ func start(t *testing.T, c *cluster.Cluster, parts webhook.Parts) *running {
 	return r
 }
 
-// replica starts another one beside it, with the same certificate.
+// replica starts another replica with the same certificate.
 func (r *running) replica(t *testing.T) *running {
 	t.Helper()
 	other := &running{Cluster: r.Cluster, admin: r.admin, certDir: r.certDir}
@@ -143,7 +143,7 @@ func (r *running) serve(t *testing.T, parts webhook.Parts) {
 	})
 }
 
-// install makes the API server call the webhook.
+// install registers the webhook with the API server.
 func (r *running) install(t *testing.T) {
 	t.Helper()
 	r.admin.must(t, "v1", "Namespace", `metadata: {name: `+systemNamespace+`}`)
@@ -164,8 +164,8 @@ spec: {ports: [{port: 443}]}`)
 	r.await(t)
 }
 
-// configuration is what the chart installs, except that a failed call is not passed over:
-// whatever is wrong with an answer should be visible.
+// configuration returns the chart's configuration, except that failed calls fail the write, so that
+// every fault is visible.
 func configuration(t *testing.T, authority []byte) *unstructured.Unstructured {
 	t.Helper()
 	objects := chart.NewHelm(t, "").Render(t, "--namespace", systemNamespace, "--set", "fullnameOverride="+serviceName)
@@ -180,19 +180,18 @@ func configuration(t *testing.T, authority []byte) *unstructured.Unstructured {
 			entry["rules"] = customRules()
 		}
 		entry["failurePolicy"] = "Fail"
-		entry["timeoutSeconds"] = int64(20) // Machines that run tests are slow at times.
+		entry["timeoutSeconds"] = int64(20) // machines that run tests may be slow
 		client := entry["clientConfig"].(map[string]any)
 		client["caBundle"] = base64.StdEncoding.EncodeToString(authority)
 		path := map[string]string{"ownership.k8sconnect.io": admission.OwnershipPath, "reach.k8sconnect.io": admission.ReachPath}[entry["name"].(string)]
-		client["service"].(map[string]any)["path"] = cmp.Or(path, admission.DeprecationPath) // The webhook writes it, with a secret.
+		client["service"].(map[string]any)["path"] = cmp.Or(path, admission.DeprecationPath) // the webhook writes it, with a secret
 	}
 	objects[i].Object["webhooks"] = webhooks
 	return objects[i]
 }
 
-// customRules are those that a leader would write, and there is none here: for the
-// version that birds call deprecated, and for ConfigMaps, which a test takes for a custom
-// kind.
+// customRules returns the rules that a leader would write; there is none here. They match the
+// deprecated version of birds, and ConfigMaps, which a test treats as custom.
 func customRules() []any {
 	rule := func(group, version, resource string, operations ...any) any {
 		return map[string]any{
@@ -202,8 +201,7 @@ func customRules() []any {
 	return []any{rule("example.com", "v1beta1", "birds", "CREATE", "UPDATE"), rule("", "v1", "configmaps", "CREATE")}
 }
 
-// await writes until the webhook was called for both of its paths, and no call
-// fails.
+// await writes until the API server calls both of the webhook's paths, and no call fails.
 func (r *running) await(t *testing.T) {
 	t.Helper()
 	var err error
@@ -220,7 +218,7 @@ data: {a: "`+fmt.Sprint(i)+`"}`)
 	t.Fatal("the API server does not call the webhook: ", err)
 }
 
-// calls returns how many reviews came to a path.
+// calls returns the number of reviews at a path.
 func (r *running) calls(t *testing.T, path string) uint64 {
 	t.Helper()
 	families, err := r.registry.Gather()
@@ -240,8 +238,7 @@ func (r *running) calls(t *testing.T, path string) uint64 {
 	return 0
 }
 
-// certificates writes a serving certificate, and returns its folder and the
-// authority that it is signed by.
+// certificates writes a serving certificate, and returns its folder and its CA.
 func certificates(t *testing.T) (dir string, authority []byte) {
 	t.Helper()
 	dir = t.TempDir()

@@ -1,4 +1,4 @@
-// Command outdated lists what is deprecated in manifests, as a server of a release sees it.
+// Command outdated lists the deprecations in manifests for a server's release.
 package main
 
 import (

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// dump is a [diagnose.Reader] of what kubectl get -o yaml wrote. A kind of which it holds
-// nothing was not dumped: that is an error, so that unknown is not taken for absent.
+// dump is a [diagnose.Reader] of the output of kubectl get -o yaml. A kind without objects was not
+// dumped and is an error, so that unknown is not taken for absent.
 type dump []unstructured.Unstructured
 
 var _ diagnose.Reader = dump{}
@@ -40,7 +40,7 @@ func (d dump) find(ref object.Ref) *unstructured.Unstructured {
 	return nil
 }
 
-// holds returns an error for a kind that was not dumped.
+// holds returns an error unless the kind was dumped.
 func (d dump) holds(gvk schema.GroupVersionKind) error {
 	if slices.ContainsFunc(d, func(u unstructured.Unstructured) bool { return u.GroupVersionKind() == gvk }) {
 		return nil

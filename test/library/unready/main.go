@@ -1,4 +1,4 @@
-// Command unready says why an object of a dump is not ready: the cluster may be gone since.
+// Command unready explains why an object in a dump is not ready. It needs no cluster.
 package main
 
 import (
@@ -53,7 +53,7 @@ func explain(ctx context.Context, kind, namespace, name string, in io.Reader, ou
 	for _, cause := range unready.Diagnose(facts) {
 		fmt.Fprintf(out, "%s: %s\n", cause.Code, cause.Message)
 		if cause.Next != "" {
-			// A dump has no cluster: without flags, kubectl asks the current one.
+			// A dump has no cluster: without flags, kubectl uses the current one.
 			fmt.Fprintln(out, "  next:", command.Fill(cause.Next, command.Flags{}))
 		}
 	}

@@ -1,4 +1,4 @@
-// Command would says what an apply of a manifest means for a live object, without a server.
+// Command would predicts an apply of a manifest to a live object, without a server.
 package main
 
 import (

@@ -16,19 +16,19 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// nonroot is the number of the account that the programs run as.
+// nonroot is the user ID of the programs.
 const nonroot = 65532
 
-// file is a file of an image, or a folder if its name ends in a slash.
+// file is a file in an image, or a folder if its name ends in a slash.
 type file struct {
 	name    string
-	mode    int64 // 0644, or 0755 for a folder, if 0
+	mode    int64 // 0 means 0644, or 0755 for a folder
 	owner   int
 	content []byte
 }
 
-// userland is what the plugin expects of a system: its account, a home, a folder for
-// temporary files, and the certificate authorities of public servers.
+// userland returns the files that the plugin needs: its account, a home, a temporary folder, and
+// public CA certificates.
 func userland() ([]file, error) {
 	return []file{
 		{name: "etc/passwd", content: []byte("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n")},
@@ -39,9 +39,8 @@ func userland() ([]file, error) {
 	}, nil
 }
 
-// authorities is Mozilla's list, as the Go project keeps it. It leaves out the authorities
-// that Mozilla trusts only for certificates of before some date: a file of certificates
-// cannot express that.
+// authorities is Mozilla's CA list, as the Go project maintains it. It excludes CAs that Mozilla
+// trusts only for certificates before some date, which a file of certificates cannot express.
 func authorities() []byte {
 	var all bytes.Buffer
 	for root := range bundle.Roots() {
@@ -87,7 +86,7 @@ func newLayer(files []file, at time.Time) (v1.Layer, error) {
 
 func isFolder(name string) bool { return name[len(name)-1] == '/' }
 
-// withFolders adds the missing folders above the files, each before its contents.
+// withFolders adds missing parent folders, each before its contents.
 func withFolders(files []file) []file {
 	named := map[string]bool{}
 	for _, f := range files {

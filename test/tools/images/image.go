@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user is by number: with runAsNonRoot, the kubelet cannot check a name.
+// user is a number: with runAsNonRoot, the kubelet cannot check a name.
 const user = "65532:65532"
 
-// release is what all images of one release share.
+// release is common to all images of a release.
 type release struct {
 	registry, source, version, revision string
 
@@ -24,9 +24,9 @@ type release struct {
 	license []byte
 }
 
-// product is one image: a program, and what it needs around it.
+// product is an image: a program and its environment.
 type product struct {
-	name        string // the image's, below the registry
+	name        string // image name below the registry
 	program     string
 	title       string
 	description string
@@ -43,7 +43,7 @@ func products() []product {
 			title:       "kubectl-k8sconnect",
 			description: "Server-side apply that people can trust: the kubectl plugin, for jobs and pipelines",
 			base:        userland,
-			// The cache of what the server serves lies below HOME.
+			// The discovery cache is below HOME.
 			env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/", "HOME=/home/nonroot"},
 		},
 		{
@@ -51,7 +51,7 @@ func products() []product {
 			program:     "webhook",
 			title:       "k8sconnect webhook",
 			description: "Tells who took whose field and which API is deprecated, and never denies a request",
-			// It talks to the API server alone, whose authority each pod is given.
+			// It only connects to the API server, whose CA each pod is given.
 			base:  func() ([]file, error) { return nil, nil },
 			env:   []string{"PATH=/"},
 			ports: []string{"10250/tcp", "8080/tcp", "8081/tcp"},
@@ -59,8 +59,8 @@ func products() []product {
 	}
 }
 
-// image packs a program for one platform: its surroundings first, since they change
-// least, then the program.
+// image packs a program for a platform: first its environment, which changes least, then the
+// program.
 func (r release) image(p product, platform v1.Platform, binaries string) (v1.Image, error) {
 	base, err := p.base()
 	if err != nil {
@@ -71,7 +71,7 @@ func (r release) image(p product, platform v1.Platform, binaries string) (v1.Ima
 	if err != nil {
 		return nil, err
 	}
-	notices, err := os.ReadFile(path + ".notices") // for what is linked into it
+	notices, err := os.ReadFile(path + ".notices") // for its linked modules
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (r release) image(p product, platform v1.Platform, binaries string) (v1.Ima
 	return mutate.Annotations(img, r.labels(p)).(v1.Image), nil
 }
 
-// index joins the images of all platforms under one digest.
+// index combines the images of all platforms under one digest.
 func (r release) index(p product, platforms []v1.Platform, binaries string) (v1.ImageIndex, map[string]v1.Image, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	images := map[string]v1.Image{}
@@ -148,8 +148,8 @@ func (r release) index(p product, platforms []v1.Platform, binaries string) (v1.
 	return mutate.Annotations(index, r.labels(p)).(v1.ImageIndex), images, nil
 }
 
-// labels are the same in each config, each manifest and the index: registries show
-// those of the index, container engines those of the config.
+// labels are the same in each config, each manifest and the index: registries show the index's
+// labels, and container engines the config's.
 func (r release) labels(p product) map[string]string {
 	labels := map[string]string{
 		"org.opencontainers.image.title":       p.title,

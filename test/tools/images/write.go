@@ -17,11 +17,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// output is where the images go: layouts, which crane pushes, and files to hand out.
+// output contains the target folders: layouts, which crane pushes, and files to distribute.
 type output struct{ layouts, files string }
 
-// writeAll writes each image in all its forms, and digests.txt with a line for each,
-// in the form of the reference that a cluster is given.
+// writeAll writes each image in all formats, and digests.txt with a line for each, as a reference
+// for clusters.
 func (r release) writeAll(binaries string, out output, platforms []string) error {
 	if err := os.RemoveAll(out.layouts); err != nil {
 		return err
@@ -72,8 +72,8 @@ func (r release) writeAll(binaries string, out output, platforms []string) error
 	return os.WriteFile(filepath.Join(out.files, "digests.txt"), []byte(digests.String()), 0o644)
 }
 
-// writeLayout writes an OCI layout with one entry, the index of all platforms, so that
-// crane and skopeo need no platform to choose.
+// writeLayout writes an OCI layout with one entry, the index of all platforms, so that crane and
+// skopeo need not select a platform.
 func writeLayout(dir string, index v1.ImageIndex, tag name.Tag) error {
 	path, err := layout.Write(dir, empty.Index)
 	if err != nil {
@@ -85,8 +85,8 @@ func writeLayout(dir string, index v1.ImageIndex, tag name.Tag) error {
 	}))
 }
 
-// archiveFolder packs a folder into one file, in the order of names. All files in it have
-// the same time and owner.
+// archiveFolder packs a folder into one file, ordered by name. All files have the same time and
+// owner.
 func archiveFolder(path, dir string, at time.Time) (err error) {
 	file, err := os.Create(path)
 	if err != nil {
