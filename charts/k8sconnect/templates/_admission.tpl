@@ -1,26 +1,26 @@
-{{/* What both entries of the webhook configuration have in common. */}}
+{{/* Fields that all entries of the webhook configuration have in common. */}}
 {{- define "k8sconnect.entry" -}}
 admissionReviewVersions: [v1]
-# A promise, and no choice: the cluster does not notice when the webhook is gone. No
-# value is read here that may be null, for which the API server puts Fail and 10 s.
+# Not configurable: writes must succeed if the webhook is down. Values that could be null are not
+# used here, because the API server would default them to Fail and 10 s.
 failurePolicy: Ignore
 timeoutSeconds: {{ .Values.admission.timeoutSeconds | default 1 }}
 sideEffects: NoneOnDryRun
-{{- /* Of a custom kind, only the version that somebody writes by is of interest. */}}
+{{- /* For custom resources, only the version of the request matters. */}}
 matchPolicy: {{ ternary "Exact" "Equivalent" (hasKey . "exact") }}
 namespaceSelector:
   matchExpressions:
     - key: kubernetes.io/metadata.name
       operator: NotIn
       values: {{ include "k8sconnect.excludedNamespaces" . }}
-    # Whoever may label a namespace or an object decides whether it is asked about.
+    # Users who may label a namespace or an object can exempt it.
     - key: k8sconnect.io/exempt
       operator: NotIn
       values: ["true"]
 {{- end -}}
 
-{{/* The conditions of both. The second says again what the selector says, because it
-     is what a control plane's life may depend on. */}}
+{{/* Conditions of all entries. The second repeats the namespace selector, because the control
+     plane may depend on it. */}}
 {{- define "k8sconnect.conditions" -}}
 - name: not-an-excluded-kind
   expression: >-
@@ -34,7 +34,7 @@ namespaceSelector:
     !(request.?namespace.orValue('') in {{ include "k8sconnect.excludedNamespaces" . }})
 {{- end -}}
 
-{{/* A version of an object as the list of its owners. */}}
+{{/* The list of an object's owners. */}}
 {{- define "k8sconnect.owners" -}}
 {{ . }}.?metadata.?managedFields.orValue([]).map(m, [m.?manager.orValue(''), m.?operation.orValue(''), m.?subresource.orValue(''), m.?fieldsV1.orValue({})])
 {{- end -}}

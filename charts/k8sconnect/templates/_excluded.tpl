@@ -1,9 +1,9 @@
-{{/* What the webhook never sees, as JSON lists. The values only add to it. */}}
+{{/* Namespaces and kinds that the webhook never sees, as JSON lists. Values can only add to them. */}}
 {{- define "k8sconnect.excludedNamespaces" -}}
 {{- concat (list "kube-system" "kube-node-lease" .Release.Namespace) .Values.exclude.namespaces | uniq | toJson -}}
 {{- end -}}
 
-{{/* What the values add to the kinds that are never seen. */}}
+{{/* Kinds that the values add. */}}
 {{- define "k8sconnect.addedKinds" -}}
 {{- concat .Values.exclude.kinds (ternary (list) (list "Secret") .Values.tracking.secrets) | uniq | toJson -}}
 {{- end -}}

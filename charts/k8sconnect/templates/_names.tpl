@@ -1,5 +1,5 @@
-{{/* What the release's objects are called. A release may have a dot in its name or begin
-     with a digit, and a Service may not. */}}
+{{/* The name of the release's objects. A release's name may contain a dot or begin with a digit,
+     but a Service's may not. */}}
 {{- define "k8sconnect.name" -}}
 {{- $name := .Values.fullnameOverride | default .Release.Name | trunc 50 | trimSuffix "-" -}}
 {{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) -}}
@@ -12,8 +12,8 @@
 {{- .Values.serviceAccount.name | default (include "k8sconnect.name" .) -}}
 {{- end -}}
 
-{{/* The Secret with the certificate. Each mode has its own, so that a change of mode
-     leaves neither with what the other wrote. */}}
+{{/* The Secret with the certificate. Each mode has its own, so that neither mode finds the other's
+     data after a change. */}}
 {{- define "k8sconnect.certificateSecret" -}}
 {{- include "k8sconnect.name" . }}-{{ ternary "tls" "self-signed" .Values.certificates.certManager -}}
 {{- end -}}
@@ -25,7 +25,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What selects the pods; it must never change, since a Deployment's selector cannot. */}}
+{{/* The Pods' selector. It must never change, because a Deployment's selector is immutable. */}}
 {{- define "k8sconnect.selector" -}}
 app.kubernetes.io/name: k8sconnect
 app.kubernetes.io/instance: {{ .Release.Name | quote }}

@@ -1,7 +1,7 @@
-{{/* One release a cluster: two would warn of each write twice, keep a checkpoint each, and
-     take the records' CRD from each other. Helm itself refuses only the CRD,
-     and not with --take-ownership or crds.install=false. Each has a policy, in either mode. Without
-     a cluster (helm template), lookup finds nothing. */}}
+{{/* One release per cluster: two would warn about each write twice, have separate checkpoints, and
+     take the CRD from each other. Helm refuses only the second CRD, and not with --take-ownership or
+     crds.install=false. Each release has a policy, in either mode, by which we find it. Without a
+     cluster (helm template), lookup finds nothing. */}}
 {{- define "k8sconnect.once" -}}
 {{- range (lookup "admissionregistration.k8s.io/v1" "ValidatingAdmissionPolicy" "" "").items -}}
 {{- $annotations := .metadata.annotations | default dict -}}

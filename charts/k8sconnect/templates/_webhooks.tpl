@@ -1,6 +1,6 @@
-{{/* The entries of the webhook configuration. Paths are not stated: they are the
-     webhook's, and end in a secret. No caBundle either: it belongs to cert-manager, or to
-     the webhook. What is not stated, an upgrade leaves as it is. */}}
+{{/* The entries of the webhook configuration, without paths, which the webhook sets and which end
+     in a secret, and without caBundle, which cert-manager or the webhook sets. An upgrade leaves
+     fields that the chart does not set. */}}
 {{- define "k8sconnect.webhooks" -}}
 {{- if .Values.admission.ownership }}
 - name: ownership.k8sconnect.io
@@ -8,14 +8,13 @@
     service: {namespace: {{ .Release.Namespace }}, name: {{ include "k8sconnect.name" . }}, port: 443}
   {{- include "k8sconnect.entry" . | nindent 2 }}
   rules:
-    # "*" names no subresources.
+    # "*" does not match subresources.
     - {apiGroups: ["*"], apiVersions: ["*"], resources: ["*", "*/scale"], scope: "*", operations: [UPDATE]}
   matchConditions:
     {{- include "k8sconnect.conditions" . | nindent 4 }}
-    # The API server itself finds out whether any owner's fields are others than
-    # before: an update by who owns the fields already costs no call. Owners change
-    # their order with the time of their last write, so that order says nothing. The
-    # object of scale has no owners, and one number.
+    # The API server compares the owners' fields before and after the write, so an update by an owner
+    # that already owns the fields causes no call. The order of owners depends on the times of their
+    # last writes, so it is ignored. The Scale object has no owners, only one number.
     - name: owners-changed
       expression: >-
         object != null && oldObject != null &&
@@ -31,22 +30,21 @@
   clientConfig:
     service: {namespace: {{ .Release.Namespace }}, name: {{ include "k8sconnect.name" . }}, port: 443}
   {{- include "k8sconnect.entry" (merge (dict "exact" true) .) | nindent 2 }}
-  # What cannot be deprecated is matched by no rule, so that not even a condition is
-  # evaluated: kinds with deprecated fields, when they are created, and versions that are
-  # deprecated. (Those of the core group are of excluded kinds, or cannot be written.)
+  # The rules match only creates of kinds with deprecated fields, and deprecated versions, so that for
+  # everything else not even a condition is evaluated. (Deprecated versions in the core group belong
+  # to excluded kinds, or cannot be written.)
   rules:
     {{- include "k8sconnect.deprecatedRules" . | trim | nindent 4 }}
   matchConditions:
     {{- include "k8sconnect.conditions" . | nindent 4 }}
-    # Of built-in kinds: writes by a deprecated version, and what is created with a
-    # deprecated field; but not what a controller makes: whoever wrote its template was
-    # told. The API server itself looks for the fields, so that other creates cost no call.
+    # For built-in kinds: writes in a deprecated version, and creates with a deprecated field, but not
+    # by a controller, because the user was already warned about the template. The API server itself
+    # searches for the fields, so that other creates cause no call.
     - name: maybe-deprecated
       expression: >-
         {{- include "k8sconnect.maybeDeprecated" . | nindent 8 }}
-# Of custom kinds, only their CRDs know what is deprecated. The webhook writes
-# the rules, one for each version that is; the chart states none, so that an upgrade
-# leaves them as they are.
+# Deprecated versions of custom resources are known only from their CRDs. The webhook writes the
+# rules, one for each deprecated version; the chart sets none, so an upgrade leaves them unchanged.
 - name: custom.k8sconnect.io
   clientConfig:
     service: {namespace: {{ .Release.Namespace }}, name: {{ include "k8sconnect.name" . }}, port: 443}
@@ -54,9 +52,9 @@
   matchConditions:
     {{- include "k8sconnect.conditions" . | nindent 4 }}
 {{- end }}
-# By this one, the webhook finds out whether calls come back: it matches nothing but
-# the dry runs that it makes for that. While they do not, it suspends the others by
-# their objectSelector, of which nothing is said here.
+# With this entry, the webhook tests whether calls reach it: it matches only the dry runs that the
+# webhook sends for this purpose. If they get no answer, the webhook suspends the other entries with
+# their objectSelector, which the chart does not set.
 - name: reach.k8sconnect.io
   clientConfig:
     service: {namespace: {{ .Release.Namespace }}, name: {{ include "k8sconnect.name" . }}, port: 443}
@@ -76,7 +74,7 @@
         object.?metadata.?annotations[?'k8sconnect.io/reach'].hasValue()
 {{- end -}}
 
-{{/* Where a field or a version of a built-in kind can be deprecated. */}}
+{{/* Built-in kinds that have deprecated fields or versions. */}}
 {{- define "k8sconnect.deprecatedRules" -}}
 {{- range list
   (list "" (list "persistentvolumeclaims" "persistentvolumes" "pods" "podtemplates" "replicationcontrollers" "serviceaccounts" "services"))
