@@ -38,7 +38,7 @@ func TestAccess(t *testing.T) {
 	}
 	const admission, coordination, records = "admissionregistration.k8s.io", "coordination.k8s.io", "ownership.k8sconnect.io"
 	const configuration = "validatingwebhookconfigurations"
-	// Whether it may: with Secrets; without Secrets, but with a custom group; with cert-manager.
+	// The permissions: with Secrets; without Secrets, but with a custom group; with cert-manager.
 	type may [3]bool
 	always, never := may{true, true, true}, may{}
 	secretsOnly, selfSigned := may{true, false, false}, may{true, true, false}

@@ -38,7 +38,7 @@ spec:
   - {name: v1beta1, served: true, storage: false, deprecated: true, schema: *schema}
 `
 
-// Of a custom kind with two versions, a client that writes the deprecated one gets a warning. The
+// A client that writes a custom kind at its deprecated version gets a warning. The
 // version of the request counts, not the stored one.
 func TestDefinitionWithTwoVersions(t *testing.T) {
 	catalogue := &admission.Catalogue{Server: deprecation.Release{Major: 1, Minor: 36}}
