@@ -1,5 +1,5 @@
-// Package build reports the version, commit and date that this program was built from: the linker's
-// stamp of a release, or else what the Go tool recorded for `go install …@version` or a clone.
+// Package build returns the version, commit and date of this program: those that the linker set in
+// a release, or else those that the Go tool recorded for `go install …@version` or a clone.
 package build
 
 import (
@@ -23,7 +23,7 @@ type Info struct {
 	// Version is the tag with its leading v; "(devel)" if unknown.
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
-	// Date is the commit's, in UTC, so that it is the same for two builds of a commit.
+	// Date is that of the commit, in UTC, so that two builds of a commit have the same.
 	Date     string `json:"date,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
@@ -42,8 +42,9 @@ func This() Info {
 	return info
 }
 
-// fromGo reads what the Go tool recorded. The pseudo-version of a commit without a tag ends in its
-// time and first digits, the only trace of them in a program installed by `go install`.
+// fromGo reads what the Go tool recorded. The pseudo-version of a commit without a tag ends in the
+// time and the first digits of the commit, which are recorded nowhere else in a program installed
+// by `go install`.
 func fromGo(recorded *debug.BuildInfo) Info {
 	info := Info{Version: recorded.Main.Version}
 	if found := regexp.MustCompile(`[-.](\d{14})-([0-9a-f]{12})(\+|$)`).FindStringSubmatch(info.Version); found != nil {
@@ -62,15 +63,15 @@ func fromGo(recorded *debug.BuildInfo) Info {
 	return info
 }
 
-// Pages is the address of the docs, for every version.
+// Pages is the URL of the repository's files, to which a version is appended.
 const Pages = "https://github.com/k8sconnect/kubectl-k8sconnect/blob/"
 
-// Page returns the address of a page of docs, such as "webhook.md#install", at the version of the
-// running program: users of a release have no clone.
+// Page returns the URL of a page in docs, such as "webhook.md#install", at the version of the
+// running program, because users of a release have no clone.
 func Page(name string) string { return This().Page(name) }
 
-// Page returns the address of a page of docs at a version: the tag of a release, the commit of
-// other builds, or else the main branch.
+// Page returns the URL of a page in docs: at the tag of a release, the commit of other builds, or
+// else the main branch.
 func (i Info) Page(name string) string {
 	at := "main"
 	switch {

@@ -144,9 +144,9 @@ shown with both values, its owners, and the flags that settle it.`,
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Maximum number of concurrent requests; the actual number adapts to the server")
 	_ = cmd.Flags().MarkHidden("concurrency") // For a server behind a proxy that counts connections.
-	verb.OutputFlag(cmd, &flags.output, "; or, of the objects themselves, "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+" or "+
+	verb.OutputFlag(cmd, &flags.output, "; to print the objects themselves, "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+" or "+
 		output.JSONPath+"=TEMPLATE; with --dry-run=client, "+output.Manifests+
-		": those of the input, in order, without a server",
+		": the input in apply order, without a server",
 		output.Objects, output.ObjectsJSON, output.ObjectsKYAML, output.Manifests)
 	addServerSide(cmd.Flags(), &flags.serverSide)
 	return cmd

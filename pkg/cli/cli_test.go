@@ -125,7 +125,7 @@ func golden(t *testing.T, name, got string) {
 // A usage error is one line, which says where to find help.
 func TestUsageErrors(t *testing.T) {
 	const help = "  hint: see: kubectl k8sconnect %s--help\n"
-	const managerHint = "  hint: name who applies, such as --field-manager=team-shop; without the flag it is k8sconnect\n"
+	const managerHint = "  hint: use a name such as --field-manager=team-shop; the default is k8sconnect\n"
 	for name, test := range map[string]struct {
 		args []string
 		want string
@@ -174,11 +174,11 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"a flag that the file has": {
 			[]string{"wait", "deploy/web", "--readiness=rules.yaml"},
-			"error: unknown flag: --readiness\n  hint: readiness: FILE in k8sconnect.yaml, beside the input or named by --config\n",
+			"error: unknown flag: --readiness\n  hint: readiness: FILE in k8sconnect.yaml, next to the input or set with --config\n",
 		},
 		"a flag that -v has": {
 			[]string{"apply", "-f", "x.yaml", "--explain-rules"},
-			"error: unknown flag: --explain-rules\n  hint: -v 1 says which flag, annotation or rule decided which path\n",
+			"error: unknown flag: --explain-rules\n  hint: -v 1 shows which flag, annotation or rule decided which path\n",
 		},
 		"flag": {
 			[]string{"diff", "--prune-everything"},
@@ -210,7 +210,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"flag of kubectl apply": {
 			[]string{"apply", "--server-side", "-f", "x.yaml", "--force"},
-			"error: unknown flag: --force\n  hint: --recreate=KIND[/NAME] deletes an object and creates it anew, where a field of it cannot be changed; --take=all takes contested fields\n",
+			"error: unknown flag: --force\n  hint: --recreate=KIND[/NAME] deletes and creates an object again if a field cannot be changed; --take=all takes contested fields\n",
 		},
 		"flag of kubectl that takes all": {
 			[]string{"diff", "--force-conflicts"},
@@ -230,7 +230,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"nothing to read": {
 			[]string{"diff"},
-			"error: nothing to read: give -f FILENAME or -k DIRECTORY\n" + strings.ReplaceAll(help, "%s", "diff "),
+			"error: no input: use -f FILENAME or -k DIRECTORY\n" + strings.ReplaceAll(help, "%s", "diff "),
 		},
 		"output": {
 			[]string{"apply", "-f", "x.yaml", "-o", "wide"},
@@ -246,7 +246,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"dry run without a value": {
 			[]string{"apply", "--dry-run", "-f", "x.yaml"},
-			"warning: --dry-run without a value means --dry-run=client; --dry-run=server asks the server\nerror: x.yaml: no such file or directory\n",
+			"warning: --dry-run without a value means --dry-run=client; use --dry-run=server to ask the server\nerror: x.yaml: no such file or directory\n",
 		},
 		"not server-side": {
 			[]string{"apply", "-f", "x.yaml", "--server-side=false"},
@@ -286,11 +286,11 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"manager that is long": {
 			[]string{"apply", "-f", "x.yaml", "--field-manager=" + strings.Repeat("ä", 65)},
-			"error: --field-manager has 130 bytes, and the server takes 128\n" + managerHint,
+			"error: --field-manager has 130 bytes, but the server accepts at most 128\n" + managerHint,
 		},
 		"manager in two lines": {
 			[]string{"apply", "-f", "x.yaml", "--field-manager=a\nb"},
-			"error: --field-manager is \"a\\nb\", and the server takes printable characters only\n" + managerHint,
+			"error: --field-manager is \"a\\nb\", but the server accepts only printable characters\n" + managerHint,
 		},
 		"owners of no manager": {
 			[]string{"owners", "deploy/web", "--manager="},
@@ -298,7 +298,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"yield without a path": {
 			[]string{"apply", "-f", "x.yaml", "--yield=all"},
-			"error: --yield: \"all\": name the path to leave, or its manager\n" + strings.ReplaceAll(help, "%s", "apply "),
+			"error: --yield: \"all\": a path or a manager is missing\n" + strings.ReplaceAll(help, "%s", "apply "),
 		},
 		"completion": {
 			[]string{"completion", "tcsh"},
@@ -347,7 +347,7 @@ func TestTimeout(t *testing.T) {
 	} {
 		for given, refused := range map[string]bool{"--timeout=0": !waits, "--timeout=-1s": false, "--timeout=1m": false} {
 			status, _, stderr := call(t, append(strings.Fields(line), given)...)
-			if said := strings.Contains(stderr, "error: --timeout=0 leaves the run no time\n  hint: leave it out for no limit"); said != refused || said && status != 2 {
+			if said := strings.Contains(stderr, "error: --timeout=0 leaves no time for the run\n  hint: leave it out for no limit"); said != refused || said && status != 2 {
 				t.Errorf("%s %s: exit status %d\n%s", line, given, status, stderr)
 			}
 			if !refused && strings.Contains(stderr, "--timeout") {
@@ -367,8 +367,8 @@ func TestKubeconfigErrors(t *testing.T) {
 	}{
 		"none at all": {
 			"", nil,
-			"error: no cluster is configured: no kubeconfig was found\n" +
-				"  hint: name one with --kubeconfig or KUBECONFIG; looked at: nowhere\n",
+			"error: no cluster is configured: no kubeconfig found\n" +
+				"  hint: set one with --kubeconfig or KUBECONFIG; searched: nowhere\n",
 		},
 		"a file that is not there": {
 			"",

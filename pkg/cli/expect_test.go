@@ -117,7 +117,7 @@ func TestGuards(t *testing.T) {
 		"a name of a context that leads elsewhere": {
 			flags: []string{"--expect-context=home", "--server=https://127.0.0.1:1"}, says: "error: --server overrides the cluster of context",
 		},
-		"empty":        {flags: []string{"--expect-context="}, says: "error: --expect-context is empty and would guard nothing"},
+		"empty":        {flags: []string{"--expect-context="}, says: "error: --expect-context is empty and would not guard anything"},
 		"empty by env": {env: map[string]string{"KUBECTL_K8SCONNECT_EXPECT_CLUSTER": ""}, says: "error: KUBECTL_K8SCONNECT_EXPECT_CLUSTER is empty"},
 		"no pattern":   {flags: []string{"--expect-context=[a"}, says: "not a pattern"},
 		"cluster":      {flags: []string{"--expect-cluster=the-right-one"}, holds: true, want: []string{uid}},

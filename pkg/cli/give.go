@@ -116,7 +116,7 @@ func (f *giveFlags) add(cmd *cobra.Command) {
 		"Objects that KIND/NAMESPACE/NAME applies: a Kustomization or HelmRelease of Flux, or an Application of Argo CD")
 	f.target.Add(cmd)
 	verb.DryRunFlag(flags, &f.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
-	flags.StringVarP(&f.output, "output", "o", output.Table, "Form of the results: table, json, yaml, kyaml, stream or junit")
+	flags.StringVarP(&f.output, "output", "o", output.Table, "Output format: table, json, yaml, kyaml, stream or junit")
 	help.Words(cmd, "output", output.Table, output.JSON, output.YAML, output.KYAML, output.Stream, output.JUnit)
 	help.Words(cmd, "as-operation", "apply", "update")
 	help.Words(cmd, "helm-release")

@@ -99,7 +99,7 @@ or an owner was not rewritten, 2 could not tell.`,
 	flags.target.Add(cmd)
 	flags.many.Add(cmd)
 	cmd.Flags().Lookup("all-namespaces").Usage = "Count objects in all namespaces, and objects without one"
-	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Form of the results: table, yaml or json; for many objects also kyaml or html")
+	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Output format: table, yaml or json; for many objects also kyaml or html")
 	help.Words(cmd, "output", output.Table, output.YAML, output.JSON, output.KYAML, output.HTML)
 	help.Words(cmd, "path")
 	for _, flag := range []string{"manager", "expect", "from"} {

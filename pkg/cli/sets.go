@@ -75,7 +75,7 @@ Exit status: 0 listed, 2 could not tell.`,
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "Sets in all namespaces, and sets whose parent has none")
-	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Form of the results: table, wide, json, yaml, kyaml or name")
+	cmd.Flags().StringVarP(&flags.output, "output", "o", output.Table, "Output format: table, wide, json, yaml, kyaml or name")
 	help.Words(cmd, "output", output.Table, output.Wide, output.JSON, output.YAML, output.KYAML, output.Name)
 	cmd.AddCommand(newSetsDelete(c, streams), newRollback(c, streams))
 	return cmd

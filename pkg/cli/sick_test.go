@@ -101,7 +101,7 @@ func TestSickDiscovery(t *testing.T) {
 				if strings.Contains(all, "does not serve the kind Thing") {
 					t.Error("a kind is said not to be served")
 				}
-				for _, claim := range []string{"the API server does not answer", "cluster itself is gone"} {
+				for _, claim := range []string{"the API server does not answer", "the cluster no longer exists"} {
 					if strings.Contains(all, claim) {
 						t.Errorf("it answers, and is said to be away: %q", claim)
 					}
@@ -148,7 +148,7 @@ func TestDeleteHintsAtAClusterThatIsGone(t *testing.T) {
 				if code != verb.ExitUnknown {
 					t.Errorf("exit status %d, want %d", code, verb.ExitUnknown)
 				}
-				if said := strings.Contains(out+stderr, "cluster itself is gone"); said != test.gone {
+				if said := strings.Contains(out+stderr, "the cluster no longer exists"); said != test.gone {
 					t.Errorf("hinted at a cluster that is gone: %v", said)
 				}
 				if t.Failed() {

@@ -17,7 +17,7 @@ items:
 - {apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, generation: 1, uid: y}, spec: {replicas: 1}, status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1, readyReplicas: 1, conditions: [{type: Available, status: "True"}]}}
 `
 
-// Without a server, objects are judged as they are in the file: the status that a server
+// Without a server, objects are checked as they are in the file: the status that a server
 // wrote stays, and conditions that have to last have lasted (edge case 95).
 func TestWaitLocal(t *testing.T) {
 	noCluster(t)
@@ -55,8 +55,8 @@ func TestWaitLocal(t *testing.T) {
 		"-f widget.yaml":                       {1, "wait for your own expression"},
 		"-f widget.yaml --config=own.yaml":     {0, "met"},
 		"-f widget.yaml --config=bad-own.yaml": {2, "readiness: bad.yaml:3: "},
-		"-f web.yaml --timeout=3s":             {2, "--timeout means nothing"},
-		"deploy/web":                           {2, "no file is named"},
+		"-f web.yaml --timeout=3s":             {2, "cannot be combined with --timeout"},
+		"deploy/web":                           {2, "no file is given"},
 		"-f nothing.yaml":                      {2, "nothing.yaml"},
 	} {
 		status, out, stderr := call(t, append([]string{"wait", "--local"}, strings.Fields(line)...)...)
@@ -86,16 +86,16 @@ func TestExplainReady(t *testing.T) {
 	for line, want := range map[string][]string{
 		"canary":                       {"Canary.flagger.app", "ready    self.status.phase in ['Initialized', 'Succeeded']", "from     the built-in table of kinds"},
 		"canaries.flagger.app":         {"Canary.flagger.app"},
-		"deploy":                       {"Deployment.apps", "ready    all replicas", "from     the rule of this kind"},
+		"deploy":                       {"Deployment.apps", "ready    all replicas", "from     the built-in rule for this kind"},
 		"deploy --config=own.yaml":     {"ready    true", "failed   false", "message  'so'", "from     the file rules.yaml"},
 		"certificates.cert-manager.io": {"certificates.cert-manager.io", "from     the conventions"},
 		"databases.example.com --config=own.yaml": {"Database.example.com", "ready    self.a"},
-		"servicemonitors":                         {"ServiceMonitor.monitoring.coreos.com", "ready    it exists, and nothing in its status says otherwise"},
-		"Database":                                {"ready    it exists, and nothing in its status says otherwise, if it is one of Kubernetes' own kinds; otherwise: something"},
+		"servicemonitors":                         {"ServiceMonitor.monitoring.coreos.com", "ready    it exists, and its status does not contradict that"},
+		"Database":                                {"ready    it exists, and its status does not contradict that, if it is one of Kubernetes' own kinds; otherwise: something"},
 		"httproute":                               {"HTTPRoute.gateway.networking.k8s.io", "each gateway"},
 	} {
 		status, out, stderr := call(t, append([]string{"wait", "--explain-ready"}, strings.Fields(line)...)...)
-		if status != 0 || !strings.Contains(stderr, "the server was not asked") {
+		if status != 0 || !strings.Contains(stderr, "the server could not be asked") {
 			t.Errorf("%s: exit status %d, %s", line, status, stderr)
 		}
 		for _, part := range want {
@@ -104,7 +104,7 @@ func TestExplainReady(t *testing.T) {
 			}
 		}
 	}
-	if status, _, stderr := call(t, "wait", "--explain-ready", "deploy", "deploy/web"); status != 2 || !strings.Contains(stderr, "goes without objects") {
+	if status, _, stderr := call(t, "wait", "--explain-ready", "deploy", "deploy/web"); status != 2 || !strings.Contains(stderr, "cannot be combined with objects") {
 		t.Errorf("%d, %s", status, stderr)
 	}
 }

@@ -1,6 +1,6 @@
-// Package command builds the commands that are printed for people to paste. [Kubectl] leaves a slot
-// after the verb for the flags of the connection, and [Fill] fills it where text leaves the
-// program. It runs nothing.
+// Package command builds commands that are printed for people to paste. [Kubectl] leaves a
+// placeholder after the verb for the flags of the connection, and [Fill] replaces it when text is
+// printed. It runs nothing.
 package command
 
 import (
@@ -10,17 +10,16 @@ import (
 )
 
 const (
-	// slot marks where the flags of the connection go.
+	// slot is the placeholder for the flags of the connection.
 	slot = "\x1f"
-	// slotAs is the slot of a command with its own --as.
+	// slotAs is the placeholder in a command with its own --as.
 	slotAs = "\x1e"
-	// slotOurs is the slot of a command of this plugin.
+	// slotOurs is the placeholder in a command of this plugin.
 	slotOurs = "\x1d"
-	// plugin is the plugin's name.
-	plugin = "k8sconnect"
+	plugin   = "k8sconnect"
 )
 
-// Kubectl begins a command: kubectl, the words of the verb, and the slot.
+// Kubectl returns the beginning of a command: kubectl, the words of the verb, and the placeholder.
 func Kubectl(verb ...string) string {
 	begun := "kubectl " + strings.Join(verb, " ")
 	if verb[0] == plugin {
@@ -34,14 +33,14 @@ func KubectlAs(verb ...string) string { return "kubectl " + strings.Join(verb, "
 
 // Flags choose the cluster and the user.
 type Flags struct {
-	// Cluster chooses the cluster and credentials, As the user to impersonate. Each is a word, not
-	// quoted yet.
+	// Cluster chooses the cluster and the credentials, As the user to impersonate. They are not
+	// quoted.
 	Cluster, As []string
-	// Guards are flags that only this plugin knows: the clusters that it refuses.
+	// Guards are flags of this plugin that refuse clusters.
 	Guards []string
 }
 
-// Fill fills the slots of all commands in a text.
+// Fill replaces the placeholders of all commands in a text.
 func Fill(text string, flags Flags) string {
 	if !strings.ContainsAny(text, slot+slotAs+slotOurs) {
 		return text

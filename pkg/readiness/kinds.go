@@ -62,7 +62,7 @@ func ruleOf(gk schema.GroupKind) func(*subject) Verdict {
 func About(gk schema.GroupKind) (text string, own bool) {
 	if ruleOf(gk) == nil {
 		if object.IsBuiltIn(gk.Group) {
-			return "it exists, and nothing in its status says otherwise", false
+			return "it exists, and its status does not contradict that", false
 		}
 		return "something in its status says that it is ready, and nothing in it says otherwise", false
 	}

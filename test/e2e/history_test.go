@@ -80,7 +80,7 @@ func TestRollback(t *testing.T) {
 	if digest == nil {
 		t.Fatalf("no digest: %s", shown)
 	}
-	back("--confirm=0123456789abcdef01234567").ends(t, 1).says(t, "is for something other than")
+	back("--confirm=0123456789abcdef01234567").ends(t, 1).says(t, "does not match what")
 	back("--confirm="+digest[1]).ends(t, 0).says(t, "2 configured").says(t, "1 pruned")
 	if got := value(t, c, ns, "cm-0000"); got != "1" {
 		t.Errorf("the value is %s", got)

@@ -82,7 +82,7 @@ func TestTimeout(t *testing.T) {
 		if sent == 0 || sent == n || created+unsure != sent || out.Summary["skipped"] != n-created || there < created || there > sent {
 			t.Errorf("%d writes sent, %d objects there, %d unsure, summary %v", sent, there, unsure, out.Summary)
 		}
-		r.says(t, "the run timed out after "+timeout.String()+" (--timeout)").says(t, "run it again: it continues where it stopped")
+		r.says(t, "the run timed out after "+timeout.String()+" (--timeout)").says(t, "run this again: it continues where it stopped")
 		k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--timeout=10m").ends(t, 0)
 		if there := len(uids(t, c, ns)); there != n {
 			t.Errorf("%d objects, want %d", there, n)

@@ -118,7 +118,7 @@ spec:
 		runs.Go(func() {
 			r.wait(t)
 			r.ends(t, tt.status).says(t, tt.says).
-				says(t, "waiting for Gateway to be served, as customresourcedefinition/gateways.soon.example.com says it will be")
+				says(t, "waiting for Gateway to be served, which customresourcedefinition/gateways.soon.example.com defines")
 		})
 	}
 	runs.Wait()

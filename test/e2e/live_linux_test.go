@@ -159,13 +159,13 @@ func TestLive(t *testing.T) {
 	}
 	s.types(t, "t\n")
 	s.sees(t, "configured")
-	s.sees(t, "the same answers next time, without questions:")
+	s.sees(t, "to give the same answers without prompts:")
 	s.ends(t, 0)
 	if got := webOf(t, c, ns); !strings.HasPrefix(got, "5 registry.example/app:3 ") {
 		t.Errorf("it is %s now:\n%s", got, s.shown())
 	}
 
-	_, printed, _ := strings.Cut(s.shown(), "the same answers next time, without questions:\n")
+	_, printed, _ := strings.Cut(s.shown(), "to give the same answers without prompts:\n")
 	printed = strings.TrimSpace(printed)
 	words, found := strings.CutPrefix(printed, "kubectl k8sconnect apply --kubeconfig="+c.KubeconfigPath)
 	if !found {
@@ -199,13 +199,13 @@ func TestLiveTakeAllOfSeveral(t *testing.T) {
 	s.sees(t, "conflict 1 of 4: configmap/a -n "+ns)
 	s.sees(t, "of flux and helm: [ta] take all, [la] leave all: ")
 	s.types(t, "?\n")
-	s.sees(t, "this and all that flux and helm alone own,")
+	s.sees(t, "this and every contested path that flux and helm own together")
 	s.sees(t, asks)
 	s.types(t, "ta\n")
 	s.sees(t, "conflict 2 of 4: configmap/a")
 	s.sees(t, "of edit: [ta] take all")
 	s.types(t, "la\n")
-	s.sees(t, "the same answers next time, without questions:")
+	s.sees(t, "to give the same answers without prompts:")
 	s.ends(t, 0)
 	if strings.Contains(s.shown(), "conflict 3 of 4") {
 		t.Errorf("what was answered for all is asked again:\n%s", s.shown())

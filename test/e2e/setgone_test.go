@@ -12,7 +12,7 @@ import (
 func TestParentDeletedUnderARun(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)
-	said := "secret/shop -n NS: was deleted while this run was under way"
+	said := "secret/shop -n NS: was deleted during this run"
 	for name, second := range map[string]string{"the same kinds": configMaps(3, 1, "2"), "a prune": configMaps(2, 1, "2")} {
 		t.Run(name, func(t *testing.T) {
 			ns := namespace(t, c)

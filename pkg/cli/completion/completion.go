@@ -1,5 +1,5 @@
-// Package completion provides the words that a shell offers for flags and objects, and the program
-// with which kubectl completes the plugin.
+// Package completion provides the words that a shell offers for flags and arguments, and the
+// program that kubectl calls to complete this plugin.
 package completion
 
 import (
@@ -23,17 +23,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Program is the program that kubectl looks for on the PATH and runs with the plugin's arguments,
-// the last of which is to be completed (k/k#105867). It prints what cobra prints for a shell.
+// Program is the program that kubectl looks for on the PATH and calls with the arguments of the
+// plugin, the last of which is to be completed (k/k#105867). It prints what cobra prints for a
+// shell.
 const Program = "kubectl_complete-k8sconnect"
 
-// completerScript is that program. It finds the plugin on the PATH, as kubectl did.
+// completerScript is the source of Program. It finds the plugin on the PATH, as kubectl does.
 const completerScript = `#!/bin/sh
 exec kubectl-k8sconnect ` + cobra.ShellCompRequestCmd + ` "$@"
 `
 
-// Add adds completion of flag values to every verb, and kubectl to the shells of cobra's completion
-// command.
+// Add adds completion of flag values to every verb, and the subcommand kubectl to cobra's
+// completion command.
 func Add(root *cobra.Command, c *connection.Connection) {
 	known := words{c}
 	for _, cmd := range all(root) {
@@ -62,8 +63,9 @@ func Add(root *cobra.Command, c *connection.Connection) {
 		return
 	}
 	completion.Short = "Generate the completion script for a shell, or for kubectl"
-	completion.Long = `Generate what makes a shell complete kubectl-k8sconnect, or what makes kubectl's
-own completion complete "kubectl k8sconnect". Each has its own help.`
+	completion.Long = `Generate a script with which a shell completes kubectl-k8sconnect, or a program
+with which kubectl completes "kubectl k8sconnect". Each command has its own
+help.`
 	completion.Args = cobra.ArbitraryArgs
 	completion.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -74,8 +76,8 @@ own completion complete "kubectl k8sconnect". Each has its own help.`
 	completion.AddCommand(newCompleter())
 }
 
-// all returns a command and its subcommands, subcommands of the root first, since flags are
-// completed where they are defined.
+// all returns a command and its subcommands. Subcommands come first, because flags are completed
+// where they are defined.
 func all(cmd *cobra.Command) []*cobra.Command {
 	var out []*cobra.Command
 	for _, below := range cmd.Commands() {
@@ -84,7 +86,7 @@ func all(cmd *cobra.Command) []*cobra.Command {
 	return append(out, cmd)
 }
 
-// words completes from the cluster and the kubeconfig.
+// words completes words from the cluster and the kubeconfig.
 type words struct{ *connection.Connection }
 
 // completeConfig completes names in the kubeconfig.
@@ -98,10 +100,9 @@ func (c words) completeConfig(names func(api.Config) []string) cobra.CompletionF
 	}
 }
 
-// completionTimeout bounds a request, because the user's shell waits for it.
+// completionTimeout bounds a request, because the shell waits for it.
 const completionTimeout = 3 * time.Second
 
-// completeNamespaces completes the cluster's namespaces.
 func (c words) completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return c.ask(cmd, c.namespaces)
 }
@@ -119,18 +120,18 @@ func (c words) namespaces(ctx context.Context) ([]string, error) {
 func newCompleter() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl",
-		Short: "Generate the program by which kubectl completes this plugin",
+		Short: "Generate the program that kubectl calls to complete this plugin",
 		Long: `Generate the program that kubectl calls to complete "kubectl k8sconnect …".
-It has to be on the PATH under the name ` + Program + `, and the
-shell has to have kubectl's own completion (kubectl completion --help).
+It must be on the PATH under the name ` + Program + `, and the
+shell needs kubectl's own completion (kubectl completion --help).
 
-A link of that name to kubectl-k8sconnect does the same.`,
-		Example: `  # Into a folder on the PATH
+A link with that name to kubectl-k8sconnect does the same.`,
+		Example: `  # Install it in a folder on the PATH
   cd ~/.local/bin
   kubectl k8sconnect completion kubectl > ` + Program + `
   chmod +x ` + Program + `
 
-  # The same by a link
+  # The same with a link
   ln -s "$(command -v kubectl-k8sconnect)" ` + Program,
 		Args:              verb.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -141,7 +142,7 @@ A link of that name to kubectl-k8sconnect does the same.`,
 	}
 }
 
-// Targets completes TYPE and names in either form, for verbs that accept them.
+// Targets completes TYPE and names, for verbs that accept TYPE/NAME and TYPE NAME.
 func Targets(c *connection.Connection) cobra.CompletionFunc { return words{c}.completeTargets }
 
 func (c words) completeTargets(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
@@ -172,7 +173,7 @@ func (c words) targetWords(ctx context.Context, args []string, toComplete string
 	}
 }
 
-// names returns the names of a type's objects in the namespace.
+// names returns the names of the objects of a type in the namespace.
 func (c words) names(ctx context.Context, client *client.Client, typ string) ([]string, error) {
 	namespace, _, err := c.Namespace()
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Managers completes the field managers that own fields of the objects or of the TYPE in the
-// arguments; without any, of workloads and related types. It looks in the namespace, or in all with
-// -A. In a comma-separated list it completes the last manager.
+// Managers completes the field managers of the objects or the TYPE in the arguments, or else of
+// workloads and related types. It searches the namespace, or all with -A. In a comma-separated list
+// it completes the last manager.
 func Managers(c *connection.Connection) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		return words{c}.ask(cmd, func(ctx context.Context) ([]string, error) {
@@ -48,7 +48,7 @@ func (c words) managers(ctx context.Context, args []string, everywhere bool) ([]
 	if everywhere {
 		namespace = ""
 	}
-	// Objects found before the timeout or a refusal are useful too.
+	// Use the managers found before a timeout or a refusal.
 	var mu sync.Mutex
 	found := map[string]bool{}
 	var asking errgroup.Group
@@ -67,13 +67,13 @@ func (c words) managers(ctx context.Context, args []string, everywhere bool) ([]
 	return slices.Sorted(maps.Keys(found)), err
 }
 
-// usual returns the types whose managers are offered if no object is named: few, since a shell
-// waits.
+// usual returns the types whose managers are offered if the arguments name no object. They are few,
+// because a shell waits.
 func usual() []string {
 	return []string{"deployments.apps", "statefulsets.apps", "daemonsets.apps", "services", "configmaps"}
 }
 
-// enough is how many objects of a type are read, because their managers repeat.
+// enough is how many objects of a type are read at most, because their managers repeat.
 const enough = 1000
 
 func managersOf(ctx context.Context, client *client.Client, o named, namespace string, visit func(string)) error {
@@ -99,10 +99,10 @@ func managersOf(ctx context.Context, client *client.Client, o named, namespace s
 	return err
 }
 
-// named is an object of the arguments; without a name, all of its type.
+// named is an object in the arguments; without a name, all objects of its type.
 type named struct{ typ, name string }
 
-// namedObjects returns TYPE/NAME…, TYPE NAME… or TYPE, ignoring paths.
+// namedObjects parses TYPE/NAME…, TYPE NAME… or TYPE, ignoring paths.
 func namedObjects(args []string) []named {
 	args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, ".") })
 	if len(args) == 0 {
@@ -125,8 +125,8 @@ func namedObjects(args []string) []named {
 	return out
 }
 
-// afterComma adds what is typed up to the last comma to each word, and drops words that are typed
-// there.
+// afterComma prefixes each word with what was typed up to the last comma, and drops words that were
+// already typed.
 func afterComma(words []string, typed string) []string {
 	at := strings.LastIndex(typed, ",") + 1
 	var out []string

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Sets completes the name of a set, for verbs that take nothing else.
+// Sets completes the name of a set, for verbs with no other argument.
 func Sets(c *connection.Connection) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -26,7 +26,7 @@ func Sets(c *connection.Connection) cobra.CompletionFunc {
 	}
 }
 
-// Runs completes the id of a run that the set, the only argument, can be rolled back to.
+// Runs completes the ID of a run to which the set, the only argument, can be rolled back.
 func Runs(c *connection.Connection) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) != 1 {
@@ -41,7 +41,7 @@ func (c words) completeSets(cmd *cobra.Command, _ []string, _ string) ([]string,
 	return c.ask(cmd, c.sets)
 }
 
-// ask asks the server within completionTimeout.
+// ask calls names with a context that ends after completionTimeout.
 func (c words) ask(cmd *cobra.Command, names func(context.Context) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
@@ -52,7 +52,7 @@ func (c words) ask(cmd *cobra.Command, names func(context.Context) ([]string, er
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-// sets returns the names of the sets in the namespace, including those read before an error.
+// sets returns the names of the sets in the namespace, including those found before an error.
 func (c words) sets(ctx context.Context) ([]string, error) {
 	client, err := c.Quick(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ func (c words) sets(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// runs returns the runs of a set that ended well, the newest first, each with its time and user.
+// runs returns the successful runs of a set, newest first, each with its time and user.
 func (c words) runs(ctx context.Context, name string) ([]string, error) {
 	client, err := c.Quick(ctx)
 	if err != nil {

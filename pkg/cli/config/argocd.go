@@ -16,15 +16,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Converted lists the rules converted from Applications and ApplicationSets.
+// Converted are the rules converted from Applications and ApplicationSets.
 type Converted struct {
 	rules []*yaml.Node
-	// Left lists the differences for which there is no rule; Notes say where a rule means something
+	// Left are the entries that no rule can express; Notes are about rules that mean something
 	// else. Each has its line.
 	Left, Notes []string
 }
 
-// rule is a yield rule. Path is a text or a list of texts.
+// rule is a yield rule. Path is a string or a list of strings.
 type rule struct {
 	Kind      string `yaml:"kind,omitempty"`
 	Namespace string `yaml:"namespace,omitempty"`
@@ -33,7 +33,7 @@ type rule struct {
 	Path      any    `yaml:"path,omitempty"`
 }
 
-// ignored is an item of spec.ignoreDifferences.
+// ignored is an entry of spec.ignoreDifferences.
 type ignored struct {
 	Group        string      `yaml:"group"`
 	Kind         string      `yaml:"kind"`
@@ -44,7 +44,7 @@ type ignored struct {
 	Managers     []string    `yaml:"managedFieldsManagers"`
 }
 
-// application is the part of an Application or ApplicationSet that is read.
+// application has the fields of an Application or ApplicationSet that are read.
 type application struct {
 	Kind string `yaml:"kind"`
 	Spec struct {
@@ -58,7 +58,7 @@ type application struct {
 	Items []yaml.Node `yaml:"items"`
 }
 
-// Convert reads the documents of a file and skips other kinds.
+// Convert reads the documents in a file and skips other kinds.
 func Convert(file string, data []byte) (*Converted, error) {
 	c := &Converted{}
 	documents := yaml.NewDecoder(bytes.NewReader(data))
@@ -66,7 +66,7 @@ func Convert(file string, data []byte) (*Converted, error) {
 		var document yaml.Node
 		switch err := documents.Decode(&document); {
 		case errors.Is(err, io.EOF) && !found:
-			return nil, fmt.Errorf("%s: no Application and no ApplicationSet in it", file)
+			return nil, fmt.Errorf("%s: contains no Application or ApplicationSet", file)
 		case errors.Is(err, io.EOF):
 			return c, nil
 		case err != nil:
@@ -80,13 +80,14 @@ func Convert(file string, data []byte) (*Converted, error) {
 	}
 }
 
-// read adds the rules of a document, and reports whether it is of a kind that has some.
+// read adds the rules of a document, and reports whether the document is or contains an Application
+// or ApplicationSet.
 func (c *Converted) read(file string, document *yaml.Node) (bool, error) {
 	var kind struct {
 		Kind string `yaml:"kind"`
 	}
 	if document.Decode(&kind) != nil {
-		return false, nil // No object.
+		return false, nil // Not an object.
 	}
 	var app application
 	switch kind.Kind {
@@ -117,7 +118,7 @@ func (c *Converted) read(file string, document *yaml.Node) (bool, error) {
 	return found, nil
 }
 
-// add turns an item into rules: one for its paths, and one for each manager.
+// add adds the rules for an entry: one for its paths, and one for each manager.
 func (c *Converted) add(file string, item *yaml.Node) error {
 	var of ignored
 	if err := item.Decode(&of); err != nil {
@@ -128,7 +129,7 @@ func (c *Converted) add(file string, item *yaml.Node) error {
 		meant.Kind += "." + of.Group
 	}
 	if of.Group != "" && of.Group != "*" && of.Kind == "*" {
-		c.Left = append(c.Left, fmt.Sprintf("%s:%d: every kind of the group %s: name the kinds", file, item.Line, of.Group))
+		c.Left = append(c.Left, fmt.Sprintf("%s:%d: all kinds in the group %s: list the kinds", file, item.Line, of.Group))
 		return nil
 	}
 	meant.Kind = cmp.Or(meant.Kind, "*")
@@ -143,7 +144,7 @@ func (c *Converted) add(file string, item *yaml.Node) error {
 			case note != "":
 				c.Notes = append(c.Notes, at+": "+note)
 			}
-			if !slices.Contains(paths, path) { // Two positions in a list are one rule.
+			if !slices.Contains(paths, path) { // Positions become [*], so two of them are one rule.
 				paths = append(paths, path)
 			}
 		}
@@ -167,7 +168,7 @@ func (c *Converted) add(file string, item *yaml.Node) error {
 func (c *Converted) rule(file string, item *yaml.Node, r rule) {
 	var node yaml.Node
 	if node.Encode(r) != nil {
-		return // Texts can be encoded.
+		return // Strings can be encoded.
 	}
 	node.Style = yaml.FlowStyle
 	node.HeadComment = fmt.Sprintf("# %s:%d", file, item.Line)
@@ -177,7 +178,7 @@ func (c *Converted) rule(file string, item *yaml.Node, r rule) {
 // Rules returns the number of rules.
 func (c *Converted) Rules() int { return len(c.rules) }
 
-// YAML returns the rules as a file.
+// YAML returns the rules as the content of a file.
 func (c *Converted) YAML() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
@@ -186,8 +187,8 @@ func (c *Converted) YAML() ([]byte, error) {
 	return out.Bytes(), errors.Join(err, encoder.Close())
 }
 
-// anyItem is noted where a list item was named by its position, which changes.
-const anyItem = "a position names another item once the list changes: the rule means every item"
+// anyItem is the note on a list item that was identified by its position.
+const anyItem = "the item at a position changes with the list: the rule matches every item"
 
 // pointer converts a JSON pointer to a path.
 func pointer(text string) (path, note string, err error) {
@@ -213,8 +214,8 @@ func isPosition(part string) bool {
 	return err == nil || part == "-"
 }
 
-// The jq expressions that are paths: a field, any item, an item by position or by the value of one
-// of its fields.
+// The parts of jq expressions that are paths: a field, any item, an item by its position or by the
+// value of one of its fields.
 var (
 	jqField    = regexp.MustCompile(`^\.([A-Za-z_][A-Za-z0-9_]*)`)
 	jqQuoted   = regexp.MustCompile(`^\.?\[("(?:[^"\\]|\\.)*")\]|^\.("(?:[^"\\]|\\.)*")`)
@@ -224,13 +225,12 @@ var (
 	jqPipe     = regexp.MustCompile(`^\s*\|\s*(?:\.|$)`)
 )
 
-// errNotPlain: only jq can compute it.
-var errNotPlain = errors.New("not a plain path: write the rule by hand, or name the manager that sets it")
+var errNotPlain = errors.New("not a plain path: write the rule by hand, or use the manager that sets it")
 
-// jq converts a jq expression to a path, if it is a plain one.
+// jq converts a jq expression to a path, if it is a plain path.
 func jq(text string) (path, note string, err error) {
 	rest := strings.TrimSpace(text)
-	// Brackets around an expression change nothing.
+	// Parentheses around an expression change nothing.
 	for strings.HasPrefix(rest, "(") && strings.HasSuffix(rest, ")") && !strings.ContainsAny(rest[1:len(rest)-1], "()") {
 		rest = strings.TrimSpace(rest[1 : len(rest)-1])
 	}
@@ -279,14 +279,14 @@ func jq(text string) (path, note string, err error) {
 	return checked(b.String(), note)
 }
 
-// checked returns the path in our spelling, if it is one.
+// checked returns the path in our syntax, if it is valid.
 func checked(text, note string) (string, string, error) {
 	p, err := fieldpath.ParsePattern(text)
 	if err != nil {
 		return "", "", err
 	}
 	if len(p) == 0 {
-		return "", "", errors.New("it names the whole object")
+		return "", "", errors.New("it selects the whole object")
 	}
 	return p.String(), note, nil
 }

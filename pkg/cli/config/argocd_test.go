@@ -116,7 +116,7 @@ spec:
 	}
 	if diff := cmp.Diff([]string{
 		"apps.yaml:17: .data | keys: " + errNotPlain.Error(),
-		"apps.yaml:20: every kind of the group apps: name the kinds",
+		"apps.yaml:20: all kinds in the group apps: list the kinds",
 	}, out.Left); diff != "" {
 		t.Error(diff)
 	}

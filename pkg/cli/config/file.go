@@ -1,4 +1,4 @@
-// Package config finds and reads k8sconnect.yaml, reports each fault with its place, and passes its
+// Package config finds and reads k8sconnect.yaml, reports each fault with its line, and passes the
 // rules and defaults to the flags of a verb. It also converts the fields that Argo CD ignores to
 // rules.
 package config
@@ -23,35 +23,35 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// Expected is a value that a guard requires, and where it is written.
+// Expected is a value that a guard requires, and the place that sets it.
 type Expected struct{ Value, From string }
 
-// Settings are what a file sets for a context.
+// Settings are the settings of a file for one context.
 type Settings struct {
-	// File is the file that was read; empty for none.
+	// File is the name of the file; empty for none.
 	File string
-	// Contexts are the patterns of the sections that apply.
+	// Contexts are the patterns of the sections that match the context.
 	Contexts []string
 
 	Rules        predict.Standing
 	FieldManager string
 	AdoptFrom    []string
 	Recreate     []string
-	// Readiness is a file with readiness rules.
+	// Readiness is the name of a file with readiness rules.
 	Readiness string
-	// TimeoutFor are times as in --timeout-for.
+	// TimeoutFor are durations, written as in --timeout-for.
 	TimeoutFor []string
 	// ExpectContext and ExpectCluster must all match.
 	ExpectContext, ExpectCluster []Expected
 }
 
-// keys returns the keys of a section and of the file, in the order of the manual.
+// keys returns the keys of a section and of the file, in the order of the documentation.
 func keys() []string {
 	return []string{"yield", "take", "adoptFrom", "recreate", "fieldManager", "readiness", "timeoutFor", "expect"}
 }
 
-// widening reports whether a key may widen what a run takes or deletes. Such a key counts only in a
-// file that the user named: a file found beside manifests comes from whoever wrote those.
+// widening reports whether a key may extend what a run takes or deletes. Such a key is allowed only
+// in a file that the user named: whoever wrote the manifests may have put a file next to them.
 func widening(key string) bool {
 	switch key {
 	case "take", "adoptFrom", "recreate", "fieldManager":
@@ -60,8 +60,8 @@ func widening(key string) bool {
 	return false
 }
 
-// Parse reads a file for the context of that name. named: the user named the file. It reports
-// faults of all sections, including those of other contexts.
+// Parse reads a file for the named context. named: the user named the file. It reports faults in
+// all sections, including those of other contexts.
 func Parse(file string, data []byte, context string, named bool) (*Settings, error) {
 	r := &reader{file: file}
 	s := &sections{reader: r, named: named, folder: filepath.Dir(file)}
@@ -78,7 +78,7 @@ func Parse(file string, data []byte, context string, named bool) (*Settings, err
 	return &out, errors.Join(r.faults...)
 }
 
-// sections reads the settings for all contexts and for some.
+// sections reads the settings for all contexts and those for some contexts.
 type sections struct {
 	*reader
 	named  bool
@@ -91,7 +91,7 @@ func (s *sections) contexts(n *yaml.Node, context string, out *Settings) {
 			s.fault(f.key, "", "%q is not a pattern: it is empty, a bracket is open or empty, or a backslash ends it", f.name)
 			continue
 		}
-		section := &Settings{} // Other contexts are only checked.
+		section := &Settings{} // Sections of other contexts are only checked.
 		if text.Glob(f.name, context) {
 			section = out
 			out.Contexts = append(out.Contexts, f.name)
@@ -100,12 +100,12 @@ func (s *sections) contexts(n *yaml.Node, context string, out *Settings) {
 	}
 }
 
-// read adds a section's settings: lists grow, other values replace earlier ones.
+// read adds the settings of a section: lists are appended, other values replace earlier ones.
 func (s *sections) read(section []field, out *Settings) {
 	for _, f := range section {
 		if widening(f.name) && !s.named {
-			s.fault(f.key, "name the file with --config="+text.ShellQuote(s.file)+" if you trust it, or use none with --config=",
-				"%s counts only in a file that you name: this one was found beside the input", f.name)
+			s.fault(f.key, "name the file with --config="+text.ShellQuote(s.file)+" if you trust it, or ignore it with --config=",
+				"%s is allowed only in a file that you name: this file was found next to the input", f.name)
 			continue
 		}
 		switch f.name {
@@ -139,8 +139,9 @@ func (s *sections) read(section []field, out *Settings) {
 	}
 }
 
-// readiness names a file beside this one. A file that was found may not name one elsewhere, because
-// errors quote what cannot be read as rules.
+// readiness reads the name of a file with readiness rules, relative to this file. A file that the
+// user did not name may only name one next to it, because errors quote the content of a file with
+// invalid rules.
 func (s *sections) readiness(f field, out *Settings) {
 	path, ok := s.text(f.name, f.value)
 	if !ok {
@@ -148,7 +149,7 @@ func (s *sections) readiness(f field, out *Settings) {
 	}
 	if !s.named && !filepath.IsLocal(path) {
 		s.fault(f.value, "name this file with --config="+text.ShellQuote(s.file)+" if you trust it",
-			"readiness names %s, and a file that was found beside the input may name only what is beside it", path)
+			"readiness: %s: a file that was found next to the input may only refer to files in its own folder", path)
 		return
 	}
 	if out.Readiness = path; !filepath.IsAbs(path) {
@@ -189,7 +190,7 @@ func (s *sections) expect(f field, out *Settings) {
 	}
 }
 
-// rules reads a list of rules. otherwise is the default manager.
+// rules reads a list of rules. otherwise is the manager of rules without one.
 func (s *sections) rules(f field, otherwise string) []predict.Choice {
 	var all []predict.Choice
 	for _, item := range s.list(f.name, f.value) {
@@ -225,7 +226,7 @@ func (s *sections) rules(f field, otherwise string) []predict.Choice {
 			}
 			return false
 		}; item.Kind == yaml.MappingNode && !has("path") && !has("manager") {
-			s.fault(item, `to mean everything that others hold, write manager: "*"`, "a rule has to have a path or a manager")
+			s.fault(item, `to select everything that others own, write manager: "*"`, "a rule needs a path or a manager")
 			continue
 		}
 		if c.Manager == "" {
@@ -242,7 +243,7 @@ func (s *sections) rules(f field, otherwise string) []predict.Choice {
 	return all
 }
 
-// paths reads one path or a list of them.
+// paths reads one path or a list of paths.
 func (s *sections) paths(n *yaml.Node) []fieldpath.Pattern {
 	var all []fieldpath.Pattern
 	read := func(given string, at *yaml.Node) {
@@ -265,17 +266,17 @@ func (s *sections) paths(n *yaml.Node) []fieldpath.Pattern {
 	}
 	s.texts("path", n, read)
 	if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
-		s.fault(n, "", "path names none")
+		s.fault(n, "", "path is empty")
 	}
 	return all
 }
 
-// longest is the largest file size in bytes.
+// longest is the maximum size of a file in bytes.
 const longest = 1 << 20
 
-// find returns the file beside the input; empty if there is none. Beside a file means in its
-// folder, beside a folder in it; a URL and standard input have no place. The file configures the
-// whole run, so all inputs with a place must share it.
+// find returns the configuration file next to the input; empty if there is none. For a file it
+// looks in the same folder, for a folder in that folder, and for a URL or standard input nowhere.
+// The file configures the whole run, so all inputs must share it.
 func find(filenames []string, kustomize string) (string, error) {
 	if kustomize != "" {
 		filenames = []string{kustomize}
@@ -288,7 +289,7 @@ func find(filenames []string, kustomize string) (string, error) {
 		}
 		folder := name
 		if info, err := os.Stat(name); err != nil || !info.IsDir() {
-			if kustomize != "" { // A repository, most likely.
+			if kustomize != "" { // Probably a repository.
 				return "", nil
 			}
 			folder = filepath.Dir(name)
@@ -304,36 +305,36 @@ func find(filenames []string, kustomize string) (string, error) {
 		case !ours:
 			without = name
 		case found != "":
-			return "", &object.HintedError{Err: fmt.Errorf("%s and %s are both beside the input", found, file), Advice: choose(found)}
+			return "", &object.HintedError{Err: fmt.Errorf("%s and %s are both next to the input", found, file), Advice: choose(found)}
 		default:
 			found = file
 		}
 	}
 	if found != "" && without != "" {
-		return "", &object.HintedError{Err: fmt.Errorf("%s is beside a part of the input, and not beside %s", found, without), Advice: choose(found)}
+		return "", &object.HintedError{Err: fmt.Errorf("%s is next to part of the input, but not to %s", found, without), Advice: choose(found)}
 	}
 	return found, nil
 }
 
 func choose(file string) string {
-	return "name the one that counts with --config=" + text.ShellQuote(file) + ", or use none with --config="
+	return "choose one with --config=" + text.ShellQuote(file) + ", or ignore it with --config="
 }
 
-// isOurs reports whether the file exists and is no Kubernetes manifest. Any other content is ours,
-// since unreadable rules must not pass for none.
+// isOurs reports whether the file exists and is not a Kubernetes manifest. Any other content is
+// ours, because rules that cannot be read must not be ignored.
 func isOurs(file string) (bool, error) {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Lstat(file); err == nil {
-			return false, unfit(file, "a link to something that does not exist", "remove it, or make what it points to")
+			return false, unfit(file, "a link to something that does not exist", "remove it, or create its target")
 		}
 		return false, nil
 	case err != nil:
 		return false, err
 	case info.IsDir():
 		return false, unfit(file, "a folder", orNone)
-	case !info.Mode().IsRegular(): // Opening a pipe waits for a writer.
+	case !info.Mode().IsRegular(): // Opening a pipe would wait for a writer.
 		return false, unfit(file, "a pipe, a socket or a device", "remove it")
 	}
 	data, err := read(file)
@@ -344,16 +345,16 @@ func isOurs(file string) (bool, error) {
 		APIVersion yaml.Node `yaml:"apiVersion"`
 		Kind       yaml.Node `yaml:"kind"`
 	}
-	_ = yaml.Unmarshal(data, &top) // Text that is not YAML is ours: Parse reports its fault.
+	_ = yaml.Unmarshal(data, &top) // If it is not YAML, it is ours: Parse reports the fault.
 	return top.APIVersion.IsZero() && top.Kind.IsZero(), nil
 }
 
-// orNone is advice about a file that is no manifest. It does not fit a pipe: without the file of
-// rules, the folder with the pipe is still read.
-const orNone = "remove it, or use none with --config="
+// orNone is advice about a file that is not a configuration. It does not help with a pipe, which is
+// read with the folder anyway.
+const orNone = "remove it, or ignore it with --config="
 
 func unfit(file, what, advice string) error {
-	return &Error{File: file, Err: errors.New("it is " + what + ", and not a file with rules"), Advice: advice}
+	return &Error{File: file, Err: errors.New("it is " + what + ", not a file with rules"), Advice: advice}
 }
 
 func read(file string) ([]byte, error) {

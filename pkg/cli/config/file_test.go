@@ -70,30 +70,30 @@ func TestParse(t *testing.T) {
 // sections of other contexts as well.
 func TestParseFaults(t *testing.T) {
 	for text, want := range map[string][]string{
-		"":                {"f: the file sets nothing | remove it, or use none with --config="},
-		"# a comment\n":   {"f: the file sets nothing | remove it, or use none with --config="},
-		"- yield":         {"f:1:1: the file has to be a mapping"},
+		"":                {"f: the file sets nothing | remove it, or ignore it with --config="},
+		"# a comment\n":   {"f: the file sets nothing | remove it, or ignore it with --config="},
+		"- yield":         {"f:1:1: the file must be a mapping"},
 		"yield: [":        {"f:1: not YAML: did not find expected node content"},
-		"a: 1\n---\nb: 2": {"f:2:1: a second document: the file has to be one", `f:1:1: unknown key "a" | the keys are yield, take, adoptFrom, recreate, fieldManager, readiness, timeoutFor, expect, contexts`},
+		"a: 1\n---\nb: 2": {"f:2:1: a second document: the file may only have one", `f:1:1: unknown key "a" | the keys are yield, take, adoptFrom, recreate, fieldManager, readiness, timeoutFor, expect, contexts`},
 		"yeild: []":       {`f:1:1: unknown key "yeild" | did you mean yield?`},
 		"fieldmanager: x": {`f:1:1: unknown key "fieldmanager" | did you mean fieldManager?`},
-		"yield:":          {"f:1:1: yield has no value | leave the key out to set nothing"},
-		"yield: .spec":    {"f:1:8: yield has to be a list"},
-		"yield: [.spec]":  {"f:1:9: a rule has to be a mapping"},
-		"yield: [{}]":     {`f:1:9: a rule has to have a path or a manager | to mean everything that others hold, write manager: "*"`},
+		"yield:":          {"f:1:1: yield has no value | remove the key to set nothing"},
+		"yield: .spec":    {"f:1:8: yield must be a list"},
+		"yield: [.spec]":  {"f:1:9: a rule must be a mapping"},
+		"yield: [{}]":     {`f:1:9: a rule needs a path or a manager | to select everything that others own, write manager: "*"`},
 		"yield:\n- kind: A\n  paht: .spec": {
 			`f:3:3: unknown key "paht" | did you mean path?`,
-			`f:2:3: a rule has to have a path or a manager | to mean everything that others hold, write manager: "*"`,
+			`f:2:3: a rule needs a path or a manager | to select everything that others own, write manager: "*"`,
 		},
 		"yield: [{path: .spec[}]":                  {"f:1: not YAML: did not find expected ',' or '}'"},
 		"take: [{path: '.a['}]":                    {`f:1:15: path ".a[", column 4: expected a field name`},
 		"take: [{path: '.a[0]'}]":                  {`f:1:15: .a[0]: list items are identified by key, not by position | such as .spec.template.spec.containers[name="app"].image, or [*] for all items`},
-		"take: [{path: []}]":                       {"f:1:15: path names none"},
+		"take: [{path: []}]":                       {"f:1:15: path is empty"},
 		"take: [{manager: '[', path: .a}]":         {"f:1:18: [ is not a pattern: a bracket is open or empty, or a backslash ends it"},
-		"fieldManager: 1":                          {"f:1:15: fieldManager has to be a text, not 1 | put it in quotes"},
-		"fieldManager: ''":                         {"f:1:15: fieldManager is empty | leave the key out to set nothing"},
-		"fieldManager: \"a\\u0007b\"":              {`f:1:15: fieldManager is "a\ab", and the server takes printable characters only`},
-		"take: []\ntake: []":                       {"f:2:1: take is there twice"},
+		"fieldManager: 1":                          {"f:1:15: fieldManager must be a string, not 1 | put it in quotes"},
+		"fieldManager: ''":                         {"f:1:15: fieldManager is empty | remove the key to set nothing"},
+		"fieldManager: \"a\\u0007b\"":              {`f:1:15: fieldManager is "a\ab", but the server accepts only printable characters`},
+		"take: []\ntake: []":                       {"f:2:1: take is set twice"},
 		"recreate: [job=a]":                        {`f:1:12: "job=a": not KIND[/NAME], such as job/migrate`},
 		"timeoutFor: {job: soon}":                  {`f:1:14: not KIND, CONDITION or KIND:CONDITION with a time: job: soon | such as namespace: 30m, create: 1m or "job:condition=Complete": 20m`},
 		"timeoutFor: {job: 0s}":                    {"f:1:19: the time of job must be more than 0"},
@@ -137,7 +137,7 @@ func TestFoundMayNotWiden(t *testing.T) {
 			t.Errorf("%s, named: %v", key, err)
 		}
 		s, err := Parse("f", []byte(text), "c", false)
-		if err == nil || !strings.Contains(err.Error(), "found beside the input") {
+		if err == nil || !strings.Contains(err.Error(), "found next to the input") {
 			t.Errorf("%s, found: %v", key, err)
 		}
 		if diff := cmp.Diff(told(&Settings{Contexts: s.Contexts}), told(s)); diff != "" {

@@ -37,9 +37,9 @@ func TestFind(t *testing.T) {
 		{files: "https://example.com/a.yaml"},
 		{files: "a/m.yaml - https://example.com/b.yaml", want: "a/k8sconnect.yaml"},
 		{files: "m.yaml", want: "k8sconnect.yaml"},
-		{files: "a b", fault: "a/k8sconnect.yaml and b/k8sconnect.yaml are both beside the input"},
-		{files: "plain a", fault: "a/k8sconnect.yaml is beside a part of the input, and not beside plain"},
-		{files: "a plain/m.yaml", fault: "a/k8sconnect.yaml is beside a part of the input, and not beside plain/m.yaml"},
+		{files: "a b", fault: "a/k8sconnect.yaml and b/k8sconnect.yaml are both next to the input"},
+		{files: "plain a", fault: "a/k8sconnect.yaml is next to part of the input, but not to plain"},
+		{files: "a plain/m.yaml", fault: "a/k8sconnect.yaml is next to part of the input, but not to plain/m.yaml"},
 	} {
 		got, err := find(strings.Fields(tt.files), tt.kustomize)
 		fault := ""

@@ -15,12 +15,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Error is a fault of the file, with its place.
+// Error is a fault in the file, with its place.
 type Error struct {
 	File         string
 	Line, Column int
 	Err          error
-	// Advice is the remedy; empty if the error says it.
+	// Advice is the remedy; empty if the error contains it.
 	Advice string
 }
 
@@ -38,33 +38,33 @@ func (e *Error) place() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Hint returns the advice, or where the format is described.
+// Hint returns the advice, or else the page about the format.
 func (e *Error) Hint() string { return cmp.Or(e.Advice, "see: "+build.Page("config.md")) }
 
-// reader reads the nodes of a file and collects their faults.
+// reader reads the nodes of a file and collects faults.
 type reader struct {
 	file   string
 	faults []error
-	// seen counts the keys and items read, those behind an alias each time.
+	// seen counts the keys and items that were read, including those behind each alias.
 	seen int
 }
 
-// mostSeen is the largest number of keys and items. Aliases of aliases make any number of them out
-// of a few bytes.
+// mostSeen limits the keys and items. With aliases of aliases, a few bytes can expand to any number
+// of them.
 const mostSeen = 100_000
 
-// see counts what is below a node, and reports whether to read on.
+// see counts the content of a node, and reports whether to read on.
 func (r *reader) see(n *yaml.Node) bool {
 	if r.seen+len(n.Content) > mostSeen {
-		r.fault(n, "", "the file has more than %d keys and items up to here, those behind aliases counted each time", mostSeen)
-		r.seen = mostSeen + 1 // Consequences are no faults.
+		r.fault(n, "", "the file has more than %d keys and items up to here, including those behind each alias", mostSeen)
+		r.seen = mostSeen + 1 // Report no faults that follow from this.
 		return false
 	}
 	r.seen += len(n.Content)
 	return true
 }
 
-// mostFaults is how many faults are reported.
+// mostFaults is the number of faults that are reported.
 const mostFaults = 20
 
 func (r *reader) fault(at *yaml.Node, advice, format string, args ...any) {
@@ -72,7 +72,7 @@ func (r *reader) fault(at *yaml.Node, advice, format string, args ...any) {
 	case r.seen > mostSeen, len(r.faults) > mostFaults:
 		return
 	case len(r.faults) == mostFaults:
-		advice, format, args = "", "and more from here on", nil
+		advice, format, args = "", "there are more faults from here on", nil
 	}
 	r.faults = append(r.faults, &Error{File: r.file, Line: at.Line, Column: at.Column, Err: fmt.Errorf(format, args...), Advice: advice})
 }
@@ -82,7 +82,7 @@ func (r *reader) place(at *yaml.Node) string {
 	return (&Error{File: r.file, Line: at.Line, Column: at.Column}).place()
 }
 
-// root returns the mapping at the top of the file; nil if there is a fault.
+// root returns the mapping at the top of the file; nil if it cannot be read.
 func (r *reader) root(data []byte) *yaml.Node {
 	var document, second yaml.Node
 	documents := yaml.NewDecoder(bytes.NewReader(data))
@@ -96,13 +96,13 @@ func (r *reader) root(data []byte) *yaml.Node {
 		return nil
 	}
 	if documents.Decode(&second) == nil {
-		r.fault(&second, "", "a second document: the file has to be one")
+		r.fault(&second, "", "a second document: the file may only have one")
 	}
 	return document.Content[0]
 }
 
-// syntaxOf adds the place to a YAML error, which has no column, and a line only from the second one
-// on.
+// syntaxOf adds the place to a YAML error. Such errors have no column, and no line if that is the
+// first.
 func syntaxOf(file string, data []byte, err error) error {
 	e := &Error{File: file, Err: err}
 	words := strings.TrimPrefix(err.Error(), "yaml: ")
@@ -121,27 +121,28 @@ type field struct {
 	key, value *yaml.Node
 }
 
-// fields returns the keys of a mapping in order, each known and with a value.
+// fields returns the keys of a mapping in order, except unknown ones and those without a value,
+// which it reports.
 func (r *reader) fields(n *yaml.Node, what string, known []string) []field {
 	n = resolved(n)
 	if n.Kind != yaml.MappingNode {
-		r.fault(n, "", "%s has to be a mapping", what)
+		r.fault(n, "", "%s must be a mapping", what)
 		return nil
 	}
 	if !r.see(n) {
 		return nil
 	}
 	var all []field
-	names := map[string]bool{} // A hostile file has a hundred thousand.
+	names := map[string]bool{} // A hostile file has a hundred thousand keys.
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		f := field{name: n.Content[i].Value, key: n.Content[i], value: resolved(n.Content[i+1])}
 		switch {
 		case names[f.name]:
-			r.fault(f.key, "", "%s is there twice", f.name)
+			r.fault(f.key, "", "%s is set twice", f.name)
 		case known != nil && !slices.Contains(known, f.name):
 			r.fault(f.key, nearest(f.name, known), "unknown key %q", f.name)
 		case f.value.Tag == "!!null":
-			r.fault(f.key, "leave the key out to set nothing", "%s has no value", f.name)
+			r.fault(f.key, "remove the key to set nothing", "%s has no value", f.name)
 		default:
 			all = append(all, f)
 			names[f.name] = true
@@ -157,7 +158,7 @@ func nearest(name string, known []string) string {
 	return "the keys are " + strings.Join(known, ", ")
 }
 
-// resolved returns the node, or the one that its alias names.
+// resolved returns the node, or the node that an alias refers to.
 func resolved(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
@@ -165,16 +166,16 @@ func resolved(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// text returns a scalar. Anything that is not text in YAML needs quotes.
+// text returns a string. A scalar that YAML reads as another type needs quotes.
 func (r *reader) text(what string, n *yaml.Node) (string, bool) {
 	n = resolved(n)
 	switch {
 	case n.Kind != yaml.ScalarNode:
-		r.fault(n, "", "%s has to be a text", what)
+		r.fault(n, "", "%s must be a string", what)
 	case n.Tag != "!!str":
-		r.fault(n, "put it in quotes", "%s has to be a text, not %s", what, n.Value)
+		r.fault(n, "put it in quotes", "%s must be a string, not %s", what, n.Value)
 	case n.Value == "":
-		r.fault(n, "leave the key out to set nothing", "%s is empty", what)
+		r.fault(n, "remove the key to set nothing", "%s is empty", what)
 	default:
 		return n.Value, true
 	}
@@ -184,7 +185,7 @@ func (r *reader) text(what string, n *yaml.Node) (string, bool) {
 // list returns the items of a sequence.
 func (r *reader) list(what string, n *yaml.Node) []*yaml.Node {
 	if n.Kind != yaml.SequenceNode {
-		r.fault(n, "", "%s has to be a list", what)
+		r.fault(n, "", "%s must be a list", what)
 		return nil
 	}
 	if !r.see(n) {
@@ -193,7 +194,7 @@ func (r *reader) list(what string, n *yaml.Node) []*yaml.Node {
 	return n.Content
 }
 
-// texts returns a sequence of texts with their nodes.
+// texts calls each with the strings in a sequence and their nodes.
 func (r *reader) texts(what string, n *yaml.Node, each func(string, *yaml.Node)) {
 	for _, item := range r.list(what, n) {
 		if s, ok := r.text("an item of "+what, item); ok {

@@ -21,27 +21,29 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// Rules records what choices decide in a run. A nil *Rules records nothing.
+// Rules records which choices decided something in a run. A nil *Rules records nothing.
 type Rules struct {
 	predictor predict.Predictor
 	explain   bool
 
 	mu sync.Mutex
-	// looked: the run evaluated objects, so that there was something to decide.
+	// looked: the run evaluated objects.
 	looked bool
 	// matched lists the places of rules that matched.
 	matched   map[string]bool
 	decisions map[decided]predict.Decision
 }
 
-// decided identifies a decision. An object may be evaluated more than once; the last one counts.
+// decided identifies a decision. If an object is evaluated more than once, the last decision
+// replaces the others.
 type decided struct {
 	ref                object.Ref
 	path, choice, said string
 }
 
-// Ruled gives a predictor the rules of the file. Decisions are recorded only if there are any rules, if
-// they are to be explained, or if a flag names a manager, whose name may be mistyped.
+// Ruled passes the rules of the file to a predictor. It returns a recorder of decisions if there
+// are rules, if decisions are to be explained, or if a flag names a manager, whose name may be
+// misspelled.
 func Ruled(s *Settings, explain bool, predictor *predict.Predictor) *Rules {
 	predictor.Standing = s.Rules
 	if len(s.Rules.Take)+len(s.Rules.Yield) == 0 && !explain && !predictor.NamesManagers() {
@@ -63,11 +65,11 @@ func (r *Rules) hear(d predict.Decision) {
 	r.decisions[decided{d.Ref, d.Path.String(), d.Choice, d.Said}] = d
 }
 
-// Watch reports which choice decided which path, if that is to be explained, and warns of rules
-// that matched nothing. beside returns objects of the input that the run left out, which a rule may
-// match as well. end is how the run ended, and is returned: a run with conflicts or differences
-// needs the warning most, since a slip in a rule may be the cause. An interrupted run reports
-// nothing. Where an object was not read, rules that depend on its owners are not reported.
+// Watch emits which choice decided which path, if that is to be explained, and warnings about rules
+// that matched nothing. beside returns objects that -l excluded, which a rule may also match. end
+// is the result of the run, which Watch returns. After conflicts or differences it warns too,
+// because a typo in a rule may have caused them; after any other error it does not. If not all
+// objects were read, it does not warn about rules that depend on owners.
 func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.Event), end error) error {
 	if r == nil {
 		return end
@@ -76,10 +78,7 @@ func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.E
 	if end != nil && !verb.IsResult(end) {
 		return end
 	}
-	var items []plan.Item
-	for _, ph := range p.Phases {
-		items = append(items, ph.Items...)
-	}
+	items := slices.Collect(p.Items())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.looked = true
@@ -97,7 +96,7 @@ func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.E
 	return end
 }
 
-// report emits the decisions, object by object.
+// report emits the decisions, grouped by object.
 func (r *Rules) report(emit func(event.Event)) {
 	r.mu.Lock()
 	sorted := r.sorted()
@@ -113,7 +112,7 @@ func (r *Rules) report(emit func(event.Event)) {
 	}
 }
 
-// asWritten returns the choice as it is written in a rule or flag.
+// asWritten returns the choice as written in a rule or flag.
 func asWritten(d predict.Decision) string {
 	choice := strings.TrimPrefix(d.Choice, "annotation "+d.Said+": ")
 	return strings.TrimPrefix(choice, d.Said+"=")
@@ -127,8 +126,7 @@ func (r *Rules) sorted() []predict.Decision {
 	})
 }
 
-// Explain prints which choice decided which path, object by object. A run that ended before it
-// evaluated any prints nothing.
+// Explain prints which choice decided which path.
 func (r *Rules) Explain(w io.Writer) {
 	if r == nil || !r.explain {
 		return
@@ -136,7 +134,7 @@ func (r *Rules) Explain(w io.Writer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.decisions) == 0 && r.looked && len(r.predictor.Standing.Take)+len(r.predictor.Standing.Yield) > 0 {
-		fmt.Fprintln(w, "rules: none decided anything")
+		fmt.Fprintln(w, "rules: no rule decided anything")
 	}
 	width, _ := verb.Terminal(w)
 	for _, d := range r.sorted() {
@@ -144,7 +142,7 @@ func (r *Rules) Explain(w io.Writer) {
 	}
 }
 
-// by names the source of a decision for a person.
+// by returns the source of a decision, for people.
 func by(d predict.Decision) string {
 	switch {
 	case d.Said == "":
@@ -155,20 +153,20 @@ func by(d predict.Decision) string {
 	return d.Said + " (" + d.Choice + ")"
 }
 
-// Flags are the flags for rules and defaults.
+// Flags are the flags about the configuration file.
 type Flags struct{ file string }
 
 const fileFlag = "config"
 
-// Add adds the flag to a command's.
+// Add adds the flag to a command.
 func (f *Flags) Add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.file, fileFlag, "", "File with rules and defaults; empty for none. Without it, k8sconnect.yaml beside the input, which may set less")
+	cmd.Flags().StringVar(&f.file, fileFlag, "", "File with rules and defaults; empty for none. By default, k8sconnect.yaml next to the input, which may set less")
 	_ = cmd.MarkFlagFilename(fileFlag, "yaml", "yml")
 }
 
-// Read reads the named file, or else the one beside the input, and reports on stderr that it is
-// used. Its settings replace flags that were not given; its guards add to those of the flags.
-// Without a file, nothing is set.
+// Read reads the file that the user named, or else the one next to the input, and prints its name
+// on stderr. Its settings apply to flags that were not given; its guards are added to those of the
+// flags. Without a file, Read sets nothing.
 func (f *Flags) Read(in verb.Invocation, filenames []string, kustomize string) (*Settings, error) {
 	flags := in.Cmd.Flags()
 	file, named := f.file, flags.Changed(fileFlag)
@@ -203,16 +201,16 @@ func (f *Flags) Read(in verb.Invocation, filenames []string, kustomize string) (
 	return s, s.onto(flags)
 }
 
-// String returns the file and its sections that apply.
+// String returns the name of the file and its sections that apply.
 func (s *Settings) String() string {
 	if len(s.Contexts) == 0 {
 		return s.File
 	}
-	return s.File + ", with its section for " + strings.Join(s.Contexts, ", ")
+	return s.File + ", with the section for " + strings.Join(s.Contexts, ", ")
 }
 
-// onto sets the flags of a verb that were not given, without marking them as given. Adoption in the
-// file is a migration: it happens with our first apply of an object, and includes client-side
+// onto sets the flags of a verb that were not given, without marking them as changed. adoptFrom in
+// the file is a migration: it happens with our first apply of an object, and includes client-side
 // apply.
 func (s *Settings) onto(flags *pflag.FlagSet) error {
 	set := func(name string, values ...string) error {

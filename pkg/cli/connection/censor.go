@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// sentObject returns the object that a request sends; nil if it sends none.
+// sentObject returns the object in a request; nil if there is none.
 func sentObject(req *http.Request) *unstructured.Unstructured {
 	if req.GetBody == nil {
 		return nil
@@ -37,12 +37,12 @@ func decodeObject(r io.Reader) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// withheld replaces the server's text about a Secret that we cannot read.
+// withheld replaces text from the server about a Secret that the user may not read.
 const withheld = "(withheld: it may quote values of this Secret, which cannot be read)"
 
-// censor returns a function that masks the text of an answer. A refusal of our credentials or
-// permissions precedes any look at the object, as does a refused read, and quotes nothing of it.
-// Any other failed read may quote anything.
+// censor returns a function that masks the text of a response. If the server refuses credentials,
+// permissions or a read of the Secret, it has not looked at the object, and the text quotes none of
+// its values. Any other failed read may quote anything.
 func (t *maskingTransport) censor(req *http.Request, status int, sent *unstructured.Unstructured) func(string) string {
 	if sent != nil {
 		t.vault.Learn(sent.Object)
@@ -63,15 +63,15 @@ func (t *maskingTransport) censor(req *http.Request, status int, sent *unstructu
 		case err == nil:
 			return t.vault.Text(redact.Text(sent, redact.Text(live, text)))
 		case status == http.StatusForbidden && refusal != "" && text == strings.Replace(refusal, " cannot get ", " cannot "+strings.ToLower(req.Method)+" ", 1):
-			return text // Authorization failed before the server looked at the object.
+			return text // Authorization failed before the server read the object.
 		default:
 			return withheld
 		}
 	}
 }
 
-// live reads the Secret of a request; nil if it does not exist. refusal is the server's answer if
-// we may not read it.
+// live reads the Secret of a request; nil if it does not exist. refusal is the response of the
+// server if the user may not read the Secret.
 func (t *maskingTransport) live(req *http.Request) (live *unstructured.Unstructured, refusal string, err error) {
 	get, err := http.NewRequestWithContext(req.Context(), http.MethodGet, req.URL.String(), nil)
 	if err != nil {
@@ -103,7 +103,7 @@ func (t *maskingTransport) live(req *http.Request) (live *unstructured.Unstructu
 	return live, "", nil
 }
 
-// maskWarnings masks the texts of warnings, and drops headers that are no warnings.
+// maskWarnings masks the texts of warnings, and drops invalid headers.
 func maskWarnings(header http.Header, say func(string) string) {
 	warnings, _ := utilnet.ParseWarningHeaders(header.Values("Warning"))
 	header.Del("Warning")
@@ -114,8 +114,8 @@ func maskWarnings(header http.Header, say func(string) string) {
 	}
 }
 
-// withMaskedBody masks the text of an error response. A body that is no Kubernetes Status is masked
-// as plain text.
+// withMaskedBody masks the text of an error response. A body that is not a Kubernetes Status is
+// masked as plain text.
 func withMaskedBody(resp *http.Response, say func(string) string) (*http.Response, error) {
 	body, readErr := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
@@ -140,7 +140,7 @@ func withMaskedBody(resp *http.Response, say func(string) string) (*http.Respons
 	return resp, nil
 }
 
-// ending ends a body with the error of another one.
+// ending is the end of a body, with the error of another body.
 type ending struct{ err error }
 
 func (e *ending) Read([]byte) (int, error) {
@@ -150,8 +150,8 @@ func (e *ending) Read([]byte) (int, error) {
 	return 0, e.err
 }
 
-// learningBody learns Secret values from a body before its reader has all of an object: at the end,
-// or for a watch at the end of each line.
+// learningBody learns the values of Secrets from a body before the reader has all of an object: at
+// the end or, for a watch, at the end of each line.
 type learningBody struct {
 	io.ReadCloser
 	vault  *redact.Vault
@@ -182,18 +182,18 @@ func (b *learningBody) learn(text []byte) {
 	if json.Unmarshal(text, &fields) != nil {
 		return
 	}
-	if inner, ok := fields["object"].(map[string]any); ok && fields["type"] != nil { // An event of a watch.
+	if inner, ok := fields["object"].(map[string]any); ok && fields["type"] != nil { // a watch event
 		fields = inner
 	}
 	b.vault.Learn(fields)
 }
 
-// Writers returns stdout and stderr behind a last mask: no value that the vault knows gets through,
-// whatever was masked before. flush writes what is held back.
+// Writers returns stdout and stderr behind a last mask, which hides every value that the vault
+// knows. flush writes what is buffered.
 func Writers(vault *redact.Vault, stdout, stderr io.Writer) (out, errOut io.Writer, flush func()) {
 	first, second := vault.Writer(stdout), vault.Writer(stderr)
 	return first, second, func() {
-		_, _ = first.Flush(), second.Flush() // There is nowhere left to report an error.
+		_, _ = first.Flush(), second.Flush() // There is nowhere to report an error.
 	}
 }
 

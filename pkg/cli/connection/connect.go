@@ -26,7 +26,7 @@ import (
 )
 
 // Connect creates the client of a run, which sends its events to emit, and checks that the cluster
-// is the expected one.
+// is the expected one. concurrency limits the concurrent requests; zero leaves that to the server.
 func (c *Connection) Connect(ctx context.Context, run string, concurrency int, emit func(event.Event)) (*client.Client, error) {
 	config, err := c.restConfig()
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 			if why != nil {
 				state = why.Error()
 			}
-			emit(event.Waiting{Ref: ref, For: "an answer; " + state, Since: since, Within: within})
+			emit(event.Waiting{Ref: ref, For: "a response; " + state, Since: since, Within: within})
 		},
 		Credentials: credentials(config),
 		OnCredentials: func(since time.Time) {
@@ -80,8 +80,8 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 	return client, c.expectedCluster(ctx, client)
 }
 
-// credentials returns the kubeconfig's credential program; empty for none, and for one that may ask
-// the user (as client-go decides).
+// credentials returns the credential program in the kubeconfig; empty for none, and for one that
+// may ask the user (as client-go decides).
 func credentials(config *rest.Config) string {
 	exec := config.ExecProvider
 	if exec == nil || exec.InteractiveMode != clientcmdapi.NeverExecInteractiveMode && term.IsTerminal(int(os.Stdin.Fd())) {
@@ -90,9 +90,9 @@ func credentials(config *rest.Config) string {
 	return exec.Command
 }
 
-// OpenEarly begins to open the connection for a run that does something else first. It returns
+// OpenEarly starts to open the connection for a run that first does something else. It returns
 // false if the connection needs more than TCP and TLS, such as a credential program that asks the
-// user. Connect reports a fault of the configuration.
+// user. Connect reports errors in the configuration.
 func (c *Connection) OpenEarly() bool {
 	config, err := c.restConfig()
 	return err == nil && c.opening.OpenEarly(config)
@@ -114,15 +114,15 @@ func (c *Connection) Quick(ctx context.Context) (*client.Client, error) {
 	return client, c.expectedCluster(ctx, client)
 }
 
-// Patient returns the same connection for a run that outlives an outage of that length. A webhook
-// that does not answer is no outage.
+// Patient returns the same connection for a run that outlives an outage of this duration. A webhook
+// that does not respond is not an outage.
 func (c *Connection) Patient(outage time.Duration) *Connection {
 	patient := *c
 	patient.outage = outage
 	return &patient
 }
 
-// lacks names the missing right to list or watch, and its consequence.
+// lacks returns the missing permission to list or watch, and its consequence.
 func lacks(kind object.Kind, namespace, verb string) string {
 	what := kind.GVR().GroupResource().String()
 	if kind.Namespaced && namespace != "" {
@@ -132,10 +132,10 @@ func lacks(kind object.Kind, namespace, verb string) string {
 	if verb == "watch" {
 		how = "listed every few seconds"
 	}
-	return "you may not " + verb + " " + what + ": they are " + how + ", so changes are seen late"
+	return "you may not " + verb + " " + what + ": they are " + how + ", so changes are seen with a delay"
 }
 
-// restConfig returns the server's address and our credentials.
+// restConfig returns the address of the server and the credentials.
 func (c *Connection) restConfig() (*rest.Config, error) {
 	if err := c.ExpectedContext(); err != nil {
 		return nil, err
@@ -144,13 +144,12 @@ func (c *Connection) restConfig() (*rest.Config, error) {
 	if err != nil {
 		return nil, c.explain(err)
 	}
-	// Without any configuration, client-go uses a port on which API servers have not listened for
-	// years.
+	// Without any configuration, client-go uses a port on which API servers no longer listen.
 	if raw, err := c.config.ToRawKubeConfigLoader().RawConfig(); err == nil && len(raw.Clusters) == 0 &&
 		*c.config.APIServer == "" && config.Host == clientcmd.ClusterDefaults.Server {
 		return nil, &object.HintedError{
-			Err: errors.New("no cluster is configured: no kubeconfig was found"),
-			Advice: "name one with --kubeconfig or KUBECONFIG; looked at: " +
+			Err: errors.New("no cluster is configured: no kubeconfig found"),
+			Advice: "set one with --kubeconfig or KUBECONFIG; searched: " +
 				strings.Join(c.config.ToRawKubeConfigLoader().ConfigAccess().GetLoadingPrecedence(), ", "),
 		}
 	}
@@ -159,7 +158,7 @@ func (c *Connection) restConfig() (*rest.Config, error) {
 	return config, checkAddress(config)
 }
 
-// userAgent names us and the verb in the server's audit log.
+// userAgent identifies the plugin and the verb in the server's audit log.
 func userAgent(version, verb string) string {
 	if verb == cobra.ShellCompRequestCmd || verb == cobra.ShellCompNoDescRequestCmd {
 		verb = "completion"
@@ -167,8 +166,8 @@ func userAgent(version, verb string) string {
 	return fmt.Sprintf("kubectl-k8sconnect/%s (%s/%s) %s", strings.Trim(version, "()"), runtime.GOOS, runtime.GOARCH, verb)
 }
 
-// checkAddress rejects a server address to which no request can be sent. net/http's error would
-// name neither the kubeconfig nor a remedy.
+// checkAddress refuses a server address to which no request can be sent. The error of net/http
+// would name neither the kubeconfig nor a remedy.
 func checkAddress(config *rest.Config) error {
 	url, _, err := rest.DefaultServerUrlFor(config)
 	if err == nil && (url.Scheme == "https" || url.Scheme == "http") {
@@ -178,11 +177,11 @@ func checkAddress(config *rest.Config) error {
 		"kubeconfig: the server's address %q is not an https URL", config.Host)
 }
 
-// Transport learns the values of Secrets from the server's answers before other code reads them,
-// and masks the server's texts about a Secret (errors, warnings) at once, short values included.
-// For that it reads the Secret; if it cannot, it withholds the whole text.
+// Transport learns the values of Secrets from responses before other code reads them, and masks
+// errors and warnings about a Secret at once, including short values. For that it reads the Secret;
+// if it cannot, it withholds the whole text.
 //
-// base precedes every path on the server.
+// base is the prefix of every path on the server.
 func Transport(next http.RoundTripper, vault *redact.Vault, base string) http.RoundTripper {
 	return &maskingTransport{next: next, vault: vault, base: base}
 }
@@ -220,8 +219,8 @@ func (t *maskingTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	return resp, nil
 }
 
-// isAboutSecrets reports whether a request concerns Secrets of the core group, on a server with
-// paths below base. For a redirected request, whose base is unknown, it reports whether it may.
+// isAboutSecrets reports whether a request is about Secrets of the core group, on a server with
+// paths below base. For a redirected request, whose base is unknown, it reports whether it may be.
 func isAboutSecrets(base, path string) bool {
 	if below, ours := strings.CutPrefix(path, base+"/"); ours {
 		version, found := strings.CutPrefix(below, "api/")
@@ -231,13 +230,12 @@ func isAboutSecrets(base, path string) bool {
 		if _, rest, found = strings.Cut(rest, "/api/"); found && isSecretsPath(rest) {
 			return true
 		}
-		rest = "/" + rest // The slash may also belong to the next part.
+		rest = "/" + rest // The slash may also begin the next part.
 	}
 	return false
 }
 
-// isSecretsPath reports whether a path that begins with a version of the core group leads to
-// Secrets.
+// isSecretsPath reports whether a path, from the version of the core group on, leads to Secrets.
 func isSecretsPath(path string) bool {
 	parts := strings.Split(path, "/")[1:] // without the version
 	if len(parts) > 0 && parts[0] == "watch" {

@@ -1,7 +1,7 @@
-// Package connection connects a call of the plugin to a cluster: the flags that every verb has, the
-// kubeconfig, the guards that refuse an unexpected cluster, and the client. It also masks the
-// values of Secrets in answers of the server, logs of libraries, stdout and stderr, with the vault
-// of package redact. Start with [New] and [Connection.Connect].
+// Package connection connects a call of the plugin to a cluster: it has the flags of every verb,
+// the kubeconfig, the guards that refuse an unexpected cluster, and the client. It also masks the
+// values of Secrets in responses, library logs, stdout and stderr, with the vault of package
+// redact. Start with [New] and [Connection.Connect].
 package connection
 
 import (
@@ -30,55 +30,55 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Connection holds the flags that every verb has: which cluster, as which user, for how long.
+// Connection has the flags of every verb: which cluster, as which user, for how long.
 type Connection struct {
-	// Verb is the verb that the user called.
+	// Verb is the verb that was called.
 	Verb string
-	// Verbosity and Color control how much is printed, and whether in colour.
+	// Verbosity controls how much is printed, Color whether in colour.
 	Verbosity int
 	Color     string
 	// Vault learns the values of Secrets.
 	Vault *redact.Vault
-	// Run is the id under which requests are sent; empty before the first. RunTold: it was printed.
+	// Run is the ID under which requests are sent; empty before the first. RunTold: it was printed.
 	Run     string
 	RunTold bool
-	// Warned counts the server's warnings that were shown by all clients of the run.
+	// Warned counts the warnings from the server that all clients of the run have shown.
 	Warned *atomic.Int64
-	// Guard may refuse the writes of clients that are made from now on; nil refuses none.
+	// Guard may refuse the writes of clients that are created from now on; nil refuses none.
 	Guard transport.Guard
 
 	runID   string
 	process string
 	// sent counts the requests of all clients.
 	sent *atomic.Int64
-	// opening is the connection that they share.
+	// opening is the TCP connection that all clients share.
 	opening *transport.Opening
 
 	config        *genericclioptions.ConfigFlags
 	serverTimeout time.Duration
-	// outage overrides how long the server may be unreachable, if that is longer.
+	// outage overrides serverTimeout, if it is longer.
 	outage  time.Duration
 	timeout time.Duration
 	// flags are the flags of every verb, as typed.
 	flags *pflag.FlagSet
-	// expected lists expectations from elsewhere than flags and variables.
+	// expected are expectations from the configuration file.
 	expected map[string][]expectation
-	// recognised: the cluster is the expected one.
+	// recognised: the cluster was found to be the expected one.
 	recognised bool
 }
 
-// New returns a connection whose flags have their defaults.
+// New returns a connection with default flags.
 func New(vault *redact.Vault) *Connection {
 	config := genericclioptions.NewConfigFlags(true)
 	if !filepath.IsAbs(*config.CacheDir) && os.Getenv("KUBECACHEDIR") == "" {
-		// Without a home directory, kubectl's default is below the working folder: in a pipeline,
-		// most often a repository, to which the cache would be committed.
+		// Without a home directory, kubectl's default is below the working directory: in CI, this
+		// is usually a repository, to which the cache would be committed.
 		*config.CacheDir = ""
 	}
 	return &Connection{config: config, Vault: vault, Warned: new(atomic.Int64), sent: new(atomic.Int64), opening: new(transport.Opening)}
 }
 
-// Begin prepares what every verb needs: log verbosity and the bound on the whole run.
+// Begin sets the log verbosity and returns a context that ends with --timeout.
 func (c *Connection) Begin(ctx context.Context, stderr io.Writer) (context.Context, context.CancelFunc, error) {
 	if err := Log(stderr, c.Vault, c.Verbosity); err != nil {
 		return nil, nil, err
@@ -91,27 +91,28 @@ func (c *Connection) Begin(ctx context.Context, stderr io.Writer) (context.Conte
 	return ctx, cancel, nil
 }
 
-// OverError says that --timeout has expired.
+// OverError reports that --timeout has expired.
 type OverError struct{ timeout time.Duration }
 
 func (e *OverError) Error() string {
 	return fmt.Sprintf("the run timed out after %s (--timeout)", e.timeout)
 }
 
-// expectation is one value of a guard, and its source.
+// expectation is one value of a guard, and where it comes from.
 type expectation struct{ from, value string }
 
 func (e expectation) String() string { return e.from + "=" + text.ShellQuote(e.value) }
 
-// RunID is the flag that names a run. It decides nothing, so the environment may set it too.
+// RunID is the flag with the ID of a run. It changes nothing in the cluster, so an environment
+// variable may set it too.
 const RunID = "run-id"
 
 func (c *Connection) addRun(flags *pflag.FlagSet) {
 	flags.StringVar(&c.runID, RunID, "",
-		"Name of the run, for output, Audit-IDs, locks and Events: for example the ID of a CI job, which its retries share; also $"+variable(RunID))
+		"ID of the run in output, Audit-IDs, locks and Events, such as the ID of a CI job, shared by its retries; also $"+variable(RunID))
 }
 
-// givenRun returns the id from the command line or the environment; empty if there is none.
+// givenRun returns the ID from the command line or the environment; empty if there is none.
 func (c *Connection) givenRun() (id, from string) {
 	if c.runID == "" && os.Getenv(variable(RunID)) != "" {
 		return os.Getenv(variable(RunID)), variable(RunID)
@@ -119,26 +120,26 @@ func (c *Connection) givenRun() (id, from string) {
 	return c.runID, "--" + RunID
 }
 
-// checkRun rejects an id that is not valid wherever it appears.
+// checkRun refuses an ID that is not valid in all its uses.
 func (c *Connection) checkRun() error {
 	id, from := c.givenRun()
 	switch {
 	case id == "" && c.flags != nil && c.flags.Changed(RunID):
-		return fmt.Errorf("%s is empty; is a variable not set?", from)
+		return fmt.Errorf("%s is empty; is a variable unset?", from)
 	case id != "" && !regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`).MatchString(id):
 		return fmt.Errorf("%s=%q: at most 63 letters, digits, dots, dashes and underscores, the first and the last a letter or a digit", from, id)
 	}
 	return nil
 }
 
-// NewRun returns the given id of the run, or a fresh one.
+// NewRun returns the given ID of the run, or a new one.
 func (c *Connection) NewRun() string {
 	id, _ := c.givenRun()
 	return cmp.Or(id, ulid.Make().String())
 }
 
-// Call identifies this process among those of the same run, such as retries: the run's id and a
-// unique suffix, to which requests add a number. It is empty without a run.
+// Call returns an ID of this process among others of the same run, such as retries: the ID of the
+// run and a unique suffix. Requests add a number. It is empty without a run.
 func (c *Connection) Call() string {
 	if id, _ := c.givenRun(); c.Run == "" || c.Run != id {
 		return c.Run
@@ -146,22 +147,22 @@ func (c *Connection) Call() string {
 	return c.Run + "-" + c.Process()
 }
 
-// Process returns a text that is unique to this process.
+// Process returns a string that is unique to this process.
 func (c *Connection) Process() string {
 	if c.process == "" {
 		id := ulid.Make().String()
-		const random = 10 // Each has five bits.
+		const random = 10 // five bits each
 		c.process = id[len(id)-random:]
 	}
 	return c.process
 }
 
-// Kubeconfig returns the kubeconfig, as far as it can be read.
+// Kubeconfig returns the kubeconfig, or the part that can be read.
 func (c *Connection) Kubeconfig() (api.Config, error) {
 	return c.config.ToRawKubeConfigLoader().RawConfig()
 }
 
-// explain adds the available choices to an error of the kubeconfig.
+// explain adds the possible values to an error of the kubeconfig.
 func (c *Connection) explain(err error) error {
 	if err == nil {
 		return nil
@@ -196,7 +197,7 @@ func (c *Connection) contextName(raw api.Config) string {
 
 func orNone(names []string) string {
 	if len(names) == 0 {
-		return "nothing, the kubeconfig names none"
+		return "nothing, because the kubeconfig has none"
 	}
 	return strings.Join(names, ", ")
 }
@@ -207,7 +208,7 @@ func (c *Connection) Namespace() (name string, enforced bool, err error) {
 	if err != nil {
 		return name, enforced, c.explain(err)
 	}
-	// It becomes part of a request's path, where ".." would be all namespaces.
+	// The name becomes part of the path of requests, where ".." would select all namespaces.
 	if faults := content.IsPathSegmentName(name); len(faults) > 0 {
 		return name, enforced, fmt.Errorf("%q: a namespace %s", name, faults[0])
 	}

@@ -20,16 +20,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// The guards: flags that refuse to talk to the wrong cluster.
+// The guards are flags that refuse the wrong cluster.
 const (
 	ExpectContext = "expect-context"
 	ExpectCluster = "expect-cluster"
 )
 
-// guards are the only flags that the environment may set too, because they can only refuse.
+// guards returns the guards. Environment variables may set them too, because they can only refuse.
 func guards() []string { return []string{ExpectContext, ExpectCluster} }
 
-// variable returns the environment variable that sets a guard.
+// variable returns the environment variable that sets a flag.
 func variable(flag string) string {
 	return "KUBECTL_K8SCONNECT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
@@ -41,8 +41,8 @@ func (c *Connection) addGuards(flags *pflag.FlagSet) {
 		"Refuse any cluster whose kube-system namespace has another UID; also $"+variable(ExpectCluster))
 }
 
-// expectations returns the values of a guard from the command line, the environment and the file.
-// All must match, so that none overrides another.
+// expectations returns the values of a guard from the command line, the environment and the
+// configuration file. All must match, so that none overrides another.
 func (c *Connection) expectations(flag string) []expectation {
 	var all []expectation
 	if f := c.flags.Lookup(flag); f.Changed {
@@ -54,10 +54,10 @@ func (c *Connection) expectations(flag string) []expectation {
 	return append(all, c.expected[flag]...)
 }
 
-// ExpectContext adds an expected context, with its source.
+// ExpectContext adds an expected context. from is where it is set.
 func (c *Connection) ExpectContext(from, glob string) { c.expect(ExpectContext, from, glob) }
 
-// ExpectCluster adds an expected cluster, with its source.
+// ExpectCluster adds an expected cluster. from is where it is set.
 func (c *Connection) ExpectCluster(from, uid string) { c.expect(ExpectCluster, from, uid) }
 
 func (c *Connection) expect(flag, from, value string) {
@@ -76,13 +76,13 @@ func (c *Connection) ContextName() (string, error) {
 	return c.contextName(raw), nil
 }
 
-// checkGuards rejects empty guards: most likely a script's variable is not set.
+// checkGuards refuses empty guards, most of which come from unset variables, and invalid patterns.
 func (c *Connection) checkGuards() error {
 	var errs []error
 	for _, flag := range guards() {
 		for _, want := range c.expectations(flag) {
 			if want.value == "" {
-				errs = append(errs, fmt.Errorf("%s is empty and would guard nothing", want.from))
+				errs = append(errs, fmt.Errorf("%s is empty and would not guard anything", want.from))
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func (c *Connection) checkGuards() error {
 	return errors.Join(errs...)
 }
 
-// ExpectedContext refuses an unexpected context. It needs only the kubeconfig.
+// ExpectedContext refuses an unexpected context. It reads only the kubeconfig.
 func (c *Connection) ExpectedContext() error {
 	wanted := c.expectations(ExpectContext)
 	if len(wanted) == 0 {
@@ -108,7 +108,7 @@ func (c *Connection) ExpectedContext() error {
 	for _, want := range wanted {
 		switch {
 		case name == "":
-			return object.Hinted("choose one with --context; where there is no kubeconfig, as in a pod, guard with --"+ExpectCluster,
+			return object.Hinted("choose one with --context; without a kubeconfig, as in a Pod, guard with --"+ExpectCluster,
 				"no context is in use, but %s expects one", want)
 		case !text.Glob(want.value, name):
 			return object.Hinted(contextHint(raw, want),
@@ -133,12 +133,13 @@ func contextHint(raw api.Config, want expectation) string {
 	return "choose it with --context: " + strings.Join(known, ", ")
 }
 
-// Recognises reports whether Connect will check the cluster's identity.
+// Recognises reports whether Connect will check the identity of the cluster.
 func (c *Connection) Recognises() bool {
 	return len(c.expectations(ExpectCluster)) > 0 && !c.recognised
 }
 
-// expectedCluster refuses an unexpected or unidentifiable cluster, with the first request of all.
+// expectedCluster refuses a cluster that is unexpected or cannot be identified. It sends the first
+// request of the run.
 func (c *Connection) expectedCluster(ctx context.Context, client *client.Client) error {
 	if !c.Recognises() {
 		return nil

@@ -13,33 +13,33 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// AddFlags adds the flags to a command, and reads them from there.
+// AddFlags adds the flags to a flag set, from which the connection then reads them.
 func (c *Connection) AddFlags(flags *pflag.FlagSet) {
 	c.config.AddFlags(flags)
 	c.flags = flags
-	flags.Lookup("namespace").Usage = "Namespace of objects that name none; the others have to agree"
+	flags.Lookup("namespace").Usage = "Namespace of objects without one; others must be in it"
 	flags.Lookup("context").Usage = "Context of the kubeconfig to use"
 	flags.Lookup("kubeconfig").Usage = "Path of the kubeconfig"
 	flags.DurationVar(&c.serverTimeout, "server-timeout", 30*time.Second,
-		"How long to keep trying while the API server is unavailable; 10m outlasts the start of a cluster")
-	flags.DurationVar(&c.timeout, "timeout", 0, "How long the whole run may take; unlimited if not given, or negative")
+		"How long to keep trying while the API server is unavailable; 10m is enough for a cluster to start")
+	flags.DurationVar(&c.timeout, "timeout", 0, "How long the whole run may take; unlimited by default, or if negative")
 	c.addRun(flags)
 	c.addGuards(flags)
-	flags.IntVarP(&c.Verbosity, "v", "v", 0, "Verbosity: 1 lists what is otherwise counted, and which rule decided which path; 6 shows each request")
+	flags.IntVarP(&c.Verbosity, "v", "v", 0, "Verbosity: 1 lists what is otherwise only counted, and which rule decided which path; 6 shows each request")
 	flags.StringVar(&c.Color, "color", "auto", "When to use colour: auto, always or never")
 }
 
-// CommonFlags are the flags that the help of every verb explains.
+// CommonFlags returns the flags that the help of every verb explains.
 func CommonFlags() []string {
 	return []string{"namespace", "context", "kubeconfig", ExpectContext, ExpectCluster, "server-timeout", "timeout", RunID, "color", "v"}
 }
 
-// Check rejects flags with invalid values.
+// Check refuses flags with invalid values.
 func (c *Connection) Check() error {
 	var errs []error
-	// Where a verb waits, 0 means not to wait. Here it would end every run.
+	// For a verb that waits, 0 means not to wait; here it would end every run.
 	if f := c.flags; f != nil && c.timeout == 0 && f.Changed("timeout") {
-		errs = append(errs, &object.HintedError{Err: errors.New("--timeout=0 leaves the run no time"), Advice: "leave it out for no limit"})
+		errs = append(errs, &object.HintedError{Err: errors.New("--timeout=0 leaves no time for the run"), Advice: "leave it out for no limit"})
 	}
 	if c.serverTimeout < 0 {
 		errs = append(errs, errors.New("--server-timeout must not be negative"))
@@ -47,20 +47,20 @@ func (c *Connection) Check() error {
 	return errors.Join(append(errs, c.checkRun(), c.checkGuards())...)
 }
 
-// These are the effects of a flag.
+// The effects of a flag.
 const (
-	// neither: it affects neither the cluster nor the user.
+	// neither: it affects neither the choice of the cluster nor that of the user.
 	neither = iota
 	theCluster
 	whomToActAs
-	// hidden: it affects the cluster or the user, and its value must not be shown.
+	// hidden: it affects the choice of the user, and its value must not be printed.
 	hidden
-	// guard: it refuses clusters; only this plugin has it.
+	// guard: it can refuse a cluster; only this plugin has it.
 	guard
 )
 
-// decides returns the effect of a flag that every verb has. The namespace is no such flag: printed
-// commands name the namespace of their object.
+// decides returns the effect of a flag of every verb. --namespace has none, because printed
+// commands contain the namespace of their object.
 func decides(flag string) int {
 	switch flag {
 	case "kubeconfig", "context", "cluster", "user", "server", "tls-server-name", "insecure-skip-tls-verify",
@@ -85,7 +85,7 @@ func (c *Connection) Typed() command.Flags {
 		return typed
 	}
 	c.flags.VisitAll(func(f *pflag.Flag) {
-		if !f.Changed { // Only the verb's own flag set records that.
+		if !f.Changed { // Only the flag set of the verb records that.
 			return
 		}
 		switch decides(f.Name) {
@@ -102,7 +102,7 @@ func (c *Connection) Typed() command.Flags {
 	return typed
 }
 
-// spelt writes a flag as typed, once for each of its values.
+// spelt returns a flag as typed, once for each value.
 func spelt(f *pflag.Flag) []string {
 	values := []string{f.Value.String()}
 	if many, ok := f.Value.(pflag.SliceValue); ok {
@@ -114,8 +114,8 @@ func spelt(f *pflag.Flag) []string {
 	return values
 }
 
-// Repeated returns the other flags of this call, as words to type, without those whose values must
-// not be shown.
+// Repeated returns the other flags of this call as words to type, without those whose values must
+// not be printed.
 func (c *Connection) Repeated(flags *pflag.FlagSet) []string {
 	var words []string
 	flags.Visit(func(f *pflag.Flag) {
@@ -137,10 +137,10 @@ func (c *Connection) Repeated(flags *pflag.FlagSet) []string {
 	return words
 }
 
-// Masking returns a function that masks events before they are printed. Later, a value might be
-// cut, wrapped or escaped and no longer be found.
+// Masking returns a function that masks events before they are printed: once a value is shortened,
+// wrapped or escaped, it can no longer be found.
 //
-// It also adds the flags of the connection to the commands in them.
+// The function also adds the flags of the connection to commands in the events.
 func (c *Connection) Masking() func(event.Event) event.Event {
 	typed := c.Typed()
 	fill := func(text string) string { return command.Fill(text, typed) }
@@ -150,5 +150,5 @@ func (c *Connection) Masking() func(event.Event) event.Event {
 	}
 }
 
-// Say masks a text in the same way.
+// Say masks a string in the same way.
 func (c *Connection) Say(text string) string { return command.Fill(c.Vault.Text(text), c.Typed()) }

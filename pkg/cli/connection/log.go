@@ -14,11 +14,11 @@ import (
 )
 
 // libraries is the verbosity from which on the Kubernetes libraries log. Below it, -v only adds
-// details to results.
+// details to the output.
 const libraries = 2
 
-// Log sends the logs of the Kubernetes libraries to w, without values of Secrets. Below the
-// verbosity [libraries] it drops them: errors that matter reach the user otherwise.
+// Log sends the logs of the Kubernetes libraries to w, with masked values of Secrets. Below the
+// verbosity [libraries] it drops them: important errors are reported anyway.
 func Log(w io.Writer, vault *redact.Vault, verbosity int) error {
 	logs := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(logs)
@@ -29,7 +29,7 @@ func Log(w io.Writer, vault *redact.Vault, verbosity int) error {
 		"v":               strconv.Itoa(verbosity),
 		"logtostderr":     "false",
 		"alsologtostderr": "false",
-		// Otherwise errors go to the process's stderr as well.
+		// Otherwise errors would also go to stderr.
 		"stderrthreshold": "FATAL",
 	} {
 		if err := logs.Set(name, value); err != nil {
@@ -55,8 +55,8 @@ func (l *logWriter) Write(entry []byte) (int, error) {
 	return len(entry), nil
 }
 
-// masked masks the body of an entry before the log quotes it, because a value that a webhook quotes
-// in a JSON status is quoted twice already.
+// masked masks the unquoted body of an entry, because a value that a webhook quotes in a JSON
+// status is quoted twice in the log.
 func (l *logWriter) masked(entry string) string {
 	at := strings.Index(entry, ` body="`)
 	if at < 0 {
@@ -74,8 +74,8 @@ func (l *logWriter) masked(entry string) string {
 	return entry[:at] + strconv.Quote(l.vault.Text(body)) + entry[at+len(quoted):]
 }
 
-// withoutSecretBody drops the body of a request or answer that is a Secret, since the vault cannot
-// learn from a part of one. It also drops bodies as a hex dump, which cannot be searched.
+// withoutSecretBody drops the body of a request or response about a Secret, because the vault
+// cannot learn from part of a body. It also drops bodies in hexadecimal, which cannot be searched.
 func withoutSecretBody(entry string) string {
 	body := regexp.MustCompile(` body=[<"]`).FindStringIndex(entry)
 	if body == nil {

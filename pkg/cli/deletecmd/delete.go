@@ -1,4 +1,5 @@
-// Package deletecmd is the verb delete: which objects, with what care, and how long each may take.
+// Package deletecmd is the verb delete: it selects the objects, and sets how and for how long each
+// is deleted.
 package deletecmd
 
 import (
@@ -53,7 +54,7 @@ type deleteOptions struct {
 	limits  limits
 	// warnings are about the flags, and are printed first.
 	warnings []string
-	// explain: say why objects are stuck.
+	// explain: print why objects are stuck.
 	explain bool
 	run     string
 	out     *printer.Printer
@@ -64,10 +65,10 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 	var flags deleteFlags
 	cmd := &cobra.Command{
 		Use:   "delete (TYPE/NAME… | TYPE -l SELECTOR | -f FILE)",
-		Short: "Delete objects in reverse order of apply, and say what holds them",
-		Long: `Delete objects, in reverse order of their apply, and watch until they are gone.
-Each is bound to the UID that was found: an object that comes back under the
-same name is left alone. If deletion stalls, the reason is printed.
+		Short: "Delete objects in reverse apply order, and say what blocks them",
+		Long: `Delete objects in reverse apply order, and watch until they are gone. Each
+deletion is bound to the UID of the object: a new object with the same name is
+left alone. If deletion stalls, the reason is printed.
 
 Objects are named as TYPE/NAME or as TYPE NAME, selected by a TYPE with -l,
 --all or --field-selector, or read from manifests with -f or -k.
@@ -76,10 +77,10 @@ Exit status: 0 gone, 1 still there or refused, 2 could not tell.`,
 		Example: `  # Delete what was applied from a folder
   kubectl k8sconnect delete -f manifests/
 
-  # A namespace, and what holds it if it does not go
+  # Delete a namespace, and explain what blocks its deletion
   kubectl k8sconnect delete namespace shop --timeout=20m
 
-  # The last resort, for one object and one finalizer
+  # As a last resort, remove a finalizer from an object
   kubectl k8sconnect delete widget/old -n shop \
     --remove-finalizer=example.com/clean-up`,
 		ValidArgsFunction: completion.Targets(c),
@@ -95,22 +96,22 @@ func (f *deleteFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.cascade, "cascade", "background", "How dependents are deleted: background, foreground or orphan")
 	flags.Lookup("cascade").NoOptDefVal = "background"
-	flags.IntVar(&f.gracePeriod, "grace-period", -1, "Seconds to end in, if the kind supports it; negative is the object's own, 0 needs --force")
+	flags.IntVar(&f.gracePeriod, "grace-period", -1, "Seconds for a graceful end, if the kind supports it; negative uses the object's own, 0 requires --force")
 	flags.BoolVar(&f.now, "now", false, "The same as --grace-period=1")
-	flags.BoolVar(&f.force, "force", false, "Do not wait for a pod's node to confirm; its processes may keep running")
+	flags.BoolVar(&f.force, "force", false, "Do not wait for a Pod's node to confirm; its processes may keep running")
 	flags.BoolVar(&f.ignoreAbsent, "ignore-not-found", false, "Treat an absent object as success; the default with -l and --all")
 	flags.BoolVar(&f.wait, "wait", true, "Wait until everything is gone")
 	f.strict.Add(flags)
 	f.config.Add(cmd)
 	verb.DryRunFlag(flags, &f.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
 	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout,
-		"How long to wait for an object to go away; 0 does not wait, a negative value waits without limit. 20m for namespaces and CRDs, unless given")
+		"How long to wait for an object to be deleted; 0 does not wait, a negative value waits without limit. For namespaces and CRDs 20m by default")
 	flags.StringArrayVar(&f.timeoutFor, "timeout-for", nil, "KIND=DURATION for a kind that needs another --timeout. Repeatable")
-	flags.BoolVar(&f.explain, "explain-stuck", true, "Explain why when nothing moves")
-	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long without progress before the reason is given")
-	_ = flags.MarkHidden("stuck-after") // Tests and demonstrations shorten it.
+	flags.BoolVar(&f.explain, "explain-stuck", true, "Explain why if deletion stalls")
+	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long without progress before the reason is printed")
+	_ = flags.MarkHidden("stuck-after") // Tests and demos shorten it.
 	f.causes.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", stuck.Lastings())
-	flags.StringVar(&f.finalizer, "remove-finalizer", "", "Finalizer to remove from the objects named, which are terminating, instead of deleting any")
+	flags.StringVar(&f.finalizer, "remove-finalizer", "", "Finalizer to remove from the named objects, which must be terminating; nothing is deleted")
 	flags.BoolVar(&f.yes, "yes", false, "Remove the finalizer without asking")
 	verb.OutputFlag(cmd, &f.output, "")
 	help.Words(cmd, "cascade", "background", "foreground", "orphan")
@@ -143,8 +144,8 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 	if f.finalizer != "" {
 		o.engine.Confirm = f.confirmation(out, in.Streams)
 	}
-	if given("remove-finalizer") && f.finalizer == "" { // Perhaps a variable that is not set; a deletion was not intended.
-		limitsErr = errors.Join(limitsErr, errors.New("--remove-finalizer names no finalizer"))
+	if given("remove-finalizer") && f.finalizer == "" { // Perhaps a variable is unset; a deletion was not intended.
+		limitsErr = errors.Join(limitsErr, errors.New("--remove-finalizer is empty"))
 	}
 	_, onTerminal := verb.Terminal(in.Streams.ErrOut)
 	var causesErr error
@@ -157,7 +158,7 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 		f.checkFinalizer(targets, in.Streams), printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// grace returns the grace period. The rules are kubectl's: nothing is killed without --force.
+// grace returns the grace period, by kubectl's rules: nothing is killed without --force.
 func (f *deleteFlags) grace() (*int64, error) {
 	seconds := int64(f.gracePeriod)
 	switch {
@@ -175,7 +176,7 @@ func (f *deleteFlags) grace() (*int64, error) {
 	return &seconds, nil
 }
 
-// warnings returns what to tell the user about the flags before they take effect.
+// warnings returns warnings about the flags.
 func (f *deleteFlags) warnings() []string {
 	var told []string
 	if _, err := strconv.ParseBool(f.cascade); err == nil {
@@ -210,22 +211,22 @@ func propagationOf(text string) (metav1.DeletionPropagation, error) {
 func (f *deleteFlags) checkFinalizer(t target.Targets, streams genericiooptions.IOStreams) error {
 	switch {
 	case f.finalizer == "" && f.yes:
-		return errors.New("--yes goes with --remove-finalizer")
+		return errors.New("--yes requires --remove-finalizer")
 	case f.finalizer == "":
 		return nil
 	case len(t.Named) == 0:
 		return object.Hinted("name each as TYPE/NAME; a finalizer is never removed by selector or file",
-			"--remove-finalizer needs the names of the objects")
+			"--remove-finalizer requires the names of the objects")
 	case f.dryRun != "none":
 		return errors.New("--remove-finalizer and --dry-run cannot be combined")
 	case !f.yes && !verb.CanAsk(streams):
-		return object.Hinted("give --yes if you know what the finalizer was there for",
+		return object.Hinted("use --yes if you know what the finalizer is for",
 			"--remove-finalizer needs confirmation, but there is no terminal")
 	}
 	return nil
 }
 
-// confirmation asks before finalizers are removed.
+// confirmation returns a function that asks before finalizers are removed.
 func (f *deleteFlags) confirmation(out *printer.Printer, streams genericiooptions.IOStreams) func(context.Context, string, []object.Ref) error {
 	return func(ctx context.Context, finalizer string, refs []object.Ref) error {
 		if f.yes {
@@ -233,7 +234,7 @@ func (f *deleteFlags) confirmation(out *printer.Printer, streams genericiooption
 		}
 		var err error
 		out.Pause(func() {
-			fmt.Fprintln(streams.ErrOut, "Everything that the finalizer's controller would clean up is left behind.")
+			fmt.Fprintln(streams.ErrOut, "Whatever the finalizer's controller would clean up will be left behind.")
 			var yes bool
 			yes, err = verb.Ask(ctx, streams, fmt.Sprintf("Remove finalizer %s from %s?", format.Plain(finalizer), namesOf(refs)))
 			if err == nil && !yes {

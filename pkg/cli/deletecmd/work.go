@@ -33,11 +33,11 @@ func (o *deleteOptions) delete(ctx context.Context, in verb.Invocation) error {
 	return o.targets.Files.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// work carries out the run and reports to the printer. Before the first deletion, it waits for an
-// unreachable server as every verb does; after it, until it has to call the result unknown.
+// work deletes the objects and reports to the printer. Before the first deletion, it waits for an
+// unreachable server as every verb does; afterwards, it waits longer, because the results would be
+// unknown.
 func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) error {
-	const pace = 0 // as the server allows
-	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
+	client, err := c.Connect(ctx, o.run, 0, o.out.Print)
 	if err != nil {
 		return perhapsGone(err)
 	}
@@ -50,7 +50,7 @@ func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) erro
 	}
 	o.limits.check(phases, o.out.Print)
 	o.engine.First = client
-	if client, err = c.Patient(verb.ToleratedOutage).Connect(ctx, o.run, pace, o.out.Print); err != nil {
+	if client, err = c.Patient(verb.ToleratedOutage).Connect(ctx, o.run, 0, o.out.Print); err != nil {
 		return err
 	}
 	o.engine.Server, o.engine.Counter, o.engine.Emit = client, client, o.out.Print
@@ -60,14 +60,14 @@ func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) erro
 	return o.engine.Run(ctx, phases)
 }
 
-// perhapsGone adds to the error of a server that never answered what that may mean for a delete. It
-// proves nothing: the address may be wrong, or a network down. A server that answers with errors
-// still exists, and so do its objects.
+// perhapsGone adds a hint to the error of a server that never answered: the cluster may be gone.
+// This is not certain: the address may be wrong, or a network down. A server that answers with
+// errors still exists, and so do its objects.
 func perhapsGone(err error) error {
 	if !errors.As(err, new(*client.UnreachableError)) {
 		return err
 	}
-	advice := "if the cluster itself is gone, so is all that was in it, and nothing is left to delete"
+	advice := "if the cluster no longer exists, nothing is left to delete"
 	if hint := object.HintOf(err); hint != "" {
 		advice = hint + "; " + advice
 	}
@@ -97,14 +97,15 @@ func (o *deleteOptions) phases(ctx context.Context, c *connection.Connection, cl
 	}
 	for _, t := range found {
 		if enforced && !t.Kind.Namespaced {
-			o.out.Print(event.Warned{Text: t.Kind.Resource + " are not in a namespace: -n does not narrow what is deleted"})
+			o.out.Print(event.Warned{Text: t.Kind.Resource + " have no namespace: -n does not limit what is deleted"})
 			break
 		}
 	}
 	return []deletion.Phase{{Name: "objects", Sets: setsOf(found)}}, nil
 }
 
-// unserved separates kinds that cannot have objects from kinds whose server does not answer.
+// unserved sets an error on objects whose kind is not served, unless no object of that kind can
+// exist.
 func (o *deleteOptions) unserved(ctx context.Context, client *client.Client, phases []deletion.Phase) error {
 	for _, ph := range phases {
 		for _, s := range ph.Sets {
@@ -159,17 +160,17 @@ func setsOf(found []target.Target) []deletion.Set {
 	return sets
 }
 
-// longTimeout bounds an object that goes after everything it holds.
+// longTimeout bounds the deletion of an object whose contents are deleted first.
 const longTimeout = 20 * time.Minute
 
-// limits are the times that objects may take.
+// limits are how long the deletion of an object may take.
 type limits struct {
 	usual, long time.Duration
 	kinds       wait.TimeLimits
 }
 
-// parseLimits parses --timeout-for and the standing times of kinds. It refuses times of conditions,
-// which are for a wait.
+// parseLimits parses --timeout-for and the times in the configuration. It refuses times of
+// conditions, which only a wait has.
 func parseLimits(timeout time.Duration, given bool, each, standing []string) (limits, error) {
 	kinds, err := wait.ParseTimeLimits(each)
 	l := limits{usual: timeout, long: longTimeout, kinds: kinds}
@@ -179,7 +180,7 @@ func parseLimits(timeout time.Duration, given bool, each, standing []string) (li
 	errs := []error{err}
 	for _, one := range kinds {
 		if one.Condition != nil {
-			errs = append(errs, fmt.Errorf("--timeout-for=%s: a delete waits for no condition; give KIND=DURATION, such as namespace=30m", one))
+			errs = append(errs, fmt.Errorf("--timeout-for=%s: delete does not wait for conditions; use KIND=DURATION, such as namespace=30m", one))
 		}
 	}
 	with, err := kinds.With(standing)
@@ -187,7 +188,7 @@ func parseLimits(timeout time.Duration, given bool, each, standing []string) (li
 	return l, errors.Join(append(errs, err)...)
 }
 
-// of returns how long objects of the kind may take.
+// of returns how long the deletion of an object of this kind may take.
 func (l limits) of(kind object.Kind) time.Duration {
 	if most, own := l.kinds.Object(kind); own {
 		return most
@@ -199,7 +200,7 @@ func (l limits) of(kind object.Kind) time.Duration {
 	return l.usual
 }
 
-// check warns of a kind in --timeout-for without objects to delete, which may be a slip.
+// check warns about a kind in --timeout-for without objects to delete, which may be a typo.
 func (l limits) check(phases []deletion.Phase, emit func(event.Event)) {
 	var kinds []object.Kind
 	for _, ph := range phases {
@@ -208,6 +209,6 @@ func (l limits) check(phases []deletion.Phase, emit func(event.Event)) {
 		}
 	}
 	for _, one := range l.kinds.Idle(kinds) {
-		emit(event.Warned{Text: fmt.Sprintf("--timeout-for=%s: nothing of that kind is deleted", one)})
+		emit(event.Warned{Text: fmt.Sprintf("--timeout-for=%s: no object of that kind is deleted", one)})
 	}
 }

@@ -1,4 +1,4 @@
-// Package deprecatedcmd is the verb deprecated: who and what still uses an API version that an
+// Package deprecatedcmd is the verb deprecated, which finds what still uses API versions that an
 // upgrade removes.
 package deprecatedcmd
 
@@ -41,7 +41,7 @@ type options struct {
 	live, helm bool
 	everywhere bool
 	labels     string
-	// release is zero for the next minor of the server.
+	// release is zero for the minor release after the server's.
 	release deprecation.Release
 	run     string
 	out     *printer.Printer
@@ -55,20 +55,21 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 		Short: "Find who still uses APIs that an upgrade removes",
 		Long: `Find who still uses API versions and fields that a release of Kubernetes
 removes: managers of live objects, by the versions in their managed fields;
-manifests, by file and line; and deployed Helm releases. A manager that writes
-another version by now is only counted. Nothing is changed.
+manifests, by file and line; and deployed Helm releases. A manager that has
+since written another version is only counted. Nothing is changed.
 
-Live objects are those of the namespace, or with -A all; with files alone, none.
-Files alone, with --release, ask no server.
+Live objects are those in the namespace, or with -A in all namespaces; with only
+files, live objects are not checked. With only files and --release, the server
+is not contacted.
 
-Exit status: 0 nothing in use goes by then, 1 something does, 2 could not tell.`,
-		Example: `  # Everything that is in the way of the next minor release
+Exit status: 0 nothing in use is removed, 1 something is, 2 could not tell.`,
+		Example: `  # Everything that blocks the next minor release
   kubectl k8sconnect deprecated -A --helm-releases
 
-  # Manifests that 1.38 would refuse; no cluster is asked
+  # Manifests that 1.38 would refuse, without a server
   kubectl k8sconnect deprecated -R -f deploy --release=1.38
 
-  # A summary for the job
+  # A summary for a GitHub job
   kubectl k8sconnect deprecated -k overlays/prod -o markdown >> "$GITHUB_STEP_SUMMARY"`,
 		Args:              verb.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -76,12 +77,11 @@ Exit status: 0 nothing in use goes by then, 1 something does, 2 could not tell.`
 	}
 	cmd.Flags().SortFlags = false
 	f.input.AddFiles(cmd)
-	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "Live objects and releases of all namespaces, and objects without one")
-	cmd.Flags().BoolVar(&f.helm, "helm-releases", false, "Also the manifests of the Helm releases that are deployed; they are read from Secrets")
+	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "Live objects and releases in all namespaces, and objects without one")
+	cmd.Flags().BoolVar(&f.helm, "helm-releases", false, "Also the manifests of deployed Helm releases; they are read from Secrets")
 	cmd.Flags().StringVar(&f.release, "release", "", "Minor release to upgrade to, such as 1.38; by default the one after the server's")
-	formats := []string{output.Table, output.JSON, output.JUnit, output.Markdown}
-	cmd.Flags().StringVarP(&f.output, "output", "o", output.Table, "Form of the results: table, json, junit or markdown")
-	help.Words(cmd, "output", formats...)
+	cmd.Flags().StringVarP(&f.output, "output", "o", output.Table, "Output format: table, json, junit or markdown")
+	help.Words(cmd, "output", output.Table, output.JSON, output.JUnit, output.Markdown)
 	help.Words(cmd, "release")
 	return cmd
 }
@@ -101,7 +101,7 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 		o.files = &read.Files
 		o.files.Hooks, o.files.SkipInvalid, o.files.AsIs, o.files.Unnamed, o.files.Secrets = manifest.HooksApply, true, true, true, in.Vault
 	} else if f.input.Recursive {
-		filesErr = errors.New("-R goes with -f")
+		filesErr = errors.New("-R requires -f")
 	}
 	print, printErr := verb.Printing(in.Connection, in.Streams, f.output)
 	o.run = print.Run
@@ -110,17 +110,14 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	return o, errors.Join(verb.FlagError("--release", releaseErr), filesErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// asks reports whether a server has to be asked.
-func (o *options) asks() bool { return o.live || o.helm || o.release.IsZero() }
-
-// known refuses a release of which the table knows too little.
+// known refuses a release whose removals the plugin does not know.
 func known(r deprecation.Release) error {
 	oldest, last := deprecation.Known()
 	if r.Compare(oldest) >= 0 && r.Compare(last) <= 0 {
 		return nil
 	}
-	return object.Hinted(fmt.Sprintf("this version of the plugin knows the releases from %s to %s; of the last ones, removals that are announced", oldest, last),
-		"what Kubernetes %s removes is not known", r)
+	return object.Hinted(fmt.Sprintf("this version of the plugin knows the releases from %s to %s; for the last ones, removals that are announced", oldest, last),
+		"the removals in Kubernetes %s are not known", r)
 }
 
 // Execute implements [verb.Options].
@@ -132,7 +129,7 @@ func (o *options) Execute(ctx context.Context, in verb.Invocation) error {
 func (o *options) work(ctx context.Context, in verb.Invocation) error {
 	s := &search{options: o, in: in, question: &usage.Question{Release: o.release}}
 	s.tally = usage.New(s.question)
-	if o.asks() {
+	if o.live || o.helm || o.release.IsZero() {
 		if err := s.ask(ctx); err != nil {
 			return err
 		}
@@ -148,10 +145,10 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 		found.Namespace = s.namespace
 	}
 	o.out.Print(found)
-	unread := ownerscmd.Unread(s.unread, "reading them needs the verb list; see: "+command.Kubectl("auth", "can-i")+" --list")
+	unread := ownerscmd.Unread(s.unread, "reading them requires the verb list; see: "+command.Kubectl("auth", "can-i")+" --list")
 	goes := slices.ContainsFunc(found.Uses, func(u event.DeprecatedUse) bool { return u.Goes })
 	switch {
-	case goes && unread != nil: // There may be more than was found.
+	case goes && unread != nil: // There may be more uses than those found.
 		o.out.Print(event.Warned{Text: unread.Error()})
 		return verb.ErrNo
 	case goes:

@@ -23,10 +23,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// definitionKind is the kind of the objects that define other kinds.
 const definitionKind = "CustomResourceDefinition"
 
-// search reads what is to be judged.
+// search reads everything that the run checks.
 type search struct {
 	*options
 	in       verb.Invocation
@@ -34,15 +33,14 @@ type search struct {
 	tally    *usage.Tally
 	stored   []event.StoredVersions
 	unread   []event.Unread
-	// namespace is where to look, empty for all; own is that of manifests without one.
+	// namespace is the namespace to search, empty for all; own is that of manifests without one.
 	namespace, own string
 	namespaced     map[schema.GroupKind]bool
 }
 
-// ask reads what a server has to say: its release, its definitions, live objects and releases.
+// ask reads the release of the server, its CRDs, and the live objects and Helm releases.
 func (s *search) ask(ctx context.Context) error {
-	const pace = 0 // as the server allows
-	server, err := s.in.Connect(ctx, s.run, pace, s.out.Print)
+	server, err := s.in.Connect(ctx, s.run, 0, s.out.Print)
 	if err != nil {
 		return err
 	}
@@ -56,7 +54,7 @@ func (s *search) ask(ctx context.Context) error {
 		s.namespace = s.own
 	}
 	if s.namespace != "" && (s.live || s.helm) {
-		if missing := target.MissingNamespace(ctx, server, s.namespace); missing != "" { // Perhaps a slip.
+		if missing := target.MissingNamespace(ctx, server, s.namespace); missing != "" { // Perhaps a typo.
 			s.out.Print(event.Warned{Text: missing})
 		}
 	}
@@ -82,7 +80,7 @@ func (s *search) ask(ctx context.Context) error {
 	return nil
 }
 
-// releases settles from which release to which.
+// releases determines the release of the server and the one to upgrade to.
 func (s *search) releases(ctx context.Context, server *client.Client) error {
 	info, err := server.Version(ctx)
 	if err != nil {
@@ -95,7 +93,7 @@ func (s *search) releases(ctx context.Context, server *client.Client) error {
 		s.question.Release = s.question.Server.Next()
 	}
 	if s.question.Release.Compare(s.question.Server) <= 0 {
-		s.out.Print(event.Warned{Text: "the server is at " + s.question.Server.String() + " already: to look ahead, give --release a later one, or none"})
+		s.out.Print(event.Warned{Text: "the server is already at " + s.question.Server.String() + ": to look ahead, set --release to a later one, or leave it out"})
 	}
 	return known(s.question.Release)
 }
@@ -116,7 +114,7 @@ func (s *search) definitions(ctx context.Context, reader *client.NoRetry) {
 	}
 }
 
-// objects judges live objects of the kinds that are concerned.
+// objects checks live objects of kinds that can be affected.
 func (s *search) objects(ctx context.Context, reader *client.NoRetry, kinds []object.Kind) {
 	var concerned []object.Kind
 	for _, kind := range kinds {
@@ -130,7 +128,7 @@ func (s *search) objects(ctx context.Context, reader *client.NoRetry, kinds []ob
 	s.unread = append(s.unread, unread...)
 }
 
-// helmReleases judges what the deployed releases have rendered.
+// helmReleases checks the manifests of the deployed releases.
 func (s *search) helmReleases(ctx context.Context, reader *client.NoRetry) {
 	gvk := corev1.SchemeGroupVersion.WithKind("Secret")
 	deployed := object.Selection{Namespace: s.namespace, Labels: "owner=helm,status=deployed"}
@@ -142,7 +140,7 @@ func (s *search) helmReleases(ctx context.Context, reader *client.NoRetry) {
 func (s *search) helmRelease(ctx context.Context, secret *unstructured.Unstructured) error {
 	release, err := inventory.Decode(secret)
 	if errors.Is(err, inventory.ErrNoManifest) {
-		return nil // A chart may have hooks alone.
+		return nil // A chart may have only hooks.
 	}
 	if err != nil {
 		return err
@@ -156,8 +154,8 @@ func (s *search) helmRelease(ctx context.Context, secret *unstructured.Unstructu
 	return err
 }
 
-// manifests judges those of files, and reports whether all could be read. A definition among
-// them counts for the others.
+// manifests checks the manifests in files, and reports whether all could be read. CRDs among them
+// apply to the others.
 func (s *search) manifests(ctx context.Context) (whole bool) {
 	read, err := manifest.Read(ctx, *s.files)
 	input.SayLeftOut(read, s.in.Streams)
@@ -175,7 +173,7 @@ func (s *search) manifests(ctx context.Context) (whole bool) {
 			s.question.Custom.Set(d)
 		}
 	}
-	files := usage.New(s.question) // The tally may have judged versions before these definitions.
+	files := usage.New(s.question) // The tally may have checked versions without these CRDs.
 	for _, m := range read.Objects {
 		files.Manifest(s.ref(m, s.own), m, manifest.Locate)
 	}
@@ -183,7 +181,7 @@ func (s *search) manifests(ctx context.Context) (whole bool) {
 	return faults == nil
 }
 
-// ref names an object of a manifest, in the namespace in which it ends up.
+// ref returns the reference of an object in a manifest, in the namespace where it would be created.
 func (s *search) ref(m object.Manifest, namespace string) object.Ref {
 	ref := m.Ref()
 	ref.Name = cmp.Or(ref.Name, m.Object.GetGenerateName())

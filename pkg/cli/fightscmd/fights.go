@@ -76,7 +76,7 @@ Exit status: 0 none, 1 some, 2 could not tell.`,
 	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
 	cmd.Flags().DurationVar(&f.duration, "for", usualDuration, "How long to watch, such as 90s or 10m; ^C stops early and reports")
 	cmd.Flags().BoolVar(&f.status, "status", false, "Include the status, Leases, Events and endpoints")
-	cmd.Flags().StringVarP(&f.output, "output", "o", output.Table, "Form of the results: table or json")
+	cmd.Flags().StringVarP(&f.output, "output", "o", output.Table, "Output format: table or json")
 	help.Words(cmd, "output", output.Table, output.JSON)
 	return cmd
 }

@@ -1,3 +1,3 @@
-// Package help assists users who do not know the command line yet: usage, the words that a shell
-// completes, suggestions for an unknown flag or value, and replacements for flags of kubectl.
+// Package help prints usage, provides the words that a shell completes, suggests similar flags and
+// values, and names replacements for flags of kubectl.
 package help

@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 )
 
-// ForeignVerb says what replaces a verb of kubectl or another tool that we lack; empty for any
-// other word.
+// ForeignVerb returns what replaces a verb of kubectl or another tool that the plugin does not
+// have; empty for any other word.
 func ForeignVerb(word string) string {
 	switch word {
 	case "get", "describe", "list":
@@ -21,14 +21,14 @@ func ForeignVerb(word string) string {
 	case "prune":
 		return command.Kubectl("k8sconnect", "apply", "-f", "DIR", "--apply-set=NAME", "--prune")
 	case "status", "ready":
-		return command.Kubectl("k8sconnect", "wait", "TYPE/NAME", "--timeout=0") + " says whether an object is ready, and what it lacks"
+		return command.Kubectl("k8sconnect", "wait", "TYPE/NAME", "--timeout=0") + " shows whether an object is ready, and why not"
 	default:
 		return ""
 	}
 }
 
-// ForeignHint says what replaces a flag of kubectl that we lack; empty if the error is about
-// something else.
+// ForeignHint returns what replaces a flag of kubectl that the verb does not have; empty for any
+// other error.
 func ForeignHint(err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -38,13 +38,13 @@ func ForeignHint(err error) string {
 	case "force-conflicts":
 		return "--take=all takes every contested field, --take=PATH one of them"
 	case "server-side":
-		return "leave it out: the server is always asked"
+		return "leave it out: apply is always server-side"
 	case "interactive":
 		return "--dry-run=server shows what would be deleted; there are no prompts for single objects"
 	case "overwrite":
-		return "leave it out: --take=all takes every contested field, --yield=PATH leaves one as it is"
+		return "leave it out: --take=all takes every contested field, --yield=PATH leaves one unchanged"
 	case "all":
-		return "every object in the input is meant; delete and wait have --all for all objects of a type"
+		return "apply and diff always use every object in the input; delete and wait have --all for all objects of a type"
 	case "grace-period":
 		return command.Kubectl("k8sconnect", "delete", "--grace-period=SECONDS") + "; apply deletes only objects that are pruned or recreated"
 	case "template":
@@ -56,21 +56,21 @@ func ForeignHint(err error) string {
 	case "enable-helm", "load-restrictor", "helm-command":
 		return "kubectl kustomize --" + unknown.GetSpecifiedName() + " … DIR | " + command.Kubectl("k8sconnect", "apply", "-f", "-")
 	case "raw":
-		return "kubectl delete --raw sends a request to a path of the API server; no object is named by it"
+		return "use kubectl delete --raw, which sends a request to a path of the API server"
 	case "prune-allowlist":
-		return "--apply-set=NAME --prune deletes what left the set, of every kind; --prune-allow=KIND adds the protected ones"
+		return "--apply-set=NAME --prune deletes members that are no longer in the input; --prune-allow=KIND adds protected kinds"
 	case "prune", "applyset":
 		return "sets belong to apply and diff: --apply-set=NAME --prune"
 	case "wait":
 		return "apply --wait waits for what it applied; for the rest, see: kubectl k8sconnect wait"
 	case "force":
-		return "--recreate=KIND[/NAME] deletes an object and creates it anew, where a field of it cannot be changed; --take=all takes contested fields"
+		return "--recreate=KIND[/NAME] deletes and creates an object again if a field cannot be changed; --take=all takes contested fields"
 	case "dry-run":
 		return "diff, owners, stuck and wait change nothing; " + command.Kubectl("k8sconnect", "diff") + " shows what apply would change"
 	case "readiness":
-		return "readiness: FILE in k8sconnect.yaml, beside the input or named by --config"
+		return "readiness: FILE in k8sconnect.yaml, next to the input or set with --config"
 	case "explain-rules":
-		return "-v 1 says which flag, annotation or rule decided which path"
+		return "-v 1 shows which flag, annotation or rule decided which path"
 	case "version":
 		return "see: kubectl k8sconnect version"
 	default:

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 )
 
-// all is the flag that shows all flags. Like --help, it ends the parsing.
+// all is the flag that prints help with all flags. Like --help, it ends parsing.
 const all = "help-all"
 
 type allFlags bool
@@ -37,14 +37,14 @@ func AddAll(flags *pflag.FlagSet) {
 	f.NoOptDefVal = "true"
 }
 
-// whole reports whether the user wants all of a command's help.
+// whole reports whether --help-all was given.
 func whole(cmd *cobra.Command) bool {
 	show := cmd.Flag(all)
 	return show != nil && show.Value.String() == "true"
 }
 
-// group is a part of the flags. Help shows the first groups, --help-all the rest. "VERB NAME" is a
-// flag that means something else for one verb.
+// group is a group of flags. Help prints the first ones, --help-all also the rest. "VERB NAME" is a
+// flag that belongs to another group for this verb.
 type group struct {
 	title       string
 	first, rest []string
@@ -87,7 +87,7 @@ func groups() []group {
 	}
 }
 
-// flagTexts writes the flags of a command: the common ones, or all.
+// flagTexts prints the common flags of a command, or all of them.
 func flagTexts(w io.Writer, cmd *cobra.Command, columns int) {
 	flags := map[string]*pflag.Flag{}
 	var order, kubectls []string
@@ -139,8 +139,8 @@ func flagTexts(w io.Writer, cmd *cobra.Command, columns int) {
 	}
 }
 
-// flagText writes a flag on a line of its own, as kubectl does, and below it the usage, of which
-// only the first part is shown unless whole is set.
+// flagText returns a flag on its own line, as kubectl does, and below it the usage, of which only
+// the first part is shown unless whole is set.
 func flagText(f *pflag.Flag, columns int, whole bool) string {
 	short := "    "
 	if f.Shorthand != "" {
@@ -151,7 +151,7 @@ func flagText(f *pflag.Flag, columns int, whole bool) string {
 		value = " " + value
 	}
 	if f.NoOptDefVal != "" && f.Value.Type() != "bool" {
-		value = strings.TrimPrefix(value, " ") // This is its type, with its value without an argument.
+		value = strings.TrimPrefix(value, " ") // the type, and the value without an argument
 		value = "[=" + value + "]"
 	}
 	if whole {
@@ -163,7 +163,7 @@ func flagText(f *pflag.Flag, columns int, whole bool) string {
 	return "  " + short + "--" + f.Name + value + "\n" + filled(strings.Fields(usage), "        ", columns) + "\n"
 }
 
-// defaultOf returns the default of a flag if it is worth a word.
+// defaultOf returns the default of a flag; empty for a zero value.
 func defaultOf(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "", "0", "0s", "[]", "false":

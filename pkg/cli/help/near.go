@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// NearFlag returns the flag that was probably meant by an unknown one; empty if none is similar.
+// NearFlag returns the flag that the user probably meant; empty if none is similar.
 func NearFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	if cmd == nil || unknown == nil {
 		return ""
@@ -30,8 +30,8 @@ func NearFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	return "--" + name
 }
 
-// NearWord returns the word that was probably meant by an invalid value of a flag; empty if all
-// values are valid, or none is similar.
+// NearWord returns the valid value that the user probably meant with an invalid value of a flag;
+// empty if all values are valid, or none is similar.
 func NearWord(cmd *cobra.Command) string {
 	near := ""
 	cmd.Flags().Visit(func(f *pflag.Flag) {

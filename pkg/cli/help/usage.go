@@ -8,15 +8,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Help is as wide as the terminal, within these bounds; without a terminal, the lower one.
+// Help is as wide as the terminal, within these limits; without a terminal, it has the lower one.
 const (
 	narrowest = 80
 	widest    = 120
 )
 
-// Usage returns a function that writes the usage of a command. In contrast to cobra's, lines fit
-// the terminal, flags come in groups by importance, rare ones only with --help-all, and kubectl's
-// are only named.
+// Usage returns a function that prints the usage of a command. Unlike cobra's, its lines fit the
+// terminal, flags are grouped by importance, rare flags are only in --help-all, and kubectl's are
+// only listed.
 func Usage(terminal func() (width func() int, ok bool)) func(*cobra.Command) error {
 	return func(cmd *cobra.Command) error {
 		columns := narrowest
@@ -39,14 +39,14 @@ func Usage(terminal func() (width func() int, ok bool)) func(*cobra.Command) err
 		commandTexts(w, cmd)
 		flagTexts(w, cmd, columns)
 		if cmd.HasAvailableSubCommands() {
-			fmt.Fprintf(w, "\nMore about one of them: %s COMMAND --help\n", cmd.CommandPath())
+			fmt.Fprintf(w, "\nMore about a command: %s COMMAND --help\n", cmd.CommandPath())
 		}
 		return nil
 	}
 }
 
-// Show writes the help of a command and its usage. Unless the user wants all of it, the help is one
-// paragraph and the exit status.
+// Show prints the help of a command and its usage. Without --help-all, it shortens the help to the
+// first paragraph and the exit status.
 func Show(cmd *cobra.Command, _ []string) {
 	said := cmd.Long
 	if said == "" {
@@ -77,7 +77,7 @@ func listed(words []string, indent string, columns int) string {
 	return filled(strings.Fields(strings.Join(words, ", ")), indent, columns)
 }
 
-// filled joins words with blanks in indented lines that fit the terminal.
+// filled joins words with spaces in indented lines that fit the terminal.
 func filled(words []string, indent string, columns int) string {
 	var text strings.Builder
 	used := columns

@@ -38,52 +38,52 @@ type Flags struct {
 	duplicates     string
 }
 
-// Options is the meaning of those flags.
+// Options are the parsed flags, and the manifests once they are read.
 type Options struct {
 	Files manifest.Options
-	// typed: the user types the manifests in a terminal, and no output may interrupt that.
+	// typed: the user types the manifests in a terminal, so nothing may be printed meanwhile.
 	typed bool
 	// Offline: the verb sends no requests.
 	Offline bool
-	// Prefetch lets Plan begin to read objects before it returns. It must be off if they may change
-	// before they are used, as during the wait for a lock.
+	// Prefetch lets Plan start to read objects before it returns. It must be off if they may change
+	// before they are used, as while the run waits for a lock.
 	Prefetch   bool
-	prefetched *prefetched // It is nil if no read was started.
+	prefetched *prefetched // nil if no read was started
 	Scope      plan.Options
 	Manifests  []object.Manifest
 	warnings   []manifest.Warning
-	// invalid holds the faults of objects that --skip-invalid left out.
+	// invalid are the faults of objects that --skip-invalid skipped.
 	invalid []error
-	// unselected lists the objects that -l left out.
+	// unselected are the objects that -l excluded.
 	unselected []object.Ref
-	// hooks are Helm hooks that were left out.
+	// hooks are the Helm hooks that were skipped.
 	hooks []manifest.Hook
 }
 
-// Add adds the flags to a command's.
+// Add adds the flags to a command.
 func (f *Flags) Add(cmd *cobra.Command) {
 	f.AddFiles(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.skipInvalid, "skip-invalid", false,
 		"Skip (and list) invalid or duplicate objects, do the rest, exit 1")
 	flags.StringVar(&f.duplicates, "duplicates", "error",
-		"An object that is in the input twice with different content: error, or last (the last one counts, as for kubectl)")
+		"If an object is in the input twice with different content: error, or last (use the last one, as kubectl does)")
 	flags.StringVar(&f.helmHooks, "helm-hooks", "skip",
-		"Hooks of a rendered Helm chart: skip (and say which), apply (as objects) or error")
+		"Hooks in a rendered Helm chart: skip (and list), apply (as objects) or error")
 	help.Words(cmd, "helm-hooks", "skip", "apply", "error")
 	help.Words(cmd, "duplicates", "error", "last")
 }
 
-// AddFiles adds the flags that say which manifests to read.
+// AddFiles adds the flags that select manifests.
 func (f *Flags) AddFiles(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.Filenames, "filename", "f", nil, "File, folder or URL with manifests; - is standard input. Repeatable")
-	flags.BoolVarP(&f.Recursive, "recursive", "R", false, "Look into folders below those named with -f")
+	flags.BoolVarP(&f.Recursive, "recursive", "R", false, "Read the subfolders of -f too")
 	flags.StringVarP(&f.Kustomize, "kustomize", "k", "", "Folder of a kustomization")
 	flags.StringVarP(&f.Selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
 	flags.BoolVar(&f.skipNonObjects, "skip-non-objects", false,
-		"Leave out files of a folder that hold no Kubernetes object, and say which")
-	// They fail only for an unknown flag.
+		"Skip (and list) files in a folder that contain no Kubernetes object")
+	// These fail only for an unknown flag.
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	_ = cmd.MarkFlagDirname("kustomize")
 }
@@ -91,7 +91,7 @@ func (f *Flags) AddFiles(cmd *cobra.Command) {
 // ToOptions parses the flags.
 func (f *Flags) ToOptions(streams genericiooptions.IOStreams) (Options, error) {
 	if len(f.Filenames) == 0 && f.Kustomize == "" {
-		return Options{}, errors.New("nothing to read: give -f FILENAME or -k DIRECTORY")
+		return Options{}, errors.New("no input: use -f FILENAME or -k DIRECTORY")
 	}
 	hooks, err := hooksOf(f.helmHooks)
 	if !slices.Contains([]string{"", "error", "last"}, f.duplicates) {
@@ -107,16 +107,15 @@ func (f *Flags) ToOptions(streams genericiooptions.IOStreams) (Options, error) {
 	}, err
 }
 
-// Of returns options for manifests as text instead of files. The input may be empty, and --selector
-// is not used.
+// Of returns options for manifests in memory. They may be empty.
 func Of(text []byte) Options {
 	return Options{Files: manifest.Options{
 		Filenames: []string{"-"}, In: bytes.NewReader(text), Hooks: manifest.HooksApply, Empty: true,
 	}}
 }
 
-// filenames splits the values of -f at commas, as kubectl does, but keeps URLs and names of
-// existing files, which may contain commas.
+// filenames splits the values of -f at commas, as kubectl does, except URLs and existing files,
+// whose names may contain commas.
 func filenames(given []string) []string {
 	var all []string
 	for _, name := range given {
@@ -130,7 +129,7 @@ func filenames(given []string) []string {
 	return all
 }
 
-// hooksOf parses --helm-hooks. A verb without the flag leaves hooks out.
+// hooksOf parses --helm-hooks. A verb without the flag skips hooks.
 func hooksOf(text string) (manifest.Hooks, error) {
 	switch text {
 	case "skip", "":
@@ -144,7 +143,7 @@ func hooksOf(text string) (manifest.Hooks, error) {
 	}
 }
 
-// hooksLeftOut reports the hooks that are not applied.
+// hooksLeftOut returns an event about the hooks that are not applied.
 func hooksLeftOut(hooks []manifest.Hook) event.HooksLeftOut {
 	var told event.HooksLeftOut
 	for _, h := range hooks {
@@ -156,7 +155,7 @@ func hooksLeftOut(hooks []manifest.Hook) event.HooksLeftOut {
 	return told
 }
 
-// ChoiceFlags are the flags of apply and diff that decide about ownership.
+// ChoiceFlags are the flags of apply and diff about ownership.
 type ChoiceFlags struct {
 	manager   string
 	take      []string
@@ -168,22 +167,22 @@ type ChoiceFlags struct {
 	flags *pflag.FlagSet
 }
 
-// Add adds the flags to a command's.
+// Add adds the flags to a command.
 func (f *ChoiceFlags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.manager, "field-manager", "k8sconnect", "Field manager that will own the applied fields")
 	flags.StringArrayVar(&f.take, "take", nil, "Contested [KIND[/NAME]:][manager=OWNER:]PATH to own; [*] for any item, all for every path. Repeatable")
-	flags.StringArrayVar(&f.yield, "yield", nil, "[KIND[/NAME]:][manager=OWNER:]PATH to leave to its owner, or as it is. Repeatable")
+	flags.StringArrayVar(&f.yield, "yield", nil, "[KIND[/NAME]:][manager=OWNER:]PATH to leave to its owner, or unchanged. Repeatable")
 	flags.StringSliceVar(&f.adoptFrom, adoptFromFlag, []string{managedfields.ClientSideApply},
-		"Managers whose fields become ours in this run, so that what leaves the manifest leaves the cluster. "+
+		"Managers whose fields become ours in this run, so that fields removed from the manifest are removed from the cluster. "+
 			"Those of kubectl apply become ours automatically, once: with our first apply of the object. Empty for none")
 	flags.StringArrayVar(&f.recreate, "recreate", nil,
-		"KIND[/NAME] to delete and create anew where a change cannot be made to the existing object. Repeatable")
+		"KIND[/NAME] to delete and create again if a change is not possible in place. Repeatable")
 	f.flags = flags
 	flags.StringVar(&f.validate, "validate", "strict", "Unknown and duplicate fields: strict (refuse), warn or ignore")
 }
 
-// from returns the managers to adopt from. Leaving client-side apply is a migration, which happens
-// once; a manager that the user names is adopted in this run.
+// from returns the managers to adopt from. Adopting from client-side apply is a migration, which
+// happens once; a manager that the user names is adopted from in each run with the flag.
 func (f *ChoiceFlags) from() adopt.From {
 	names := slices.DeleteFunc(slices.Clone(f.adoptFrom), func(name string) bool { return name == "" })
 	if f.flags == nil || !f.flags.Changed(adoptFromFlag) {
@@ -197,40 +196,31 @@ func (f *ChoiceFlags) from() adopt.From {
 
 const adoptFromFlag = "adopt-from"
 
-// maxManager is the server's limit for a field manager's name, in bytes.
+// maxManager is the maximum length of a field manager in bytes, set by the server.
 const maxManager = 128
 
-// ManagerFault says why a manager's name is invalid; empty if it is valid. It refuses names that
-// the server would reject, and invisible ones, which most often come from an unset variable.
+// ManagerFault returns why the name of a manager is invalid; empty if it is valid. It refuses names
+// that the server would reject, and empty or blank ones, most of which come from an unset variable.
 func ManagerFault(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "":
 		return "is empty"
 	case len(name) > maxManager:
-		return fmt.Sprintf("has %d bytes, and the server takes %d", len(name), maxManager)
+		return fmt.Sprintf("has %d bytes, but the server accepts at most %d", len(name), maxManager)
 	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return fmt.Sprintf("is %q, and the server takes printable characters only", name)
+		return fmt.Sprintf("is %q, but the server accepts only printable characters", name)
 	}
 	return ""
-}
-
-// checkManager refuses invalid names.
-func checkManager(name string) error {
-	fault := ManagerFault(name)
-	if fault == "" {
-		return nil
-	}
-	return &object.HintedError{
-		Err:    errors.New("--field-manager " + fault),
-		Advice: "name who applies, such as --field-manager=team-shop; without the flag it is k8sconnect",
-	}
 }
 
 // ToPredictor returns a Predictor with these choices. The caller sets its server and schemas.
 func (f *ChoiceFlags) ToPredictor() (predict.Predictor, error) {
 	p := predict.Predictor{Manager: f.manager, AdoptFrom: f.from(), Locate: manifest.Locate}
-	if err := checkManager(f.manager); err != nil {
-		return p, err
+	if fault := ManagerFault(f.manager); fault != "" {
+		return p, &object.HintedError{
+			Err:    errors.New("--field-manager " + fault),
+			Advice: "use a name such as --field-manager=team-shop; the default is k8sconnect",
+		}
 	}
 	switch f.validate {
 	case "strict", "true":
@@ -247,7 +237,7 @@ func (f *ChoiceFlags) ToPredictor() (predict.Predictor, error) {
 	p.Yield, yieldErr = choices("--yield", f.yield)
 	for _, c := range p.Yield {
 		if len(c.Path) == 0 && c.Manager == "" {
-			yieldErr = errors.Join(yieldErr, fmt.Errorf("--yield: %q: name the path to leave, or its manager", c))
+			yieldErr = errors.Join(yieldErr, fmt.Errorf("--yield: %q: a path or a manager is missing", c))
 		}
 	}
 	var recreateErr error

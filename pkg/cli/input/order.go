@@ -22,7 +22,7 @@ import (
 )
 
 // Plan is Order for verbs that write fields or predict a write: it waits for kinds whose CRDs were
-// just applied. A choice that matches no object of the plan is an error.
+// just applied, and returns an error for a choice that matches no object in the plan.
 func (o *Options) Plan(
 	ctx context.Context, c *connection.Connection, client *client.Client, predictor predict.Predictor, emit func(event.Event),
 ) (*plan.Plan, error) {
@@ -50,8 +50,8 @@ func (o *Options) Plan(
 	return p, nil
 }
 
-// Types gives a predictor the types of the plan's kinds and a reader of their schemas. The caller
-// must call done at the end; it also ends what Prefetched returns.
+// Types gives a predictor the types of the kinds in the plan and a reader of their schemas. The
+// caller must call done at the end; it also closes the reader that Prefetched returns.
 func (o *Options) Types(ctx context.Context, client *client.Client, p *plan.Plan, to *predict.Predictor) (done func()) {
 	to.Known = new(local.Types).Of
 	if o.prefetched != nil {
@@ -63,7 +63,8 @@ func (o *Options) Types(ctx context.Context, client *client.Client, p *plan.Plan
 	return s.end
 }
 
-// Prefetched returns the reader that has begun to read the plan's objects; nil if there is none.
+// Prefetched returns the reader that has started to read the objects of the plan; nil if there is
+// none.
 func (o *Options) Prefetched() *prefetch.Reader {
 	if o.prefetched == nil {
 		return nil
@@ -71,8 +72,8 @@ func (o *Options) Prefetched() *prefetch.Reader {
 	return o.prefetched.reader
 }
 
-// Beside looks up the names and kinds of the input's objects that -l left out, for checks on the
-// input as a whole. A kind that cannot be found has no short names.
+// Beside returns a function that returns the objects that -l excluded, for checks of the whole
+// input. A kind that cannot be found has no short names.
 func (o *Options) Beside(ctx context.Context, client *client.Client) func() []plan.Item {
 	return func() []plan.Item { return o.beside(ctx, client) }
 }
@@ -97,7 +98,7 @@ func (o *Options) beside(ctx context.Context, client *client.Client) []plan.Item
 	return items
 }
 
-// Order asks the cluster for the kinds of the manifests and orders the manifests.
+// Order reads the kinds of the manifests from the cluster and orders the manifests.
 func (o *Options) Order(ctx context.Context, c *connection.Connection, client *client.Client, emit func(event.Event)) (*plan.Plan, error) {
 	return o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) { return kinds(ctx, client, o.Manifests) })
 }
@@ -147,34 +148,32 @@ func unexplained(
 	scope.Kinds = known
 	p, err := plan.Build(manifests, scope)
 	if err != nil {
-		return nil // The error is reported before any kind matters.
+		return nil // Arrange reports the error.
 	}
 	missing := map[schema.GroupVersionKind]bool{}
-	for _, ph := range p.Phases {
-		for _, it := range ph.Items {
-			if it.Kind.Resource == "" && len(it.Bringers)+len(it.OnlyIn) == 0 && !object.IsBuiltIn(it.GVK.Group) {
-				missing[it.GVK] = true
-			}
+	for it := range p.Items() {
+		if it.Kind.Resource == "" && len(it.Bringers)+len(it.OnlyIn) == 0 && !object.IsBuiltIn(it.GVK.Group) {
+			missing[it.GVK] = true
 		}
 	}
 	return slices.Collect(maps.Keys(missing))
 }
 
-// upcoming waits for kinds that are defined but not served yet, and adds them to the known ones.
+// upcoming waits for kinds that are defined but not served yet, and adds them to known.
 func upcoming(
 	ctx context.Context, client *client.Client, missing []schema.GroupVersionKind, known map[schema.GroupVersionKind]object.Kind, emit func(event.Event),
 ) error {
 	found, err := askAll(ctx, missing, func(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 		return client.Upcoming(ctx, gvk, func(definition string) {
-			emit(event.Waiting{Kind: gvk.Kind, For: gvk.Kind + " to be served, as customresourcedefinition/" + definition + " says it will be"})
+			emit(event.Waiting{Kind: gvk.Kind, For: gvk.Kind + " to be served, which customresourcedefinition/" + definition + " defines"})
 		})
 	})
 	maps.Copy(known, found)
 	return err
 }
 
-// kinds asks how the cluster serves each kind of the manifests. It leaves out unserved kinds: the
-// set may define them.
+// kinds returns how the cluster serves the kinds of the manifests. It omits unserved kinds, which
+// the manifests may define.
 func kinds(ctx context.Context, client *client.Client, manifests []object.Manifest) (map[schema.GroupVersionKind]object.Kind, error) {
 	meant := map[schema.GroupVersionKind]bool{}
 	for _, m := range manifests {
@@ -183,8 +182,8 @@ func kinds(ctx context.Context, client *client.Client, manifests []object.Manife
 	return askAll(ctx, slices.Collect(maps.Keys(meant)), client.KindOnce(ctx))
 }
 
-// askAll resolves kinds concurrently, and leaves out those that are not served or unknown. The
-// first other error ends all requests.
+// askAll resolves kinds concurrently, and omits those that are not served or unknown. The first
+// other error cancels all requests.
 func askAll(
 	ctx context.Context, gvks []schema.GroupVersionKind, ask func(context.Context, schema.GroupVersionKind) (object.Kind, error),
 ) (map[schema.GroupVersionKind]object.Kind, error) {
@@ -197,7 +196,7 @@ func askAll(
 		group.Go(func() error {
 			kind, err := ask(ctx, gvk)
 			if unserved(err) {
-				return nil // The verb that needs it asks again, and reports why.
+				return nil // The verb asks again if it needs the kind, and reports why.
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -214,18 +213,17 @@ func unserved(err error) bool {
 	return errors.As(err, new(*client.NoKindError)) || errors.As(err, new(*client.UntoldKindError))
 }
 
-// InServedVersions replaces unserved versions by a served one: it is the same object, so a file
-// that was once applied still identifies what to delete.
+// InServedVersions replaces versions that are no longer served by served ones, so that a file that
+// was once applied still identifies what to delete.
 func (o *Options) InServedVersions(ctx context.Context, client *client.Client, p *plan.Plan, emit func(event.Event)) error {
-	unserved := func(it plan.Item) bool { return it.Kind.Resource == "" }
-	if !slices.ContainsFunc(p.Phases, func(ph plan.Phase) bool { return slices.ContainsFunc(ph.Items, unserved) }) {
-		return nil
-	}
 	known := map[object.Key]bool{}
-	for _, ph := range p.Phases {
-		for _, it := range ph.Items {
-			known[it.Key()] = true
-		}
+	unserved := false
+	for it := range p.Items() {
+		known[it.Key()] = true
+		unserved = unserved || it.Kind.Resource == ""
+	}
+	if !unserved {
+		return nil
 	}
 	served := map[schema.GroupVersionKind]object.Kind{}
 	for i, ph := range p.Phases {
@@ -246,7 +244,7 @@ func (o *Options) InServedVersions(ctx context.Context, client *client.Client, p
 				return context.Cause(ctx)
 			case err != nil:
 				return err
-			case found.Key() != it.Key() && known[found.Key()]: // The set names it in both versions.
+			case found.Key() != it.Key() && known[found.Key()]: // The input contains both versions.
 				continue
 			}
 			known[found.Key()] = true
@@ -268,7 +266,7 @@ func in(kind object.Kind, it plan.Item, scope plan.Options) (plan.Item, error) {
 }
 
 // servedKind returns the kind in another version that is served. Its resource is empty if there is
-// none or it is unknown: each of its objects then reports why.
+// none or this is unknown: each object then reports why.
 func servedKind(ctx context.Context, c *client.Client, gvk schema.GroupVersionKind, emit func(event.Event)) object.Kind {
 	_, err := c.Kind(ctx, gvk)
 	if missing, ok := errors.AsType[*client.NoKindError](err); !ok || missing.Err != nil {
@@ -282,7 +280,7 @@ func servedKind(ctx context.Context, c *client.Client, gvk schema.GroupVersionKi
 	if err != nil {
 		return object.Kind{}
 	}
-	emit(event.Warned{Text: fmt.Sprintf("%s is no longer served in %s: its objects are deleted in %s",
+	emit(event.Warned{Text: fmt.Sprintf("%s is no longer served at %s: its objects are deleted at %s",
 		gvk.Kind, gvk.GroupVersion(), kind.GVK.GroupVersion())})
 	return kind
 }

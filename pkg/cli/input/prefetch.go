@@ -17,16 +17,16 @@ import (
 )
 
 // prefetched is a read that was started with the cached kinds, while the server is asked whether
-// they are still right. Its results count only if they are.
+// they are still right. Its results are used only if they are.
 type prefetched struct {
 	kinds   map[schema.GroupVersionKind]object.Kind
 	reader  *prefetch.Reader
 	schemas schemas
 }
 
-// startPrefetch begins to read the objects of the manifests. It returns nil if the server has to be
-// asked something first, or if the cache lacks a kind that the manifests do not define: then the
-// cache is probably old, and everything would be read again. It looks up the kinds meanwhile.
+// startPrefetch starts to read the objects of the manifests. It returns nil if the cache already
+// knows all kinds for certain, or if it lacks a kind that the manifests do not define: then the
+// cache is probably old, and everything would be read again.
 func startPrefetch(ctx context.Context, client *client.Client, manifests []object.Manifest, scope plan.Options) (*prefetched, error) {
 	known, sure, err := remembered(ctx, client, manifests)
 	if err != nil || sure {
@@ -35,14 +35,14 @@ func startPrefetch(ctx context.Context, client *client.Client, manifests []objec
 	scope.Kinds = known
 	p, err := plan.Build(manifests, scope)
 	if err != nil || !definesMissing(p) {
-		return nil, nil // It is an error with the current kinds too, or they differ.
+		return nil, nil // With the current kinds this is an error too, or the kinds differ.
 	}
 	return &prefetched{kinds: known, reader: prefetch.Start(ctx, client, p), schemas: readSchemas(ctx, client, p)}, nil
 }
 
-// remembered returns the cached kinds of the manifests, without missing ones, and whether it is
-// sure of all. An empty cache fills itself. If it cannot, the kinds are not asked for again: with
-// an unreachable server, that would take as long once more.
+// remembered returns the cached kinds of the manifests, without missing ones, and whether all are
+// certain. An empty cache fills itself. If that fails, remembered returns the error: with an
+// unreachable server, asking again would take as long.
 func remembered(
 	ctx context.Context, client *client.Client, manifests []object.Manifest,
 ) (known map[schema.GroupVersionKind]object.Kind, sure bool, err error) {
@@ -67,22 +67,19 @@ func remembered(
 	return known, sure, nil
 }
 
-// definesMissing reports whether the plan's CRDs define all kinds that are missing.
+// definesMissing reports whether CRDs in the plan define all missing kinds.
 func definesMissing(p *plan.Plan) bool {
-	for _, ph := range p.Phases {
-		for _, it := range ph.Items {
-			if it.Kind.Resource == "" && !slices.ContainsFunc(it.Bringers, isDefinition) {
-				return false
-			}
+	isDefinition := func(key object.Key) bool { return key.Kind == "CustomResourceDefinition" }
+	for it := range p.Items() {
+		if it.Kind.Resource == "" && !slices.ContainsFunc(it.Bringers, isDefinition) {
+			return false
 		}
 	}
 	return true
 }
 
-func isDefinition(key object.Key) bool { return key.Kind == "CustomResourceDefinition" }
-
-// confirm returns the read if the server serves the kinds as assumed. Otherwise it ends the read
-// and returns nil.
+// confirm returns the read if the server serves the kinds that were assumed. Otherwise it closes
+// the read and returns nil.
 func (f *prefetched) confirm(served map[schema.GroupVersionKind]object.Kind) *prefetched {
 	if f == nil || reflect.DeepEqual(f.kinds, served) {
 		return f
@@ -104,8 +101,8 @@ type schemas struct {
 	end func()
 }
 
-// readSchemas returns a reader for the schemas of a plan's kinds. If the plan will probably need
-// some, it reads them at the same time as the objects, which saves two round trips.
+// readSchemas returns a reader of the schemas of a plan's kinds. Schemas that the plan will
+// probably need are read together with the objects, which saves two round trips.
 func readSchemas(ctx context.Context, client *client.Client, p *plan.Plan) schemas {
 	likely := likelyAsked(p)
 	if len(likely) == 0 {
@@ -117,22 +114,20 @@ func readSchemas(ctx context.Context, client *client.Client, p *plan.Plan) schem
 }
 
 // likelyAsked returns the versions whose schemas will probably be needed, if the plan has several
-// phases: those of objects with a list of maps outside of metadata. The server fills in defaults
-// and rewrites quantities in their items, and only the types say whether that is a change.
+// phases: those of objects with a list of maps outside of metadata. The server sets defaults and
+// rewrites quantities in the items, and only the schema shows whether that is a change.
 func likelyAsked(p *plan.Plan) []schema.GroupVersion {
 	if len(p.Phases) < 2 {
-		return nil // Few objects, whose questions come soon.
+		return nil // The schemas would not arrive earlier.
 	}
 	likely := sets.New[schema.GroupVersion]()
-	for _, ph := range p.Phases {
-		for _, item := range ph.Items {
-			if item.Kind.Resource == "" || object.IsBuiltIn(item.GVK.Group) || likely.Has(item.GVK.GroupVersion()) {
-				continue // It is not served yet, or is known without a schema.
-			}
-			for name, v := range item.Object.Object {
-				if name != "metadata" && hasListOfMaps(v) {
-					likely.Insert(item.GVK.GroupVersion())
-				}
+	for item := range p.Items() {
+		if item.Kind.Resource == "" || object.IsBuiltIn(item.GVK.Group) || likely.Has(item.GVK.GroupVersion()) {
+			continue // Not served yet, or known without a schema.
+		}
+		for name, v := range item.Object.Object {
+			if name != "metadata" && hasListOfMaps(v) {
+				likely.Insert(item.GVK.GroupVersion())
 			}
 		}
 	}

@@ -22,14 +22,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// errBroken ends the list of faults of an input that also holds valid objects.
+// errBroken ends the list of faults of an input that also contains valid objects.
 var errBroken error = &object.HintedError{
 	Err:    errors.New("nothing was done: fix the input first"),
-	Advice: "--skip-invalid leaves out what is at fault, and does the rest",
+	Advice: "--skip-invalid skips invalid objects and does the rest",
 }
 
-// Read reads the manifests and reports on stderr which files hold none; emit receives what it waits
-// for. The error has every fault that can be found without a server.
+// Read reads the manifests and prints on stderr which files were skipped; emit receives what it
+// waits for. The error has every fault that can be found without a server.
 func (o *Options) Read(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams, emit func(event.Event)) error {
 	if err := c.ExpectedContext(); err != nil {
 		return err
@@ -63,8 +63,8 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 	return nil
 }
 
-// ReadAsIs reads the manifests without removing what a server once wrote into them, for a verb that
-// sends no requests.
+// ReadAsIs reads the manifests with the fields that a server has set, for a verb that sends no
+// requests.
 func (o *Options) ReadAsIs(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) ([]object.Manifest, error) {
 	o.Files.Secrets, o.Files.AsIs = c.Vault, true
 	result, err := manifest.Read(ctx, o.Files)
@@ -76,17 +76,17 @@ func (o *Options) ReadAsIs(ctx context.Context, c *connection.Connection, stream
 	return result.Objects, nil
 }
 
-// SayLeftOut names the files that hold no object.
+// SayLeftOut prints the files that contain no object.
 func SayLeftOut(result manifest.Result, streams genericiooptions.IOStreams) {
 	for _, skipped := range result.Skipped {
 		fmt.Fprintf(streams.ErrOut, "skipped %s\n", format.Plain(skipped.Source.String()+": "+skipped.Reason))
 	}
 }
 
-// LeftOut reports whether invalid objects were left out.
+// LeftOut reports whether invalid objects were skipped.
 func (o *Options) LeftOut() bool { return len(o.invalid) > 0 }
 
-// Incomplete returns the error of a run that left something out: its own, or a plain no.
+// Incomplete returns the error of the run, or [verb.ErrNo] if objects were skipped.
 func (o *Options) Incomplete(end error) error {
 	if end == nil && len(o.invalid) > 0 {
 		return verb.ErrNo
@@ -94,18 +94,11 @@ func (o *Options) Incomplete(end error) error {
 	return end
 }
 
-// Check rejects choices before the first request: those that cannot be parsed, that name a list
-// item by its position, or that match no object of the input. It reports a path that no object has
-// to emit.
+// Check refuses choices before the first request: those that cannot be parsed, that identify a list
+// item by its position, or that match no object in the input. It emits a warning about a path that
+// no object has.
 func Check(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) error {
-	var items []plan.Item
-	for _, ph := range p.Phases {
-		if items == nil {
-			items = ph.Items // The whole plan, often.
-			continue
-		}
-		items = slices.Concat(items, ph.Items)
-	}
+	items := slices.Collect(p.Items())
 	var errs []error
 	places := map[string]int{}
 	for _, item := range items {
@@ -113,7 +106,7 @@ func Check(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) er
 		if err == nil {
 			continue
 		}
-		// A flag about many objects is reported once; an error with a hint is preferred.
+		// Report a flag once for all objects, preferably with a hint.
 		if at, said := places[err.Error()]; !said {
 			places[err.Error()] = len(errs)
 			errs = append(errs, err)
@@ -140,7 +133,7 @@ func Check(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) er
 	return nil
 }
 
-// noObject says that a choice matches no object of the input, and suggests the one with the most
+// noObject returns an error that a choice matches no object in the input, and suggests the most
 // similar name.
 func noObject(flag string, c predict.Choice, items []plan.Item) error {
 	err := fmt.Errorf("%s: no %s in the input", flag, c.Object())
@@ -156,7 +149,7 @@ func noObject(flag string, c predict.Choice, items []plan.Item) error {
 	for _, item := range items {
 		as := c
 		as.Name, as.Namespace = item.Name, item.Namespace
-		if c.Name != "" && meant == "" && as.Names(item.Ref, item.Kind) && (c.Name == as.Name || text.Similar(c.Name, as.Name)) { // The kind is right.
+		if c.Name != "" && meant == "" && as.Names(item.Ref, item.Kind) && (c.Name == as.Name || text.Similar(c.Name, as.Name)) { // Only the name differs.
 			if c.Namespace == "" {
 				as.Namespace = ""
 			}

@@ -14,10 +14,10 @@ const (
 	ownName   = "in-cluster"
 )
 
-// application reads the objects that an Application lists in its status: entries of the type
-// ResourceStatus in argoproj/argo-cd, pkg/apis/application/v1alpha1/types.go. Their fields are all
-// optional, and the version is apart from the group. It leaves out hooks, which no later sync
-// applies to existing objects, and entries with requiresPruning, which have left the manifests.
+// application reads the objects that an Application lists in its status: entries of type
+// ResourceStatus in argoproj/argo-cd, pkg/apis/application/v1alpha1/types.go. All their fields are
+// optional. It skips hooks, which no later sync applies to existing objects, and entries with
+// requiresPruning, which are no longer in the manifests.
 func application(u map[string]any) (Contents, error) {
 	server, _, _ := unstructured.NestedString(u, "spec", "destination", "server")
 	name, _, _ := unstructured.NestedString(u, "spec", "destination", "name")

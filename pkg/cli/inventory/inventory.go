@@ -1,5 +1,5 @@
-// Package inventory lists the objects that a tool applies: a Helm release, read from its Secret
-// without Helm; a Kustomization or a HelmRelease of Flux; an Application of Argo CD.
+// Package inventory lists the objects that a tool applies: those of a Helm release, read from its
+// Secret without Helm, of a Flux Kustomization or HelmRelease, or of an Argo CD Application.
 package inventory
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Of names an object with an inventory.
+// Of is a reference to an object with an inventory.
 type Of struct {
 	Namespace, Name string
 	tool            tool
@@ -23,11 +23,11 @@ type Of struct {
 // tool is a kind with an inventory.
 type tool struct {
 	kind schema.GroupKind
-	// words are its names in a flag, as kubectl knows them.
+	// words are the names of the kind in a flag, as in kubectl.
 	words []string
-	// manager is its field manager.
+	// manager is the field manager of the tool.
 	manager string
-	// render is a command that prints its manifests, with NAMESPACE and NAME as placeholders.
+	// render is a command that prints the manifests, with the placeholders NAMESPACE and NAME.
 	render string
 	read   func(map[string]any) (Contents, error)
 }
@@ -52,7 +52,7 @@ func tools() []tool {
 	}
 }
 
-// Kinds returns one word for each kind with an inventory.
+// Kinds returns one name for each kind with an inventory.
 func Kinds() []string {
 	var words []string
 	for _, t := range tools() {
@@ -74,16 +74,16 @@ func Parse(text string) (Of, error) {
 			return Of{Namespace: parts[1], Name: parts[2], tool: t}, nil
 		}
 	}
-	return Of{}, fmt.Errorf("%q: no inventory is known of %s: use %s", text, parts[0], strings.Join(Kinds(), ", "))
+	return Of{}, fmt.Errorf("%q: %s has no known inventory: use %s", text, parts[0], strings.Join(Kinds(), ", "))
 }
 
-// String returns the object as it is written in a flag.
+// String returns the reference as written in a flag.
 func (o Of) String() string { return o.tool.words[0] + "/" + o.Namespace + "/" + o.Name }
 
 // Kind returns the kind of the object.
 func (o Of) Kind() schema.GroupKind { return o.tool.kind }
 
-// Manager returns the tool's field manager.
+// Manager returns the field manager of the tool.
 func (o Of) Manager() string { return o.tool.manager }
 
 // Render returns the command that prints the manifests that the tool applies next.
@@ -91,15 +91,15 @@ func (o Of) Render() string {
 	return strings.NewReplacer("NAMESPACE", o.Namespace, "NAME", o.Name).Replace(o.tool.render)
 }
 
-// Contents are the objects that a tool says it applies.
+// Contents are the objects in an inventory.
 type Contents struct {
-	// Objects have the version at which the tool last applied them.
+	// Objects have the version with which the tool last applied them.
 	Objects []object.Ref
-	// Release is the Helm release behind it, if any; Objects is empty then.
+	// Release is the Helm release behind the object, if any; Objects is then empty.
 	Release *Release
 }
 
-// Release names a Helm release: the namespace of its storage, and its name.
+// Release is the storage namespace and the name of a Helm release.
 type Release struct{ Namespace, Name string }
 
 // Read returns the inventory of a live object.
@@ -111,16 +111,16 @@ func (o Of) Read(live *unstructured.Unstructured) (Contents, error) {
 	return contents, nil
 }
 
-// elsewhere says that the tool applies to another cluster.
+// elsewhere returns the error for a tool that applies to another cluster.
 func elsewhere(by string) error {
 	return &object.HintedError{
-		Err:    errors.New("it applies to another cluster (" + by + "), so its objects are not here"),
-		Advice: "name the objects themselves, with --context of the cluster that has them",
+		Err:    errors.New("it applies to another cluster (" + by + "), so its objects are not in this one"),
+		Advice: "name the objects, with --context for the cluster that has them",
 	}
 }
 
-// errNothing: the tool has not applied anything yet, or does not list it.
+// errNothing: the tool has not applied anything yet, or its inventory is empty.
 var errNothing error = &object.HintedError{
 	Err:    errors.New("it has no inventory yet"),
-	Advice: "its status lists what it applied only after its first successful run: see whether it is ready",
+	Advice: "its status lists objects only after its first successful run: check whether it is ready",
 }

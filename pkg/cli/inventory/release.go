@@ -16,10 +16,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 )
 
-// Manager is the field manager as which Helm applies.
+// Manager is Helm's field manager.
 const Manager = "helm"
 
-// SecretType is the type of the Secrets that hold releases.
+// SecretType is the type of the Secrets in which Helm stores releases.
 const SecretType = "helm.sh/release.v1"
 
 // HelmRelease is one revision of a release.
@@ -37,8 +37,8 @@ type HelmRelease struct {
 // Labels returns the selector for the Secrets of a release.
 func Labels(name string) string { return "owner=helm,name=" + name }
 
-// Newest returns the Secret of the newest revision; nil for none. A failed revision counts too:
-// Helm applied its manifest, as far as it got.
+// Newest returns the Secret of the newest revision; nil for none. It may be a failed revision: Helm
+// applied its manifest as far as it got.
 func Newest(secrets []*unstructured.Unstructured) *unstructured.Unstructured {
 	var newest *unstructured.Unstructured
 	most := -1
@@ -53,7 +53,7 @@ func Newest(secrets []*unstructured.Unstructured) *unstructured.Unstructured {
 	return newest
 }
 
-// BrokenError says that a Secret does not hold the expected release.
+// BrokenError reports that a Secret does not contain the expected release.
 type BrokenError struct {
 	Secret, Namespace, Release, Revision string
 	Err                                  error
@@ -65,14 +65,13 @@ func (e *BrokenError) Error() string {
 
 func (e *BrokenError) Unwrap() error { return e.Err }
 
-// Hint says what to use instead.
 func (e *BrokenError) Hint() string {
-	return fmt.Sprintf("give what another revision rendered: helm get manifest %s -n %s --revision=N | %s -n %s -f - --to=%s, with the same --from. See: helm history %s -n %s",
+	return fmt.Sprintf("use the manifest of another revision: helm get manifest %s -n %s --revision=N | %s -n %s -f - --to=%s, with the same --from. See: helm history %s -n %s",
 		e.Release, e.Namespace, command.Kubectl("k8sconnect", "give"), e.Namespace, Manager, e.Release, e.Namespace)
 }
 
-// ErrNoManifest says that a release has rendered nothing but, perhaps, hooks.
-var ErrNoManifest = errors.New("it has no manifest in it")
+// ErrNoManifest reports that a release contains no objects, except perhaps hooks.
+var ErrNoManifest = errors.New("it contains no manifest")
 
 // Decode reads a release from its Secret. The error is a *BrokenError.
 func Decode(secret *unstructured.Unstructured) (HelmRelease, error) {
@@ -92,23 +91,23 @@ func decode(secret *unstructured.Unstructured) (HelmRelease, error) {
 	switch {
 	case err != nil:
 	case name != "" && out.Name != name: // Perhaps a copy whose labels were edited.
-		err = fmt.Errorf("it has another release in it: %q", out.Name)
+		err = fmt.Errorf("it contains another release: %q", out.Name)
 	case out.Namespace == "":
-		err = errors.New("it does not say in which namespace it was installed")
+		err = errors.New("it does not contain the namespace of the release")
 	case strings.TrimSpace(out.Manifest) == "":
 		err = ErrNoManifest
 	}
 	return out, err
 }
 
-// Caution says why the live objects may differ from the release's manifest; empty if the release
-// was carried out.
+// Caution returns why the live objects may differ from the manifest of the release; empty if Helm
+// finished the release.
 func (r HelmRelease) Caution() string {
 	switch status := r.Info.Status; {
 	case strings.HasPrefix(status, "pending-"):
-		return fmt.Sprintf("Helm has not finished revision %d (%s), so some objects may be as an earlier one rendered them", r.Version, status)
+		return fmt.Sprintf("Helm has not finished revision %d (%s), so some objects may match an earlier revision", r.Version, status)
 	case strings.HasPrefix(status, "uninstall"):
-		return fmt.Sprintf("revision %d is %s, so its objects may be gone", r.Version, status)
+		return fmt.Sprintf("revision %d is %s, so its objects may be deleted", r.Version, status)
 	}
 	return ""
 }
@@ -117,11 +116,11 @@ func unpack(secret *unstructured.Unstructured) (HelmRelease, error) {
 	var out HelmRelease
 	text, found, err := unstructured.NestedString(secret.Object, "data", "release")
 	if err != nil || !found {
-		return out, errors.New("it has no release in it")
+		return out, errors.New("it contains no release")
 	}
-	raw, err := base64.StdEncoding.DecodeString(text) // As every value of a Secret.
+	raw, err := base64.StdEncoding.DecodeString(text) // as in every Secret
 	if err == nil {
-		raw, err = base64.StdEncoding.DecodeString(string(raw)) // As Helm writes it.
+		raw, err = base64.StdEncoding.DecodeString(string(raw)) // as written by Helm
 	}
 	if err != nil {
 		return out, fmt.Errorf("it is not base64: %w", err)
@@ -133,25 +132,25 @@ func unpack(secret *unstructured.Unstructured) (HelmRelease, error) {
 	case len(raw) == 0:
 		return out, errors.New("it is empty")
 	case json.Unmarshal(raw, &out) != nil:
-		return out, errors.New("it is not JSON") // The error would quote what may be secret.
+		return out, errors.New("it is not JSON") // The error would quote the content, which may be secret.
 	}
 	return out, nil
 }
 
-// plain undoes Helm's compression; the oldest releases have none.
+// plain undoes Helm's compression, which the oldest releases lack.
 func plain(raw []byte) ([]byte, error) {
-	const most = 64 << 20 // A Secret has at most a megabyte; no manifest is this much larger.
+	const most = 64 << 20 // A Secret has at most 1 MB; no manifest is this much larger.
 	if !bytes.HasPrefix(raw, []byte{0x1f, 0x8b}) {
 		return raw, nil
 	}
 	r, err := gzip.NewReader(bytes.NewReader(raw))
 	if err != nil {
-		return nil, fmt.Errorf("it is compressed, and damaged: %w", err)
+		return nil, fmt.Errorf("its compressed data is damaged: %w", err)
 	}
 	out, err := io.ReadAll(io.LimitReader(r, most+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("it is compressed, and damaged: %w", err)
+		return nil, fmt.Errorf("its compressed data is damaged: %w", err)
 	case len(out) > most:
 		return nil, errors.New("it is larger than 64 MB")
 	}

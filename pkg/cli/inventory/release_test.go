@@ -87,10 +87,10 @@ func flipped(t *testing.T, packed string) string {
 func TestCaution(t *testing.T) {
 	for status, want := range map[string]string{
 		"deployed": "", "failed": "", "superseded": "", "": "",
-		"pending-upgrade":  "Helm has not finished revision 4 (pending-upgrade), so some objects may be as an earlier one rendered them",
-		"pending-rollback": "Helm has not finished revision 4 (pending-rollback), so some objects may be as an earlier one rendered them",
-		"uninstalled":      "revision 4 is uninstalled, so its objects may be gone",
-		"uninstalling":     "revision 4 is uninstalling, so its objects may be gone",
+		"pending-upgrade":  "Helm has not finished revision 4 (pending-upgrade), so some objects may match an earlier revision",
+		"pending-rollback": "Helm has not finished revision 4 (pending-rollback), so some objects may match an earlier revision",
+		"uninstalled":      "revision 4 is uninstalled, so its objects may be deleted",
+		"uninstalling":     "revision 4 is uninstalling, so its objects may be deleted",
 	} {
 		got, err := inventory.Decode(secret("4", inventory.SecretType, packed(t, `{"name": "web", "namespace": "shop", "version": 4, "manifest": "a", "info": {"status": "`+status+`"}}`)))
 		if err != nil || got.Caution() != want {
@@ -99,7 +99,7 @@ func TestCaution(t *testing.T) {
 	}
 	other := secret("4", inventory.SecretType, packed(t, `{"name": "web", "namespace": "shop", "manifest": "a"}`))
 	other.SetLabels(map[string]string{"name": "shop", "version": "4"})
-	if _, err := inventory.Decode(other); err == nil || !strings.Contains(err.Error(), `another release in it: "web"`) {
+	if _, err := inventory.Decode(other); err == nil || !strings.Contains(err.Error(), `another release: "web"`) {
 		t.Errorf("%v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
 )
 
-// historyOptions shows what changed hands in many objects.
+// historyOptions lists changes of owners in many objects.
 type historyOptions struct {
 	surveyOptions
 	asked Asked
@@ -26,12 +26,12 @@ func (f *Flags) toHistory(in verb.Invocation, a Asked) (*historyOptions, error) 
 	t := a.Target
 	if f.summary || f.migrate || f.expect != nil || f.from != nil || t.Selector != "" || t.Fields != "" || len(t.Filenames) > 0 || t.Kustomize != "" || t.Recursive {
 		flagErr = object.Hinted("select by TYPE, -n or -A, --since, --manager and --path",
-			"--history of many objects is read from their records: -l, --field-selector, -f, -k, --summary, --expect, --from and --migrate-versions do not go with it")
+			"--history of many objects reads their records: it cannot be combined with -l, --field-selector, -f, -k, --summary, --expect, --from and --migrate-versions")
 	}
 	if a.Path != "" {
 		o.query.Path, pathErr = fieldpath.ParsePattern(a.Path)
 		if slices.ContainsFunc(o.query.Path, func(pe fieldpath.Element) bool { return pe.Index != nil }) {
-			pathErr = errors.New("a position is of one object: name list items by their keys, or by [*]")
+			pathErr = errors.New("a position identifies an item in one object only: use the keys of list items, or [*]")
 		}
 	}
 	targetsErr := o.target(a, in)
@@ -49,8 +49,7 @@ func (o *historyOptions) Execute(ctx context.Context, in verb.Invocation) error 
 }
 
 func (o *historyOptions) work(ctx context.Context, in verb.Invocation) error {
-	const pace = 0 // as the server allows
-	client, err := in.Connect(ctx, o.run, pace, o.out.Print)
+	client, err := in.Connect(ctx, o.run, 0, o.out.Print)
 	if err != nil {
 		return err
 	}

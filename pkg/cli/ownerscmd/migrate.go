@@ -31,12 +31,12 @@ func (f *Flags) toMigration(in verb.Invocation, a Asked) (*migrateOptions, error
 	targetsErr := o.target(a, in)
 	var flagErr, dryRunErr error
 	if f.summary || f.expect != nil || f.from != nil {
-		flagErr = errors.New("--migrate-versions writes, and counts nothing: --summary, --expect and --from do not go with it")
+		flagErr = errors.New("--migrate-versions cannot be combined with --summary, --expect and --from, which count")
 	}
 	if o.dryRun, dryRunErr = verb.DryRunOf(f.dryRun); o.dryRun == object.DryRunServer {
 		dryRunErr = &object.HintedError{
-			Err:    errors.New("--dry-run=server does not go with --migrate-versions: no value changes that the server could check"),
-			Advice: "--dry-run=client reads, and tells what would be rewritten",
+			Err:    errors.New("--dry-run=server and --migrate-versions cannot be combined: no value changes that the server could check"),
+			Advice: "--dry-run=client shows what would be rewritten",
 		}
 	}
 	print, printErr := verb.Printing(in.Connection, in.Streams, a.Output)
@@ -59,8 +59,7 @@ func (o *migrateOptions) Execute(ctx context.Context, in verb.Invocation) error 
 }
 
 func (o *migrateOptions) work(ctx context.Context, in verb.Invocation) error {
-	const pace = 0 // as the server allows
-	client, err := in.Connect(ctx, o.run, pace, o.out.Print)
+	client, err := in.Connect(ctx, o.run, 0, o.out.Print)
 	if err != nil {
 		return err
 	}
@@ -99,7 +98,8 @@ func (o *migrateOptions) work(ctx context.Context, in verb.Invocation) error {
 	}
 }
 
-// knower reads the published schemas, each once.
+// knower returns a function that looks up a path in the published schema of a kind. It reads each
+// schema once.
 func knower(ctx context.Context, client *client.Client) func(object.Kind, fieldpath.Path) owners.Knowledge {
 	types := published.ByKind(client.SchemaOnce(ctx))
 	var mu sync.Mutex
@@ -124,7 +124,7 @@ func knower(ctx context.Context, client *client.Client) func(object.Kind, fieldp
 	}
 }
 
-// migrating rewrites the objects of several places concurrently.
+// migrating rewrites the objects in several places concurrently.
 type migrating struct {
 	migrator *owners.Migrator
 	reader   *client.NoRetry
@@ -134,7 +134,7 @@ type migrating struct {
 	left, failed bool
 }
 
-// place finds the objects of a place with something to rewrite, and rewrites it.
+// place rewrites the objects in a place that have owners to rewrite.
 func (m *migrating) place(ctx context.Context, p place) error {
 	var refs []object.Ref
 	err := p.read(ctx, m.reader, func() { refs = nil }, func(o client.ObjectFields) {
@@ -151,19 +151,16 @@ func (m *migrating) place(ctx context.Context, p place) error {
 	for _, ref := range refs {
 		group.Go(func() error {
 			told, any := m.migrator.Migrate(ctx, p.kind, ref)
-			if any {
-				m.report(told)
+			if !any {
+				return nil
 			}
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.left = m.left || len(told.Left) > 0
+			m.failed = m.failed || told.Err != nil
+			m.emit(told)
 			return nil
 		})
 	}
 	return errors.Join(err, group.Wait())
-}
-
-func (m *migrating) report(told event.Migrated) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.left = m.left || len(told.Left) > 0
-	m.failed = m.failed || told.Err != nil
-	m.emit(told)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// place is a list to read: the selected objects of a kind, of which perhaps only some are wanted.
+// place is one list to read: the selected objects of a kind, or some of these.
 type place struct {
 	kind object.Kind
 	sel  object.Selection
@@ -27,11 +27,11 @@ type place struct {
 	names []string
 	// unnamed: the user did not name the kind; it is included because the server serves it.
 	unnamed bool
-	// err is why it cannot be read at all.
+	// err is why the place cannot be read.
 	err error
 }
 
-// places decides what to read, and describes it as a part of a sentence.
+// places returns what to read, and a phrase that describes it.
 func (o *surveyOptions) places(ctx context.Context, in verb.Invocation, client *client.Client) ([]place, string, error) {
 	switch {
 	case o.everything:
@@ -53,8 +53,8 @@ func (o *surveyOptions) places(ctx context.Context, in verb.Invocation, client *
 	return named(found, why(ctx, client)), "", nil
 }
 
-// why returns a function that says why a kind is not among the served ones, even if the server did
-// not list it. It asks once for each.
+// why returns a function that returns why a kind is not served. It asks the server once for each
+// kind.
 func why(ctx context.Context, client *client.Client) func(schema.GroupVersionKind) error {
 	asked := map[schema.GroupVersionKind]error{}
 	return func(gvk schema.GroupVersionKind) error {
@@ -82,8 +82,8 @@ func (o *surveyOptions) allKinds(ctx context.Context, in verb.Invocation, client
 	return worthCounting(listable, sel), where, nil
 }
 
-// worthCounting returns the lists to read if no TYPE is named. It leaves out Events, which their
-// writer owns and which expire within the hour.
+// worthCounting returns the lists to read if no TYPE is given. It skips Events, which expire within
+// an hour and have only one owner.
 func worthCounting(kinds []object.Kind, sel object.Selection) []place {
 	var places []place
 	for _, kind := range kinds {
@@ -96,25 +96,24 @@ func worthCounting(kinds []object.Kind, sel object.Selection) []place {
 	return places
 }
 
-// itemsOf are the objects of manifests.
+// itemsOf returns the objects in manifests.
 func itemsOf(p *plan.Plan) []target.Target {
 	var found []target.Target
-	for _, phase := range p.Phases {
-		for _, item := range phase.Items {
-			kind := item.Kind
-			if kind.Resource == "" { // It is not served, and told as such.
-				kind = object.Kind{GVK: item.GVK}
-			}
-			found = append(found, target.Target{Kind: kind, Selection: object.Selection{Namespace: item.Namespace, Name: item.Name}})
+	for item := range p.Items() {
+		kind := item.Kind
+		if kind.Resource == "" { // It is not served, and is reported as such.
+			kind = object.Kind{GVK: item.GVK}
 		}
+		found = append(found, target.Target{Kind: kind, Selection: object.Selection{Namespace: item.Namespace, Name: item.Name}})
 	}
 	return found
 }
 
-// worthList is how many objects of one kind and namespace are read by a list instead of one by one.
+// worthList is the number of objects of one kind and namespace from which on they are listed
+// instead of read one by one.
 const worthList = 6
 
-// named groups objects that one list has. A kind without a list has a reason in why.
+// named groups objects that one list contains. It uses why for kinds that are not served.
 func named(found []target.Target, why func(schema.GroupVersionKind) error) []place {
 	var places []place
 	type list struct {
@@ -155,29 +154,22 @@ func named(found []target.Target, why func(schema.GroupVersionKind) error) []pla
 	return out
 }
 
-// surveyor reads places concurrently.
-type surveyor struct {
-	reader   *client.NoRetry
-	question owners.Question
-}
-
-// sideBySide is how many lists are read at once; a page of each is in memory.
+// sideBySide is how many lists are read concurrently; a page of each is in memory.
 const sideBySide = 6
 
-// count counts the owners in the places. Unreadable kinds are part of the result.
-func (s *surveyor) count(ctx context.Context, places []place) event.Surveyed {
-	all := owners.New(s.question)
-	unread := read(ctx, s.reader, places, func() *owners.Counter { return owners.New(s.question) },
-		func(c *owners.Counter, o client.ObjectFields) { c.Add(o.Ref, o.Fields) }, all.Merge)
-	for _, u := range unread {
+// count counts the owners in the places. Kinds that cannot be read are part of the result.
+func count(ctx context.Context, reader *client.NoRetry, places []place, question owners.Question) event.Surveyed {
+	all := owners.New(question)
+	for _, u := range read(ctx, reader, places, func() *owners.Counter { return owners.New(question) },
+		func(c *owners.Counter, o client.ObjectFields) { c.Add(o.Ref, o.Fields) }, all.Merge) {
 		all.Miss(u)
 	}
 	return all.Result()
 }
 
-// EachKind reads the selected objects of kinds side by side, by metadata alone: anew returns what
-// takes those of one kind, again where they come again, and done is called with it, one at a time.
-// It returns what could not be read.
+// EachKind reads the metadata of the selected objects of kinds concurrently. anew returns a
+// collector for one kind, and another one if the list starts over; done is called with each
+// collector, one at a time. EachKind returns what could not be read.
 func EachKind[T any](
 	ctx context.Context, reader *client.NoRetry, kinds []object.Kind, sel object.Selection, anew func() T, visit func(T, client.ObjectFields), done func(T),
 ) []event.Unread {
@@ -202,11 +194,11 @@ func read[T any](
 			return nil
 		})
 	}
-	_ = group.Wait() // Failures are returned.
+	_ = group.Wait() // Errors are in unread.
 	return unread
 }
 
-// unread says of which objects of the place an error is.
+// unread returns the objects of the place to which an error belongs.
 func (p *place) unread(err error) []event.Unread {
 	var all []event.Unread
 	for _, err := range verb.Flatten(err) {
@@ -223,13 +215,13 @@ func (p *place) unread(err error) []event.Unread {
 }
 
 // hasGone reports whether a kind that the user did not name was deleted during the read: then it
-// has no objects. An API whose server does not answer is something else.
+// has no objects. It is false for an API whose server does not answer.
 func (p *place) hasGone(err error) bool {
 	missing, ok := errors.AsType[*client.NoKindError](err)
 	return ok && p.unnamed && missing.Err == nil && !missing.Unkept
 }
 
-// missingError says that a named object was not found.
+// missingError reports that a named object was not found.
 type missingError struct {
 	error
 	name string
@@ -237,8 +229,8 @@ type missingError struct {
 
 func (e *missingError) Unwrap() error { return e.error }
 
-// read visits the wanted objects of a place. It calls begin at first, and again if all of them will
-// come again. Its error joins a *missingError for each missing object.
+// read visits the selected objects of a place. It calls begin first, and again if the list starts
+// over. Its error joins a *missingError for each missing object.
 func (p *place) read(ctx context.Context, reader *client.NoRetry, begin func(), visit func(client.ObjectFields)) error {
 	var seen map[string]bool
 	anew := func() {

@@ -1,5 +1,5 @@
-// Package ownerscmd is the verb owners for many objects: it selects them, reads them in parallel,
-// counts their owners, and rewrites owners at API versions that are gone.
+// Package ownerscmd is the verb owners for many objects: it selects them, reads them concurrently,
+// counts their owners, and rewrites owners at API versions that are no longer served.
 package ownerscmd
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Flags are the flags of owners for many objects, which are counted or rewritten rather than shown.
+// Flags are the flags of owners that count or rewrite many objects.
 type Flags struct {
 	summary bool
 	expect  []string
@@ -37,53 +37,53 @@ type Flags struct {
 	dryRun  string
 }
 
-// Add adds the flags to a command's.
+// Add adds the flags to a command.
 func (f *Flags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.summary, "summary", false, "Count the fields of each manager, in whatever kind")
+	flags.BoolVar(&f.summary, "summary", false, "Count the fields of each manager, across all kinds")
 	flags.StringSliceVar(&f.expect, "expect", nil,
-		"Count, tell what managers other than these own outside the status, and exit with 1 if there is any; kube-* is a pattern. Repeatable")
+		"Count, list what other managers than these own outside the status, and exit with 1 if they own anything; kube-* is a pattern. Repeatable")
 	flags.StringSliceVar(&f.from, "from", nil, "Also list, object by object, the fields that would have no owner without this manager. Repeatable")
 	flags.BoolVar(&f.migrate, "migrate-versions", false,
-		"Rewrite owners at API versions that the server does not serve to the one that it does, where that has all their paths")
-	flags.StringVar(&f.dryRun, "dry-run", "none", "With --migrate-versions: none, or client (only tell what would be rewritten)")
+		"Rewrite owners at API versions that are no longer served to a served version that has all their paths")
+	flags.StringVar(&f.dryRun, "dry-run", "none", "With --migrate-versions: none, or client (only show what would be rewritten)")
 	help.Words(cmd, "dry-run", "none", "client")
 }
 
 // surveyOptions counts who owns what.
 type surveyOptions struct {
 	targets target.Targets
-	// everything: objects of whatever type.
+	// everything: all types.
 	everything bool
 	summary    bool
 	question   owners.Question
-	// paged: the result is an HTML page, which the user opens when the verb has ended.
+	// paged: the result is an HTML page, which the user opens later.
 	paged bool
 	run   string
 	out   *printer.Printer
 }
 
-// Asked holds the other flags of owners.
+// Asked has the other flags of owners.
 type Asked struct {
 	Target   target.Flags
 	Managers []string
 	Output   string
-	// Shown lists the given flags that apply only to the owners of one object.
+	// Shown are the given flags that apply only to the owners of single objects.
 	Shown []string
-	// Named: the arguments name objects, and not a TYPE alone or nothing.
+	// Named: the arguments name objects.
 	Named bool
-	// History asks for what changed hands, at the Path and in the time Since; all time if that is 0.
+	// History asks for changes of owners, of Path and within Since; zero means all.
 	History bool
 	Path    string
 	Since   time.Duration
 }
 
-// Named reports whether arguments name objects, and not a TYPE alone or nothing.
+// Named reports whether the arguments name objects, rather than a TYPE or nothing.
 func Named(args []string) bool {
 	return len(args) > 1 || len(args) == 1 && strings.Contains(args[0], "/")
 }
 
-// Means reports whether the user wants many objects counted or rewritten.
+// Means reports whether the flags count or rewrite many objects.
 func (f *Flags) Means(a Asked) bool {
 	t := a.Target
 	counting := f.summary || f.migrate || f.expect != nil || f.from != nil || a.Output == output.HTML || a.Output == output.KYAML
@@ -91,7 +91,7 @@ func (f *Flags) Means(a Asked) bool {
 	return counting || selecting || t.Set == "" && !a.Named
 }
 
-// ToOptions implements verb.Flags.
+// ToOptions parses the flags.
 func (f *Flags) ToOptions(in verb.Invocation, a Asked) (verb.Options, error) {
 	switch {
 	case a.History && !a.Named && a.Target.Set == "":
@@ -102,7 +102,7 @@ func (f *Flags) ToOptions(in verb.Invocation, a Asked) (verb.Options, error) {
 	return f.toSurvey(in, a)
 }
 
-// Check rejects flags without the flags that they need.
+// Check refuses flags that require another flag.
 func (f *Flags) Check(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("dry-run") && !f.migrate {
 		return errors.New("--dry-run requires --migrate-versions: other modes are read-only")
@@ -124,20 +124,20 @@ func (f *Flags) toSurvey(in verb.Invocation, a Asked) (*surveyOptions, error) {
 	return o, errors.Join(targetsErr, f.countable(a), printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// target parses which objects are selected.
+// target parses the selection of objects.
 func (o *surveyOptions) target(a Asked, in verb.Invocation) error {
 	flags := a.Target
 	o.everything = len(in.Args) == 0 && flags.Set == "" && len(flags.Filenames) == 0 && flags.Kustomize == "" && !flags.Recursive
 	if o.everything {
 		if flags.Fields != "" {
-			return errors.New("--field-selector goes with a TYPE: each kind has fields of its own")
+			return errors.New("--field-selector requires a TYPE: each kind has its own fields")
 		}
 		o.targets = target.Targets{Labels: flags.Selector, Everywhere: flags.AllNamespaces}
 		_, err := labels.Parse(flags.Selector)
 		return verb.FlagError("-l", err)
 	}
 	if len(in.Args) > 0 && !a.Named {
-		// A TYPE alone selects all of it: counting too many does no harm.
+		// A TYPE without a name selects all its objects: counting is read-only.
 		flags.All = flags.Selector == "" && flags.Fields == ""
 	}
 	var err error
@@ -145,12 +145,12 @@ func (o *surveyOptions) target(a Asked, in verb.Invocation) error {
 	return err
 }
 
-// countable rejects flags that show a part of an object.
+// countable refuses flags that show part of an object.
 func (f *Flags) countable(a Asked) error {
 	var faults []error
 	for _, flag := range a.Shown {
 		fault := &object.HintedError{
-			Err:    errors.New(flag + " goes with objects that are named: many are counted, and not shown"),
+			Err:    errors.New(flag + " requires named objects: many objects are counted, not shown"),
 			Advice: "name them as TYPE/NAME",
 		}
 		if a.Named && f.expect != nil {
@@ -189,8 +189,7 @@ func (o *surveyOptions) Execute(ctx context.Context, in verb.Invocation) error {
 }
 
 func (o *surveyOptions) work(ctx context.Context, in verb.Invocation) error {
-	const pace = 0 // as the server allows
-	client, err := in.Connect(ctx, o.run, pace, o.out.Print)
+	client, err := in.Connect(ctx, o.run, 0, o.out.Print)
 	if err != nil {
 		return err
 	}
@@ -201,7 +200,7 @@ func (o *surveyOptions) work(ctx context.Context, in verb.Invocation) error {
 	if o.question.Served, err = client.Serves(ctx); err != nil {
 		return err
 	}
-	found := (&surveyor{reader: client.NoRetry(), question: o.question}).count(ctx, places)
+	found := count(ctx, client.NoRetry(), places, o.question)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -225,13 +224,14 @@ func (o *surveyOptions) work(ctx context.Context, in verb.Invocation) error {
 	if len(found.Unexpected) == 0 {
 		return unread
 	}
-	if unread != nil { // There may be more than was found.
+	if unread != nil { // There may be more than those found.
 		o.out.Print(event.Warned{Text: unread.Error()})
 	}
 	return verb.ErrNo
 }
 
-// unexpected says in a line what --expect found; empty for nothing. An HTML page goes into a file.
+// unexpected returns a line about what --expect found, for a result that is an HTML page; empty if
+// it found nothing.
 func unexpected(found []event.ObjectHolding) string {
 	if len(found) == 0 {
 		return ""
@@ -249,8 +249,9 @@ func unexpected(found []event.ObjectHolding) string {
 	return fmt.Sprintf("not expected: %s of %s", text.Count(len(objects), "object"), text.List(managers, some))
 }
 
-// nowhere names those managers of a flag that no counted object has, with similar ones; empty if
-// there are none. It ignores patterns, which may match nothing, and counts of nothing.
+// nowhere returns a sentence about the managers in a flag that own nothing, with similar names;
+// empty if all own something. It ignores patterns, which may match nothing, and results without
+// objects.
 func nowhere(flag string, names []string, found event.Surveyed) string {
 	var said []string
 	for _, name := range names {
@@ -265,18 +266,18 @@ func nowhere(flag string, names []string, found event.Surveyed) string {
 	return flag + ": no manager here is named " + strings.Join(said, ", ")
 }
 
-// unreadError says what could not be looked at, and what a missing permission is.
+// unreadError reports what could not be read, and the missing permission.
 type unreadError struct {
 	unread []event.Unread
 	needs  string
 }
 
 func unreadOf(unread []event.Unread) error {
-	return Unread(unread, "counting them needs the verb list; see: "+command.Kubectl("auth", "can-i")+" --list. With a TYPE, only that is read")
+	return Unread(unread, "counting them requires the verb list; see: "+command.Kubectl("auth", "can-i")+" --list. With a TYPE, only its objects are read")
 }
 
-// Unread returns an error that says what could not be read; nil for nothing. needs is the hint
-// where a permission is missing.
+// Unread returns an error about what could not be read; nil for nothing. needs is the hint if a
+// permission is missing.
 func Unread(unread []event.Unread, needs string) error {
 	if len(unread) == 0 {
 		return nil
@@ -318,7 +319,7 @@ func (e *unreadError) Error() string {
 	return "could not be read: " + strings.Join(said, "; ")
 }
 
-// Hint names the missing permission, or repeats the first hint of the reasons.
+// Hint returns the missing permission, or else the first hint of the reasons.
 func (e *unreadError) Hint() string {
 	if slices.ContainsFunc(e.unread, func(u event.Unread) bool { return apierrors.IsForbidden(u.Err) }) {
 		return e.needs

@@ -12,35 +12,35 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// Dialogue holds the questions and answers of one run. It is not safe for concurrent use.
+// Dialogue has the questions and answers of one run. It is not safe for concurrent use.
 type Dialogue struct {
-	// Say writes lines, and Read prompts for one; more is false at the end of the input. Both are
+	// Say prints lines, and Read prompts for one; more is false at the end of the input. Both are
 	// required.
 	Say  func(lines ...string)
 	Read func(prompt string) (line string, more bool)
-	// Now is the time from which ages are counted, Width the maximum length of a line; 0 for any.
+	// Now returns the time from which ages are computed. Width returns the maximum length of a
+	// line; 0 means unlimited.
 	Now   func() time.Time
 	Width func() int
-	// Phases is how many phases the run has; each has its own questions.
+	// Phases is the number of phases in the run; conflicts are asked about phase by phase.
 	Phases int
 
-	// standing holds the answers for all fields of a manager, alone or with others that have the
-	// same answer.
+	// standing are the answers for all fields of a manager.
 	standing map[string]apply.Decision
 	answers  []answer
-	// quit: ask nothing more.
+	// quit: the user wants no more questions.
 	quit bool
 }
 
-// answer is the decision about one path. A later one about the same path replaces it.
+// answer is the decision about one path. A later answer about the same path replaces it.
 type answer struct {
 	ref      object.Ref
 	path     string
 	decision apply.Decision
 }
 
-// Decide asks about the conflicts, as Engine.Decide of package apply requires. Once the user has
-// quit, it leaves the rest undecided.
+// Decide asks about the conflicts, as the engine of package apply requires. Once the user has quit,
+// it leaves the rest undecided.
 func (d *Dialogue) Decide(all []apply.Contested) [][]apply.Decision {
 	out := make([][]apply.Decision, len(all))
 	left := 0
@@ -68,9 +68,9 @@ type question struct {
 	number, of int
 	// inPhase: later phases may have conflicts too.
 	inPhase bool
-	// managers own the path, each named once.
+	// managers are the managers that own the path, without duplicates.
 	managers []string
-	// refused: the server would refuse to let us take it. unleavable: no yield can name it.
+	// refused: the server would refuse our value. unleavable: no --yield can name the path.
 	refused, unleavable bool
 }
 
@@ -144,7 +144,7 @@ func (d *Dialogue) always(managers []string, decision apply.Decision) apply.Deci
 	return decision
 }
 
-// stands returns the standing decision for all the managers; empty if they differ.
+// stands returns the standing decision for all the managers; Undecided if they differ.
 func (d *Dialogue) stands(managers []string) apply.Decision {
 	for _, m := range managers {
 		if d.standing[m] != d.standing[managers[0]] {
@@ -157,7 +157,7 @@ func (d *Dialogue) stands(managers []string) apply.Decision {
 	return d.standing[managers[0]]
 }
 
-// note records an answer for the flags.
+// note records an answer for Flags.
 func (d *Dialogue) note(q question, decision apply.Decision) {
 	now := answer{q.ref, q.conflict.Path.String(), decision}
 	for i, earlier := range d.answers {
@@ -179,7 +179,7 @@ func (d *Dialogue) wasAnswered(q question) bool {
 	return false
 }
 
-// managersOf returns the managers of the owners, each once.
+// managersOf returns the managers of the owners, without duplicates.
 func managersOf(owners []managedfields.Owner) []string {
 	var managers []string
 	for _, o := range owners {
@@ -190,8 +190,8 @@ func managersOf(owners []managedfields.Owner) []string {
 	return managers
 }
 
-// Flags returns the flags that decide the same without questions; named returns the name of an
-// object in a flag.
+// Flags returns the flags that make the same decisions without questions; named returns the name of
+// an object in a flag.
 func (d *Dialogue) Flags(named func(object.Ref) string) []string {
 	var flags []string
 	for _, way := range []struct {

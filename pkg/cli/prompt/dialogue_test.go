@@ -251,7 +251,7 @@ func TestSharedByManagers(t *testing.T) {
 	u.dialogue().Decide([]apply.Contested{{Ref: ref("web"), Conflicts: []managedfields.Conflict{
 		conflict(t, ".spec.replicas", int64(5), "flux", "argo", "flux"), conflict(t, ".spec.paused", true, "argo"),
 	}}})
-	for _, want := range []string{"of flux and argo: [ta] take all", "all that flux and argo alone own,"} {
+	for _, want := range []string{"of flux and argo: [ta] take all", "every contested path that flux and argo own together"} {
 		if !strings.Contains(u.screen.String(), want) {
 			t.Errorf("no %q in\n%s", want, &u.screen)
 		}
@@ -290,7 +290,7 @@ func TestUnleavableCannotBeLeft(t *testing.T) {
 		t.Errorf("%s\n%s", diff, &u.screen)
 	}
 	_, second, _ := strings.Cut(u.screen.String(), "conflict 2 of 2")
-	if !strings.Contains(second, "[t]ake, [s]how, [q]uit (it is a path of another API version, which cannot be left;") || strings.Contains(second, "leave") {
+	if !strings.Contains(second, "[t]ake, [s]how, [q]uit (a path at another API version cannot be left;") || strings.Contains(second, "leave") {
 		t.Errorf("the second question:\n%s", second)
 	}
 	u = &user{lines: []string{"t", "l", "ta", "la", "q"}}

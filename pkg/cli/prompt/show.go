@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// shortly shows a question: a line for each value, cut to the terminal.
+// shortly returns a question with a line for each value, shortened to the terminal.
 func (d *Dialogue) shortly(q question) []string {
 	head := fmt.Sprintf("conflict %d of %d", q.number, q.of)
 	switch {
@@ -34,7 +34,7 @@ func (d *Dialogue) shortly(q question) []string {
 	}
 	return []string{
 		"", head,
-		"  " + text.Printable(q.conflict.Path.String()), // It is never cut, because users copy it.
+		"  " + text.Printable(q.conflict.Path.String()), // Users copy it, so it is never shortened.
 		d.cut("    yours  " + format.Value(q.conflict.Yours)),
 		d.cut("    live   " + live(q.conflict)),
 		d.cut("    owner  " + owners),
@@ -55,7 +55,7 @@ func (d *Dialogue) cut(line string) string {
 	return line
 }
 
-// wholly shows both values in full, and each owner with the time of its last write.
+// wholly returns both values in full, and each owner with the time of its last write.
 func (d *Dialogue) wholly(q question) []string {
 	lines := []string{"  yours"}
 	lines = append(lines, whole(q.conflict.Yours, true)...)
@@ -65,7 +65,7 @@ func (d *Dialogue) wholly(q question) []string {
 	for _, o := range q.conflict.Owners {
 		line := "    " + format.Owner(o, d.Now())
 		if o.Time.IsZero() {
-			line += ", at a time that is not known"
+			line += ", at an unknown time"
 		} else {
 			line += ", since " + format.Stamp(o.Time)
 		}
@@ -96,7 +96,7 @@ func whole(v any, has bool) []string {
 	return lines
 }
 
-// prompt lists the possible answers.
+// prompt returns the possible answers.
 func prompt(q question) string {
 	var words, all, not []string
 	if q.offers(apply.Take) {
@@ -114,44 +114,44 @@ func prompt(q question) string {
 		line += " (" + strings.Join(not, "; ") + ")"
 	}
 	if len(q.managers) > 0 && q.number < q.of && len(all) > 0 {
-		line += "; of " + q.named() + ": " + strings.Join(all, ", ")
+		line += "; for all fields of " + q.named() + ": " + strings.Join(all, ", ")
 	}
 	return line + ": "
 }
 
-// cannotBeLeft says why a path cannot be left.
-const cannotBeLeft = "it is a path of another API version, which cannot be left; apply at that version"
+// cannotBeLeft is why a path cannot be left to its owner.
+const cannotBeLeft = "a path at another API version cannot be left; apply at that version"
 
 // help explains each answer.
 func help(q question) []string {
 	var lines []string
 	if q.offers(apply.Take) {
-		lines = append(lines, "  t, take       your value replaces the live one, and the path is yours")
+		lines = append(lines, "  t, take       your value replaces the live one, and you own the path")
 	}
 	if q.offers(apply.Leave) {
-		lines = append(lines, "  l, leave      the live value stays, and the path is its owner's")
+		lines = append(lines, "  l, leave      the live value stays, and its owner keeps the path")
 	}
 	lines = append(lines,
-		"  s, show       both values at full length, and who set the live one, when",
-		"  q, quit       ask no more: what is not decided stays in conflict, and is not written",
+		"  s, show       both values in full, and who set the live one and when",
+		"  q, quit       ask no more: undecided paths stay in conflict and are not written",
 	)
 	if len(q.managers) == 0 {
 		return lines
 	}
-	alone := q.named() + " alone owns"
+	alone := q.named() + " owns alone"
 	if len(q.managers) > 1 {
-		alone = q.named() + " alone own,"
+		alone = q.named() + " own together"
 	}
 	if q.offers(apply.Take) {
-		lines = append(lines, "  ta, take all  this and all that "+alone+" and is contested in this run")
+		lines = append(lines, "  ta, take all  this and every contested path that "+alone)
 	}
 	if q.offers(apply.Leave) {
-		lines = append(lines, "  la, leave all this and all that "+alone+", left to "+q.named())
+		lines = append(lines, "  la, leave all this and every contested path that "+alone)
 	}
 	return lines
 }
 
-// named names the managers.
+// named returns the managers as text.
 func (q question) named() string {
 	return text.Printable(strings.Join(q.managers, " and "))
 }

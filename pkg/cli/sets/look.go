@@ -89,7 +89,7 @@ func (e *LostError) Hint() string {
 	if e.by != "" {
 		return "nothing more was written; wait for the other run, then run this one again: it continues where it stopped"
 	}
-	return "nothing more was written; run it again: it continues where it stopped"
+	return "nothing more was written; run this again: it continues where it stopped"
 }
 
 // HeldError reports that another run still has the lock after the time to wait.

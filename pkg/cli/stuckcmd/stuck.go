@@ -1,4 +1,5 @@
-// Package stuckcmd is the verb stuck: why objects that are being deleted do not go.
+// Package stuckcmd is the verb stuck, which explains why objects that are being deleted do not go
+// away.
 package stuckcmd
 
 import (
@@ -27,13 +28,13 @@ import (
 type stuckFlags struct {
 	allNamespaces bool
 	selector      string
-	set           target.Flags // only its --apply-set
+	set           target.Flags // only --apply-set is used
 	output        string
 }
 
 type stuckOptions struct {
 	targets target.Targets
-	// everything: objects of whatever type.
+	// everything: all types.
 	everything bool
 	run        string
 	out        *printer.Printer
@@ -45,24 +46,24 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 	cmd := &cobra.Command{
 		Use:   "stuck [TYPE/NAME… | TYPE [NAME…]]",
 		Short: "Explain why terminating objects do not go away",
-		Long: `Explain objects that are being deleted and do not go: why, what that is
-concluded from, the next command, and what it may cost. Nothing is changed.
+		Long: `Explain why objects that are being deleted still exist: the cause, the evidence
+for it, the next command, and its risk. Nothing is changed.
 
-Without a TYPE, whatever is terminating is explained, each cause once, with all
-that it holds back: in the namespace of -n, or else in the whole cluster if you
-may list the Pods of all namespaces.
+Without a TYPE, stuck explains everything that is terminating, each cause once,
+with all objects that it blocks: in the namespace of -n, or else in the whole
+cluster if you may list the Pods in all namespaces.
 
 Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
-		Example: `  # Why does this namespace not go?
+		Example: `  # Why is this namespace not deleted?
   kubectl k8sconnect stuck namespace shop
 
-  # What hangs in the cluster, and what is behind it?
+  # What is stuck in the cluster, and why?
   kubectl k8sconnect stuck -A`,
 		ValidArgsFunction: completion.Targets(c),
 		RunE:              verb.Runner(c, streams, flags.toOptions),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "Objects in all namespaces, and those without one")
+	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "Objects in all namespaces, and objects without one")
 	cmd.Flags().StringVarP(&flags.selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
 	flags.set.AddSet(cmd)
 	verb.OutputFlag(cmd, &flags.output, "")
@@ -80,8 +81,9 @@ func (f *stuckFlags) toOptions(in verb.Invocation) (*stuckOptions, error) {
 		o.targets = target.Targets{Labels: f.selector, Everywhere: f.allNamespaces}
 		targetsErr = verb.Selector(f.selector)
 	default:
-		// A TYPE alone selects all of it: a look at more does no harm.
-		all := target.Flags{AllNamespaces: f.allNamespaces, All: f.selector == "" && !namesOne(in.Args)}
+		// A TYPE without a name selects all its objects: the verb is read-only.
+		named := len(in.Args) > 1 || strings.Contains(in.Args[0], "/")
+		all := target.Flags{AllNamespaces: f.allNamespaces, All: f.selector == "" && !named}
 		all.Selector = f.selector
 		o.targets, targetsErr = all.ToTargets(in.Args, in.Streams)
 	}
@@ -92,18 +94,13 @@ func (f *stuckFlags) toOptions(in verb.Invocation) (*stuckOptions, error) {
 	return o, errors.Join(targetsErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// namesOne reports whether the arguments name objects, and not a TYPE alone.
-func namesOne(args []string) bool { return len(args) > 1 || strings.Contains(args[0], "/") }
-
 func (o *stuckOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	err := o.work(ctx, in.Connection)
 	return verb.Finish(err, o.out.Close(ctx))
 }
 
-// work finds stuck objects, explains them, and reports to the printer.
 func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error {
-	const pace = 0 // as the server allows
-	client, err := c.Connect(ctx, o.run, pace, o.out.Print)
+	client, err := c.Connect(ctx, o.run, 0, o.out.Print)
 	if err != nil {
 		return err
 	}
@@ -118,7 +115,7 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 		return err
 	}
 	if only != "" && slices.ContainsFunc(scopes, func(s stuck.Scope) bool { return s.Selection.Namespace == only }) {
-		o.out.Print(event.Warned{Text: "only the namespace " + only + " is searched, since you may not list Pods in all of them; -n names another"})
+		o.out.Print(event.Warned{Text: "only the namespace " + only + " is searched, because you may not list Pods in all namespaces; choose another with -n"})
 	}
 	var found []stuck.Explained
 	var unread error
@@ -151,10 +148,11 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 	if len(found)+len(faults) > 0 || unread == nil {
 		o.report(found, faults, len(scopes) > 0)
 	}
-	if !slices.ContainsFunc(found, isStuck) {
+	isStuck := func(one stuck.Explained) bool { return len(one.Causes) == 0 || one.Causes[0].Code != stuck.Progressing }
+	if !slices.ContainsFunc(found, isStuck) { // At most slow.
 		return unread
 	}
-	if unread != nil { // There may be more than was found.
+	if unread != nil { // There may be more than the causes found.
 		for _, err := range verb.Flatten(unread) {
 			o.out.Print(event.Warned{Text: err.Error()})
 		}
@@ -162,7 +160,7 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 	return verb.ErrNo
 }
 
-// warnOfMissing warns if nothing was found because a namespace does not exist, which may be a slip.
+// warnOfMissing warns if a namespace does not exist, which may be a typo.
 func warnOfMissing(ctx context.Context, client *client.Client, scopes []stuck.Scope, emit func(event.Event)) {
 	for _, scope := range scopes {
 		if scope.Selection.Namespace == "" {
@@ -193,8 +191,8 @@ func (o *stuckOptions) report(found []stuck.Explained, faults []event.Stuck, roo
 	}
 }
 
-// widen lets a run search all namespaces if the user chose none and may list them, because the
-// cause is often elsewhere. Otherwise it returns the only namespace that is searched.
+// widen searches all namespaces if the user chose none and may list Pods in all of them, because
+// the cause is often elsewhere. Otherwise it returns the only namespace to search.
 func (o *stuckOptions) widen(ctx context.Context, c *connection.Connection, client *client.Client) (only string, err error) {
 	namespace, asked, err := c.Namespace()
 	if err != nil || asked || o.targets.Everywhere || !o.everything && len(o.targets.Types) == 0 {
@@ -207,12 +205,7 @@ func (o *stuckOptions) widen(ctx context.Context, c *connection.Connection, clie
 	return namespace, nil
 }
 
-// isStuck reports whether the object is stuck, and not only slow.
-func isStuck(one stuck.Explained) bool {
-	return len(one.Causes) == 0 || one.Causes[0].Code != stuck.Progressing
-}
-
-// scopes decides where to look: at whole kinds, and at named objects.
+// scopes returns the kinds to search, and the named objects.
 func (o *stuckOptions) scopes(ctx context.Context, c *connection.Connection, client *client.Client) (scopes []stuck.Scope, named []target.Target, err error) {
 	if o.everything {
 		return o.everywhere(ctx, c, client)
@@ -233,7 +226,8 @@ func (o *stuckOptions) scopes(ctx context.Context, c *connection.Connection, cli
 	return scopes, named, err
 }
 
-// everywhere returns the namespace and all that is in it; with -A, everything.
+// everywhere returns the scope for everything in the namespace and for the namespace itself; with
+// -A, for everything in the cluster.
 func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection, client *client.Client) ([]stuck.Scope, []target.Target, error) {
 	sel := object.Selection{Labels: o.targets.Labels}
 	if o.targets.Everywhere {
@@ -252,7 +246,8 @@ func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection,
 	return []stuck.Scope{{Selection: sel}, {Kinds: []object.Kind{kind}, Selection: itself}}, nil, nil
 }
 
-// explainOne explains a named object. It reports one that does not exist or is not being deleted.
+// explainOne explains a named object. It returns an error if the object does not exist, and warns
+// if it is not being deleted.
 func explainOne(ctx context.Context, reader *client.NoRetry, e *stuck.Explainer, t target.Target, out *printer.Printer) ([]stuck.Explained, error) {
 	live, err := reader.Get(ctx, t.Kind.GVK, t.Namespace, t.Name)
 	switch {

@@ -24,9 +24,9 @@ type Target struct {
 	object.Selection
 }
 
-// Resolve asks the cluster for the types in the arguments. A type without a name may be a category,
-// such as all. An object that is named twice counts once. The error joins a *client.NoTypeError for
-// each type that the server does not serve; the other targets are returned as well.
+// Resolve finds the kinds of the arguments in the cluster. A type without a name may be a category,
+// such as all. It returns duplicate targets once. The error joins a *client.NoTypeError for each
+// type that the server does not serve; the other targets are returned with it.
 func (t *Targets) Resolve(ctx context.Context, c *connection.Connection, client *client.Client) ([]Target, error) {
 	namespace, _, err := c.Namespace()
 	if err != nil {
@@ -84,7 +84,7 @@ func members(ctx context.Context, client *client.Client, name, namespace string)
 	return found, nil
 }
 
-// Scope returns the namespace in which to look for objects of the kind.
+// Scope returns the namespace to search for objects of the kind; empty for cluster-scoped ones.
 func Scope(kind object.Kind, namespace string) string {
 	if kind.Namespaced {
 		return namespace
@@ -103,8 +103,8 @@ func once(all []Target) []Target {
 	return out
 }
 
-// WhyAbsent returns a function that says why an object may be missing: its namespace is missing, or
-// another name was meant. The text is empty if that cannot be read.
+// WhyAbsent returns a function that returns why an object may be missing: its namespace does not
+// exist, or an object has a similar name. The result is empty if neither is known.
 func WhyAbsent(client *client.Client) func(context.Context, object.Kind, object.Ref) string {
 	const lookupTimeout = 5 * time.Second
 	return func(ctx context.Context, kind object.Kind, ref object.Ref) string {
@@ -130,8 +130,8 @@ func WhyAbsent(client *client.Client) func(context.Context, object.Kind, object.
 	}
 }
 
-// MissingNamespace says that a namespace does not exist, and suggests a similar one; empty if it
-// exists or cannot be read.
+// MissingNamespace returns a sentence that a namespace does not exist, with a similar name if there
+// is one; empty if the namespace exists or cannot be read.
 func MissingNamespace(ctx context.Context, client *client.Client, name string) string {
 	namespace := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: name}
 	if there, err := client.Exists(ctx, namespace); err != nil || there {
@@ -152,7 +152,7 @@ func MissingNamespace(ctx context.Context, client *client.Client, name string) s
 	return said
 }
 
-// Explained adds to a not-found error why the object may be missing.
+// Explained adds to a not-found error the reason why the object may be missing.
 func Explained(ctx context.Context, client *client.Client, ref object.Ref, err error) error {
 	if !apierrors.IsNotFound(err) {
 		return err
@@ -167,7 +167,7 @@ func Explained(ctx context.Context, client *client.Client, ref object.Ref, err e
 	return err
 }
 
-// ExplainingReader is a client that explains missing objects.
+// ExplainingReader is a client whose not-found errors have the reason.
 type ExplainingReader struct{ *client.Client }
 
 func (r ExplainingReader) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error) {

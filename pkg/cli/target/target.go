@@ -1,5 +1,5 @@
-// Package target parses which objects a verb is about: named ones, those of a type that flags
-// select, or those of manifests. It also explains why a named object may be missing.
+// Package target parses which objects a verb selects: named ones, those of a type that flags
+// select, or those in manifests. It also explains why a named object may be missing.
 package target
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Flags are the flags that, with the arguments, select objects.
+// Flags are the flags that select objects, together with the arguments.
 type Flags struct {
 	input.Flags
 	All           bool
@@ -33,10 +33,10 @@ type Flags struct {
 
 // AddSet adds the flag that selects the members of a set.
 func (f *Flags) AddSet(cmd *cobra.Command) {
-	sets.AddName(cmd.Flags(), &f.Set, "The members of this set, [KIND[.GROUP]/]NAME, in the place of a TYPE")
+	sets.AddName(cmd.Flags(), &f.Set, "The members of this set, [KIND[.GROUP]/]NAME, instead of a TYPE")
 }
 
-// Add adds the flags to a command's.
+// Add adds the flags to a command.
 func (f *Flags) Add(cmd *cobra.Command) {
 	f.Flags.Add(cmd)
 	cmd.Flags().StringVar(&f.Fields, fieldSelectorFlag, "",
@@ -51,14 +51,13 @@ const fieldSelectorFlag = "field-selector"
 // Targets are the parsed arguments: named objects, selected objects of some types, or objects in
 // files.
 type Targets struct {
-	// Named lists the named objects, each once, in the order of the arguments.
+	// Named are the named objects without duplicates, in the order of the arguments.
 	Named []Named
-	// Types are those whose objects are selected by the label selector, all of them if it is empty.
+	// Types are the types whose objects Labels and Fields select; an empty selector matches all.
 	Types  []string
 	Labels string
-	// Fields is a field selector, which must match as well if it is not empty.
 	Fields string
-	// Everywhere: in all namespaces.
+	// Everywhere: select in all namespaces.
 	Everywhere bool
 
 	// Set selects the members of a set; empty for none.
@@ -68,7 +67,7 @@ type Targets struct {
 	Files   input.Options
 }
 
-// Named is TYPE/NAME as it was typed.
+// Named is TYPE/NAME as typed.
 type Named struct{ Type, Name string }
 
 // ToTargets parses flags and arguments by kubectl's rules.
@@ -89,27 +88,27 @@ func (f *Flags) ToTargets(args []string, streams genericiooptions.IOStreams) (Ta
 	}
 	switch {
 	case f.Recursive:
-		return t, errors.New("-R goes with -f")
+		return t, errors.New("-R requires -f")
 	case len(args) == 0:
-		return t, object.Hinted("name them as TYPE/NAME, or as TYPE with -l, --all or --field-selector, or give -f FILENAME or -k DIRECTORY",
+		return t, object.Hinted("name them as TYPE/NAME, or as TYPE with -l, --all or --field-selector, or use -f FILENAME or -k DIRECTORY",
 			"no object named")
 	case f.All && t.Labels != "":
-		return t, errors.New("--all and -l cannot be combined: all, or those that match?")
+		return t, errors.New("--all and -l cannot be combined")
 	}
 	if err := t.Read(args); err != nil {
 		return t, err
 	}
-	selecting := f.All || !selector.Empty() || t.Fields != "" // An empty selector matches everything.
+	selecting := f.All || !selector.Empty() || t.Fields != "" // An empty selector would match everything.
 	switch {
 	case len(t.Named) > 0 && f.All:
-		return t, fmt.Errorf("--all goes with a TYPE alone, not with the name %q", t.Named[0].Name)
+		return t, fmt.Errorf("--all cannot be combined with the name %q, only with a TYPE", t.Named[0].Name)
 	case len(t.Named) > 0 && t.Labels != "":
-		return t, fmt.Errorf("-l goes with a TYPE alone, not with the name %q", t.Named[0].Name)
+		return t, fmt.Errorf("-l cannot be combined with the name %q, only with a TYPE", t.Named[0].Name)
 	case len(t.Named) > 0 && t.Fields != "":
-		return t, fmt.Errorf("--%s goes with a TYPE alone, not with the name %q", fieldSelectorFlag, t.Named[0].Name)
+		return t, fmt.Errorf("--%s cannot be combined with the name %q, only with a TYPE", fieldSelectorFlag, t.Named[0].Name)
 	case len(t.Named) > 0 && f.AllNamespaces:
 		return t, object.Hinted("name the namespace with -n",
-			"-A goes with -l, --all or --field-selector: %q may be the name of many objects", t.Named[0].Name)
+			"-A requires -l, --all or --field-selector: objects in several namespaces may have the name %q", t.Named[0].Name)
 	case len(t.Named) == 0 && !selecting:
 		return t, object.Hinted("give names, or -l SELECTOR, --field-selector SELECTOR or --all",
 			"no %s named", strings.Join(t.Types, ", "))
@@ -132,11 +131,11 @@ func (f *Flags) toFiles(args []string, streams genericiooptions.IOStreams) (Targ
 	case len(args) > 0:
 		return t, fmt.Errorf("objects come from files or from arguments, not from both: unexpected argument %q", args[0])
 	case f.All:
-		return t, errors.New("--all goes with a TYPE; files always mean all their objects")
+		return t, errors.New("--all requires a TYPE; -f and -k always select all objects")
 	case f.Fields != "":
-		return t, fmt.Errorf("--%s goes with a TYPE: only the server can evaluate it", fieldSelectorFlag)
+		return t, fmt.Errorf("--%s requires a TYPE: only the server can evaluate it", fieldSelectorFlag)
 	case f.AllNamespaces:
-		return t, errors.New("-A goes with a TYPE; the objects of files have their namespaces")
+		return t, errors.New("-A requires a TYPE; objects in files have their own namespaces")
 	}
 	var err error
 	t.Files, err = f.ToOptions(streams)
@@ -158,7 +157,7 @@ func (t *Targets) Read(args []string) error {
 		return &object.HintedError{Err: fmt.Errorf("unexpected argument %q", args[0]), Advice: "manifests are named with -f or -k"}
 	case slashes > 0:
 		return object.Hinted("write each object as TYPE/NAME, or one TYPE and then names",
-			"TYPE/NAME and TYPE NAME do not mix")
+			"TYPE/NAME and TYPE NAME cannot be combined")
 	}
 	types, err := typesOf(args[0])
 	if err != nil {
@@ -186,7 +185,7 @@ func (t *Targets) readPairs(args []string) error {
 		case looksLikeFile(arg):
 			return &object.HintedError{Err: fmt.Errorf("unexpected argument %q", arg), Advice: "manifests are named with -f or -k"}
 		case strings.Contains(typ, ","):
-			return fmt.Errorf("%q: a name has one TYPE", arg)
+			return fmt.Errorf("%q: only one TYPE per name", arg)
 		case typ == "", name == "":
 			return fmt.Errorf("%q: not TYPE/NAME", arg)
 		case strings.Contains(name, "/"):
@@ -199,8 +198,8 @@ func (t *Targets) readPairs(args []string) error {
 	return nil
 }
 
-// name adds an object, once. It refuses a string that cannot be a name, because that would become
-// part of a request's path.
+// name adds an object unless it was added before. It refuses a string that cannot be a name,
+// because the name becomes part of the path of a request.
 func (t *Targets) name(typ, name string) error {
 	if name == "" {
 		return errors.New("a name is empty")

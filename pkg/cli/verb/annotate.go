@@ -9,11 +9,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// annotator returns a function that makes a line by which GitHub's runner shows an error or a
-// warning at its place in a file:
-// https://docs.github.com/actions/reference/workflow-commands-for-github-actions. It is nil
-// elsewhere. The line is empty without a place in a file of the workspace. getenv reads the
-// environment, and folder is the working folder.
+// annotator returns a function that formats an error or a warning as a workflow command, with which
+// GitHub shows it at its place in a file:
+// https://docs.github.com/actions/reference/workflow-commands-for-github-actions. The result is
+// empty without a place in a file of the workspace. annotator returns nil outside of GitHub
+// Actions. folder is the working directory.
 func annotator(getenv func(string) string, folder string) func(level string, at object.Source, message string) string {
 	if getenv("GITHUB_ACTIONS") != "true" {
 		return nil
@@ -27,7 +27,7 @@ func annotator(getenv func(string) string, folder string) func(level string, at 
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(folder, file)
 		}
-		// Paths are relative to the repository's root, and a step may run in a folder of it.
+		// Paths are relative to the root of the repository, and a step may run in a subdirectory.
 		if within, err := filepath.Rel(workspace, file); workspace != "" && err == nil && filepath.IsLocal(within) {
 			file = within
 		}
@@ -39,7 +39,7 @@ func annotator(getenv func(string) string, folder string) func(level string, at 
 	}
 }
 
-// data and property escape as the runner's own toolkit does.
+// data and property escape as GitHub's toolkit does.
 func data(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }
@@ -48,7 +48,7 @@ func property(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(s))
 }
 
-// placeOf returns where an error of the input is; empty for any other error.
+// placeOf returns the place of an error in the input; empty for any other error.
 func placeOf(err error) object.Source {
 	if fault, ok := errors.AsType[*object.FaultError](err); ok {
 		return fault.Source

@@ -24,12 +24,12 @@ type CauseFlag struct {
 
 const (
 	causeFlag = "fail-on-cause"
-	// usualCauses stands for the causes that do not pass by themselves.
+	// usualCauses stands for all causes that do not pass on their own.
 	usualCauses = "usual"
 )
 
-// Add adds the flag to a command; otherwise describes its default. A cause in several tables is the
-// same in all.
+// Add adds the flag to a command. otherwise describes its default. A cause that is in several
+// tables is the same in all of them.
 func (f *CauseFlag) Add(cmd *cobra.Command, otherwise string, tables ...map[string]diagnose.Lasting) {
 	f.tables = tables
 	cmd.Flags().StringSliceVar(&f.codes, causeFlag, nil,
@@ -38,8 +38,8 @@ func (f *CauseFlag) Add(cmd *cobra.Command, otherwise string, tables ...map[stri
 	help.Words(cmd, causeFlag, f.all()...)
 }
 
-// EndsFor returns a function that says how long a cause has to last to end the wait, 0 for one that
-// does not; nil if none does. unattended: no user can end a wait by hand.
+// EndsFor returns a function that returns how long a cause must last to end the wait, 0 if it does
+// not end it; nil if no cause does. unattended: no user can stop the wait.
 func (f *CauseFlag) EndsFor(given func(string) bool, unattended bool) (func(event.Cause) time.Duration, error) {
 	codes := slices.DeleteFunc(slices.Clone(f.codes), func(code string) bool { return code == "" })
 	if unattended && !given(causeFlag) {
@@ -73,7 +73,7 @@ func (f *CauseFlag) all() []string {
 	return slices.Compact(codes)
 }
 
-// lasting looks the cause up in its table.
+// lasting returns the entry of a cause.
 func (f *CauseFlag) lasting(code string) diagnose.Lasting {
 	for _, table := range f.tables {
 		if lasting, has := table[code]; has {
@@ -84,7 +84,7 @@ func (f *CauseFlag) lasting(code string) diagnose.Lasting {
 }
 
 func noCode(code string, codes []string) error {
-	err := fmt.Errorf("--%s: there is no cause %q", causeFlag, code)
+	err := fmt.Errorf("--%s: unknown cause %q", causeFlag, code)
 	if near := text.Nearest(code, codes); near != "" {
 		return &object.HintedError{Err: err, Advice: "did you mean " + near + "?"}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// NoArgs refuses positional arguments, which are most often a file without -f.
+// NoArgs refuses positional arguments, most of which are files without -f.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -30,7 +30,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unexpected argument %q: manifests are named with -f or -k", args[0])
 }
 
-// dryRunAlone is the value of --dry-run without a value, as in kubectl.
+// dryRunAlone is the value of --dry-run if none was given, as in kubectl.
 const dryRunAlone = "unchanged"
 
 // DryRunFlag adds --dry-run. Without a value it means client, as in kubectl, and warns.
@@ -53,7 +53,7 @@ func DryRunOf(text string) (object.DryRun, error) {
 	}
 }
 
-// FlagError names the flag that an error is about; nil for no error.
+// FlagError adds the name of the flag to an error; nil for no error.
 func FlagError(flag string, err error) error {
 	if err == nil {
 		return nil
@@ -61,7 +61,7 @@ func FlagError(flag string, err error) error {
 	return fmt.Errorf("%s: %w", flag, err)
 }
 
-// Selector checks a label selector.
+// Selector checks the label selector of -l.
 func Selector(text string) error {
 	_, err := labels.Parse(text)
 	return FlagError("-l", err)
@@ -73,19 +73,19 @@ const UsualTimeout = 5 * time.Minute
 // ToleratedOutage is how long deletions in progress wait for an unreachable API server.
 const ToleratedOutage = 5 * time.Minute
 
-// StrictFlags has the flag of verbs that may get warnings from the server.
+// StrictFlags are the flags of verbs that may get warnings from the server.
 type StrictFlags struct{ warnings bool }
 
-// Add adds the flag to a command's.
+// Add adds the flag.
 func (f *StrictFlags) Add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.warnings, "warnings-as-errors", false,
 		"Exit with 1 if the server returned a warning; nothing else changes")
 }
 
-// warningsError says that the server warned in a run with --fail-on-warnings.
+// warningsError reports that the server sent warnings in a run with --warnings-as-errors.
 type warningsError struct {
 	warnings int64
-	// err is the run's own error.
+	// err is the error of the run.
 	err error
 }
 
@@ -94,13 +94,13 @@ func (e *warningsError) Error() string {
 	if e.warnings > 1 {
 		warnings = fmt.Sprintf("%d warnings", e.warnings)
 	}
-	return "the server gave " + warnings + ", and --warnings-as-errors makes that an error"
+	return "the server returned " + warnings + ", which --warnings-as-errors turns into an error"
 }
 
 func (e *warningsError) Unwrap() error { return e.err }
 
-// End turns the end of a run into a no if the server warned, after all warnings were shown. An
-// error that makes the result unknown stays.
+// End returns an error if the server sent warnings and --warnings-as-errors was given. An error of
+// the run that has a higher exit status prevails.
 func (f *StrictFlags) End(err error, warned *atomic.Int64) error {
 	n := warned.Load()
 	if !f.warnings || n == 0 {
@@ -109,7 +109,7 @@ func (f *StrictFlags) End(err error, warned *atomic.Int64) error {
 	return &warningsError{warnings: n, err: err}
 }
 
-// Printing returns the printer's options: format, colour, and live progress or plain lines.
+// Printing returns the options of the printer: format, colour, and live progress or plain lines.
 func Printing(c *connection.Connection, streams genericiooptions.IOStreams, format string) (output.Options, error) {
 	width, outTerminal := Terminal(streams.Out)
 	errWidth, errTerminal := Terminal(streams.ErrOut)
@@ -128,7 +128,7 @@ func Printing(c *connection.Connection, streams genericiooptions.IOStreams, form
 	}, err
 }
 
-// annotations returns what makes lines of errors for GitHub's runner; nil elsewhere.
+// annotations returns the annotator of this process; nil outside of GitHub Actions.
 func annotations() func(string, object.Source, string) string {
 	folder, err := os.Getwd()
 	if err != nil {
@@ -137,8 +137,8 @@ func annotations() func(string, object.Source, string) string {
 	return annotator(os.Getenv, folder)
 }
 
-// Terminal reports whether w is a terminal by kubectl's rules, and returns a function
-// that measures its width.
+// Terminal reports whether w is a terminal, as kubectl decides, and returns a function that
+// measures its width.
 func Terminal(w io.Writer) (width func() int, ok bool) {
 	tty := term.TTY{Out: connection.Bare(w)}
 	if !tty.IsTerminalOut() {
@@ -153,13 +153,13 @@ func Terminal(w io.Writer) (width func() int, ok bool) {
 	}, true
 }
 
-// IsTerminal reports whether a user types the input r.
+// IsTerminal reports whether r is a terminal.
 func IsTerminal(r io.Reader) bool { return term.TTY{In: r}.IsTerminalIn() }
 
 // Ignore drops events.
 func Ignore(event.Event) {}
 
-// CanAsk reports whether a user can answer.
+// CanAsk reports whether stdin and stderr are terminals, so that a user can answer.
 func CanAsk(streams genericiooptions.IOStreams) bool {
 	_, seen := Terminal(streams.ErrOut)
 	return IsTerminal(streams.In) && seen

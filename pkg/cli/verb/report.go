@@ -20,24 +20,24 @@ import (
 
 // Exit status, the same for every verb.
 const (
-	ExitYes     = 0 // applied, no difference, met, gone
+	ExitYes     = 0 // applied, no difference, condition met, gone
 	ExitNo      = 1 // conflict, refused, differs, not met in time, still stuck
 	ExitUnknown = 2 // usage, no server, no permission
 )
 
-// A verb returns one of these once it has reported everything.
+// A verb returns one of these errors after it has reported everything.
 var (
 	ErrNo      = errors.New("no")
 	ErrUnknown = errors.New("could not tell")
 )
 
-// usageError is a mistake on the command line.
+// usageError is an invalid command line.
 type usageError struct {
 	err     error
-	command string // whose help says more
+	command string // the command whose help to read
 }
 
-// Usage marks err as a mistake in the use of the command.
+// Usage marks err as caused by an invalid command line.
 func Usage(cmd *cobra.Command, err error) error {
 	if err == nil {
 		return nil
@@ -52,12 +52,12 @@ func (e *usageError) Error() string { return e.err.Error() }
 
 func (e *usageError) Unwrap() error { return e.err }
 
-// Hint names the help, unless the error has its own hint.
+// Hint returns the hint of the error, or else points to the help.
 func (e *usageError) Hint() string {
 	return cmp.Or(object.HintOf(e.err), "see: "+e.command+" --help")
 }
 
-// Status reports the error that ended a run and returns the exit status. say masks every message.
+// Status prints the error that ended a run and returns the exit status. say masks a message.
 func Status(streams genericiooptions.IOStreams, say func(string) string, err error) int {
 	warnings, strict := errors.AsType[*warningsError](err)
 	switch {
@@ -83,8 +83,8 @@ func Status(streams genericiooptions.IOStreams, say func(string) string, err err
 	}
 }
 
-// TellRun prints the id of a run that ended with an error, unless its printer did: the
-// server's audit log identifies the run by it. A run that has yet to be confirmed changed nothing.
+// TellRun prints the ID of a run that ended with an error, by which to find it in the server's
+// audit log. It prints nothing if the printer did, or if the run was refused and changed nothing.
 func TellRun(c *connection.Connection, w io.Writer, err error) {
 	reported := errors.Is(err, ErrNo) || errors.Is(err, ErrUnknown)
 	if c.Run == "" || c.RunTold || err == nil || IsRefused(err) || reported && !errors.As(err, new(*warningsError)) {
@@ -94,7 +94,7 @@ func TellRun(c *connection.Connection, w io.Writer, err error) {
 }
 
 // isLate reports whether the run ended because of a timeout, or because another run had the lock:
-// that is a no.
+// its exit status is 1.
 func isLate(err error) bool {
 	var late interface{ Late() bool }
 	if errors.As(err, new(*unfinishedError)) || errors.As(err, &late) && late.Late() {
@@ -104,24 +104,23 @@ func isLate(err error) bool {
 	return ok && nothing.Late
 }
 
-// unconfirmedError says that nothing was changed, because no user has confirmed it.
+// unconfirmedError reports that nothing was changed because no one confirmed it.
 type unconfirmedError struct{ object.HintedError }
 
 func (*unconfirmedError) Unconfirmed() bool { return true }
 
-// Unconfirmed returns the refusal of a run that a user has to confirm, with the text of [fmt.Errorf].
+// Unconfirmed returns the error of a run that needs confirmation, formatted as by [fmt.Errorf].
 func Unconfirmed(advice, format string, args ...any) error {
 	return &unconfirmedError{object.HintedError{Err: fmt.Errorf(format, args...), Advice: advice}}
 }
 
-// IsRefused reports whether the run did nothing because a user has to confirm it: that is a no.
+// IsRefused reports whether the run did nothing because it was not confirmed: its exit status is 1.
 func IsRefused(err error) bool {
 	var refused interface{ Unconfirmed() bool }
 	return errors.As(err, &refused) && refused.Unconfirmed()
 }
 
-// reportErrors prints one line an error. Neighbours with the same hint share it, after the last of
-// them.
+// reportErrors prints a line for each error. Consecutive errors with the same hint share it.
 func reportErrors(streams genericiooptions.IOStreams, say func(string) string, err error) {
 	all := Flatten(err)
 	width, _ := Terminal(streams.ErrOut)
@@ -139,12 +138,12 @@ func reportErrors(streams genericiooptions.IOStreams, say func(string) string, e
 	}
 }
 
-// HintOf returns an error's hint; empty if there is none.
+// HintOf returns the hint of an error; empty without one.
 func HintOf(err error) string {
 	return object.HintOf(err)
 }
 
-// Flatten unpacks errors.Join, so that each error gets a line of its own.
+// Flatten unpacks errors.Join, so that each error gets its own line.
 func Flatten(err error) []error {
 	var all []error
 	switch e := err.(type) { //nolint:errorlint // the outermost error only: inside a wrapped one the text belongs together
@@ -162,20 +161,20 @@ func Flatten(err error) []error {
 	return all
 }
 
-// Unread reports whether the reader has closed our output, as in "… | head", which is no failure of
-// the run.
+// Unread reports whether the reader of our output has closed it, as in "… | head", which does not
+// fail the run.
 func Unread(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
-// unfinishedError ends an apply that ran out of time: nothing was refused, and the rest was
-// reported.
+// unfinishedError is the error of an apply that ran out of time: nothing was refused, and the rest
+// was reported.
 type unfinishedError struct{ error }
 
 func (e *unfinishedError) Unwrap() error { return e.error }
 
-func (e *unfinishedError) Hint() string { return "run it again: it continues where it stopped" }
+func (e *unfinishedError) Hint() string { return "run this again: it continues where it stopped" }
 
-// Unfinished turns the end of a run that had too little time from unknown into a no. A run that was
-// out of time before it had a plan has reported nothing, and stays unknown.
+// Unfinished changes the error of a run that timed out so that its exit status is 1. A run that
+// timed out before it had a plan has reported nothing, and must not call it.
 func Unfinished(err error) error {
 	if over, ok := errors.AsType[*connection.OverError](err); ok {
 		return &unfinishedError{over}

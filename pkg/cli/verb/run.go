@@ -1,6 +1,6 @@
-// Package verb is the frame of every verb: flags become options, the options are executed, and the
-// result becomes an exit status. Start with [Runner]. It also has shared flags and the reporting
-// of errors. It knows no verb.
+// Package verb runs every verb: it parses flags into options, executes the options, and turns the
+// result into an exit status. Start with [Runner]. It also has shared flags and prints errors. It
+// knows no particular verb.
 package verb
 
 import (
@@ -34,12 +34,12 @@ type Invocation struct {
 
 // Options are the parsed flags and arguments of a call.
 type Options interface {
-	// Execute runs the verb. ctx ends with the run's --timeout.
+	// Execute runs the verb. ctx ends with --timeout.
 	Execute(ctx context.Context, in Invocation) error
 }
 
-// Runner returns the function that runs a verb: it parses flags and arguments, reports misuse, and
-// executes the options.
+// Runner returns the function that runs a verb: it parses flags and arguments, reports invalid
+// ones, and executes the options.
 func Runner[O Options](c *connection.Connection, streams genericiooptions.IOStreams, toOptions func(Invocation) (O, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		in := Invocation{c, streams, cmd, args}
@@ -48,7 +48,7 @@ func Runner[O Options](c *connection.Connection, streams genericiooptions.IOStre
 			return Usage(cmd, err)
 		}
 		if f := cmd.Flags().Lookup("dry-run"); f != nil && f.Value.String() == dryRunAlone {
-			_, _ = fmt.Fprintln(streams.ErrOut, "warning: --dry-run without a value means --dry-run=client; --dry-run=server asks the server")
+			_, _ = fmt.Fprintln(streams.ErrOut, "warning: --dry-run without a value means --dry-run=client; use --dry-run=server to ask the server")
 		}
 		ctx, cancel, err := c.Begin(cmd.Context(), streams.ErrOut)
 		if err != nil {
@@ -59,13 +59,13 @@ func Runner[O Options](c *connection.Connection, streams genericiooptions.IOStre
 	}
 }
 
-// OutputFlag adds -o to a verb whose results a printer prints. more completes its usage, and has the
-// words that are completed beside those of all verbs.
+// OutputFlag adds -o with the formats that all printers have. more is appended to its usage, words
+// to its completions.
 func OutputFlag(cmd *cobra.Command, format *string, more string, words ...string) {
 	formats := []string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}
 	last := len(formats) - 1
 	cmd.Flags().StringVarP(format, "output", "o", output.Table,
-		"Form of the results: "+strings.Join(formats[:last], ", ")+" or "+formats[last]+more)
+		"Output format: "+strings.Join(formats[:last], ", ")+" or "+formats[last]+more)
 	help.Words(cmd, "output", append(formats, words...)...)
 }
 
@@ -75,13 +75,13 @@ func Unmet(ran error) bool {
 	return errors.As(ran, &unmet)
 }
 
-// IsResult reports whether the run did what it could with each object, which events have reported.
+// IsResult reports whether the run handled each object and reported the results as events.
 func IsResult(ran error) bool {
 	end := Finish(ran, nil)
 	return errors.Is(end, ErrNo) || errors.Is(end, ErrUnknown)
 }
 
-// Looked reports whether the apply or diff evaluated all its objects.
+// Looked reports whether an apply or diff evaluated all objects.
 func Looked(ran error) bool {
 	if incomplete, ok := errors.AsType[*apply.IncompleteError](ran); ok {
 		return incomplete.Rejected+incomplete.Unknown == 0
@@ -89,7 +89,7 @@ func Looked(ran error) bool {
 	return ran == nil || errors.Is(ran, diff.ErrDiffers)
 }
 
-// Finish combines the errors of an engine and of its printer into the verb's result.
+// Finish returns the error of a verb for those of its engine and its printer.
 func Finish(ran, closed error) error {
 	var incomplete *apply.IncompleteError
 	var unknown *diff.UnknownError
@@ -111,8 +111,8 @@ func Finish(ran, closed error) error {
 	}
 }
 
-// Sink keeps the first error of writing the output: help and usage are written by code that ignores
-// errors, and the mask flushes last of all.
+// Sink keeps the first error of writing to the output, because code that prints help ignores
+// errors, and because the mask flushes last.
 type Sink struct {
 	io.Writer
 
@@ -135,22 +135,22 @@ func (s *Sink) Write(p []byte) (int, error) {
 
 func (s *Sink) Unwrap() io.Writer { return s.Writer }
 
-// Lost returns the first error of writing, if any.
+// Lost returns the first error of writing; nil if there was none.
 func (s *Sink) Lost() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// Ask asks a question that ends in (yes/no) and reports whether the answer is yes. Without an
-// answer, it is no; the error is why ctx ended first.
+// Ask asks a question, to which it appends (yes/no), and reports whether the answer is yes. The end
+// of the input is a no. It returns an error if ctx ends first.
 func Ask(ctx context.Context, streams genericiooptions.IOStreams, question string) (bool, error) {
 	said, _, err := Line(ctx, streams, question+" (yes/no): ")
 	return said == "yes" || said == "y", err
 }
 
-// Line prompts for a line and returns it in lower case, trimmed, and whether more may follow. The
-// error is why ctx ended first.
+// Line prompts for a line and returns it in lower case and trimmed, and whether more may follow. It
+// returns an error if ctx ends first.
 func Line(ctx context.Context, streams genericiooptions.IOStreams, prompt string) (line string, more bool, err error) {
 	fmt.Fprint(streams.ErrOut, prompt)
 	type read struct {

@@ -30,45 +30,45 @@ type Flags struct {
 	HangFlags
 	wait      bool
 	waitFor   []string
-	readiness string // a file with rules
+	readiness string // the name of a file with rules
 	times     TimesFlag
 }
 
 // Awaited holds the parsed flags.
 type Awaited struct {
-	// ready is the goal of objects without a goal of their own; nil if they are not waited for.
+	// ready is the goal of objects without their own goal; nil if they are not waited for.
 	ready *wait.Goal
 	own   []ownGoal
 	rules *condition.Set
-	// hanging configures the explanation of stuck objects, limits how long objects may take.
+	// hanging configures explanations of stuck objects; limits are how long objects may take.
 	hanging Hanging
 	limits  wait.TimeLimits
 }
 
 // ownGoal is a condition that replaces readiness for some objects.
 type ownGoal struct {
-	// which selects the objects: a Choice without a path; without a name, all of the kind.
+	// which selects the objects: a Choice without a path; without a name, all objects of the kind.
 	which predict.Choice
 	goal  *wait.Goal
 	text  string
 }
 
-// Add adds the flags to a command's.
+// Add adds the flags to a command.
 func (f *Flags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.wait, "wait", false, "Wait until all is ready, before each phase for its prerequisites")
+	flags.BoolVar(&f.wait, "wait", false, "Wait until everything is ready; before each phase, wait for its prerequisites")
 	flags.StringArrayVar(&f.waitFor, "wait-for", nil,
-		"KIND[/NAME]:CONDITION, as --for of wait takes it, to wait for instead of readiness. Repeatable")
+		"KIND[/NAME]:CONDITION to wait for instead of readiness, with a CONDITION as in wait --for. Repeatable")
 	f.times.Add(cmd)
 	f.HangFlags.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", unready.Lastings(), stuck.Lastings())
 }
 
-// Standing sets times and a file with readiness rules that hold for many runs.
+// Standing sets the times and the file with readiness rules from the configuration.
 func (f *Flags) Standing(times []string, readiness string) {
 	f.times.Standing, f.readiness = times, readiness
 }
 
-// ToAwaited parses the flags; unattended: no user can end a wait by hand.
+// ToAwaited parses the flags. unattended: no user can stop the wait.
 func (f *Flags) ToAwaited(flags *pflag.FlagSet, unattended bool) (Awaited, error) {
 	rules, rulesErr := readRules(f.readiness)
 	hanging, hangErr := f.ToHanging(flags, unattended)
@@ -88,14 +88,14 @@ func (f *Flags) ToAwaited(flags *pflag.FlagSet, unattended bool) (Awaited, error
 		Stating(rules, false, a.ready.For)
 	}
 	limits, err := f.times.ToLimits(a.conditions())
-	if a.limits = limits; f.times.Given() && a.ready == nil && len(a.own) == 0 {
-		err = errors.New("--timeout-for goes with --wait or --wait-for: nothing is waited for")
+	if a.limits = limits; len(f.times.given) > 0 && !a.Waits() {
+		err = errors.New("--timeout-for requires --wait or --wait-for")
 	}
 	errs = append(errs, err)
 	return a, errors.Join(errs...)
 }
 
-// Deletes configures an engine that deletes by the flags.
+// Deletes applies the flags to an engine that deletes.
 func (a Awaited) Deletes(engine *deletion.Engine) {
 	engine.StuckAfter, engine.EndsFor = a.hanging.stuckAfter, a.hanging.endsFor
 }
@@ -152,8 +152,8 @@ func (g ownGoal) names(item plan.Item) bool {
 	return g.which.Names(item.Ref, item.Kind)
 }
 
-// goalOf returns the goal of an object; nil for none. Several conditions for one object become one
-// goal.
+// goalOf returns the goal of an object; nil for none. It combines several conditions for one
+// object.
 func (a Awaited) goalOf(item plan.Item) *wait.Goal {
 	var goal *wait.Goal
 	for _, own := range a.own {
@@ -171,8 +171,8 @@ func (a Awaited) goalOf(item plan.Item) *wait.Goal {
 	return goal
 }
 
-// Check rejects goals before anything is applied: those for objects outside the set, and those that
-// do not fit the kind.
+// Check refuses goals before anything is applied: goals for objects outside the input, and goals
+// that do not fit the kind.
 func (a Awaited) Check(ctx context.Context, client *client.Client, p *plan.Plan) error {
 	if len(a.own) == 0 {
 		return nil
@@ -181,11 +181,9 @@ func (a Awaited) Check(ctx context.Context, client *client.Client, p *plan.Plan)
 	var errs []error
 	for _, own := range a.own {
 		found := false
-		for _, ph := range p.Phases {
-			for _, item := range ph.Items {
-				if own.names(item) {
-					targets, found = append(targets, Target(item, own.goal)), true
-				}
+		for item := range p.Items() {
+			if own.names(item) {
+				targets, found = append(targets, Target(item, own.goal)), true
 			}
 		}
 		if !found {
@@ -197,14 +195,14 @@ func (a Awaited) Check(ctx context.Context, client *client.Client, p *plan.Plan)
 }
 
 // Gate returns the function with which apply's engine waits; nil if there is nothing to wait for.
-// It does not end with the run's --timeout, because it then has to report what is missing; it ends
-// by itself. It ends at once if the run is cancelled.
+// The wait does not end with the context of --timeout, because it then reports what is missing, and
+// has its own timeout. It ends at once if the run is cancelled.
 func (a Awaited) Gate(patient context.Context, client *client.Client, until time.Time, mask func(string) string, emit func(event.Event)) func(context.Context, []plan.Item) error {
 	if !a.Waits() {
 		return nil
 	}
 	return func(ctx context.Context, applied []plan.Item) error {
-		// After a timeout, keep waiting until the missing is reported; after a lost lock, do not.
+		// After a timeout, wait for the report; after a lost lock, do not.
 		waiting, end := context.WithCancelCause(patient)
 		defer end(nil)
 		defer context.AfterFunc(ctx, func() {
@@ -225,7 +223,7 @@ func (a Awaited) Gate(patient context.Context, client *client.Client, until time
 			Source: Ruled{Source: client, Client: client, Rules: a.rules}, Timeout: verb.UsualTimeout,
 			Emit: func(e event.Event) {
 				switch e.(type) {
-				case event.Planned, event.PhaseStarted: // Only the plan of the apply is shown.
+				case event.Planned, event.PhaseStarted: // The apply shows its own plan.
 				default:
 					emit(e)
 				}
@@ -240,7 +238,7 @@ func (a Awaited) Gate(patient context.Context, client *client.Client, until time
 			engine.Limits = a.limits
 		}
 		within := engine.Timeout
-		if engine.Limits != nil { // It may be longer.
+		if engine.Limits != nil { // The time may be longer for some objects.
 			within = engine.Most
 		}
 		emit(event.Waiting{For: text.Count(len(targets), "object") + " to be ready", Within: within})
@@ -248,11 +246,11 @@ func (a Awaited) Gate(patient context.Context, client *client.Client, until time
 	}
 }
 
-// Target returns a manifest's object as a target of a wait. Its kind may not be served yet.
+// Target returns the object of a manifest as a target of a wait. Its kind may not be served yet.
 func Target(it plan.Item, goal *wait.Goal) wait.Target {
 	kind := it.Kind
 	if kind.GVK.Empty() {
-		kind = object.Kind{GVK: it.GVK, Namespaced: true} // until the cluster says otherwise
+		kind = object.Kind{GVK: it.GVK, Namespaced: true} // until the server reports otherwise
 	}
 	return wait.Target{
 		Selection: object.Selection{Namespace: it.Namespace, Name: it.Name},

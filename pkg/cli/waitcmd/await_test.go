@@ -105,7 +105,7 @@ func TestFailOnCause(t *testing.T) {
 		"--fail-on-cause=" + passes:       {unattended: true, passes: true},
 		"--fail-on-cause=SecretMissing":   {lasts: true},
 		"--fail-on-cause=usual," + passes: {lasts: true, passes: true},
-		"--fail-on-cause=SecretMising":    {fault: `there is no cause "SecretMising"`},
+		"--fail-on-cause=SecretMising":    {fault: `unknown cause "SecretMising"`},
 		"--stuck-after=0s":                {fault: "--stuck-after must be more than 0"},
 		"--logs=-1":                       {fault: "--logs must not be negative"},
 	} {

@@ -29,17 +29,16 @@ import (
 	waiting "github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// explainWithin bounds the requests about a kind.
 const explainWithin = 5 * time.Second
 
-// Explanation prints the rule of a kind and its source.
+// Explanation prints the readiness rule of a kind and where it comes from.
 type Explanation struct {
 	// Kind is as typed.
 	Kind  string
 	Rules *condition.Set
 }
 
-// Execute prints the rule, with the CRD's annotations if there is a server.
+// Execute prints the rule, with the annotations of the CRD if there is a server.
 func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 	var others []schema.GroupKind
 	gk, err := askedKind(ctx, in.Connection, o.Kind, o.Rules)
@@ -48,9 +47,9 @@ func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 	}
 	if err != nil {
 		width, _ := verb.Terminal(in.Streams.ErrOut)
-		fmt.Fprintln(in.Streams.ErrOut, format.Fit("annotations of a CRD are ignored, because the server was not asked: ", err.Error(), width))
+		fmt.Fprintln(in.Streams.ErrOut, format.Fit("annotations of a CRD are ignored, because the server could not be asked: ", err.Error(), width))
 		word, group, _ := strings.Cut(o.Kind, ".")
-		gk = schema.GroupKind{Group: group, Kind: word} // It may be a custom resource.
+		gk = schema.GroupKind{Group: group, Kind: word} // The kind may be a custom resource.
 		if others = knownKinds(o.Kind, o.Rules); len(others) > 0 {
 			gk, others = others[0], others[1:]
 		}
@@ -66,7 +65,7 @@ func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 	return nil
 }
 
-// askedKind asks the server for the kind and its CRD.
+// askedKind reads the kind and the annotations of its CRD from the server.
 func askedKind(ctx context.Context, c *connection.Connection, named string, rules *condition.Set) (schema.GroupKind, error) {
 	ctx, cancel := context.WithTimeout(ctx, explainWithin)
 	defer cancel()
@@ -91,9 +90,9 @@ func askedKind(ctx context.Context, c *connection.Connection, named string, rule
 	return kind.GVK.GroupKind(), err
 }
 
-// knownKinds are the kinds that a name may mean without a server: Canary, canaries or
-// canaries.flagger.app. Kubernetes' own come first, then those of the user's rules: several groups
-// may have a kind of the same name.
+// knownKinds returns the kinds that a name may refer to without a server, such as Canary, canaries
+// or canaries.flagger.app. Built-in kinds come first, then kinds in the user's rules: several
+// groups may have a kind with this name.
 func knownKinds(named string, set *condition.Set) []schema.GroupKind {
 	word, group, grouped := strings.Cut(named, ".")
 	if long, ok := shortNames()[word]; ok && !grouped {
@@ -112,7 +111,7 @@ func knownKinds(named string, set *condition.Set) []schema.GroupKind {
 	return text.Distinct(found)
 }
 
-// builtinKinds returns the kinds of Kubernetes itself, without groups that they have left.
+// builtinKinds returns the kinds of Kubernetes, except in groups that they have left.
 func builtinKinds() []schema.GroupKind {
 	var all []schema.GroupKind
 	for gvk := range scheme.Scheme.AllKnownTypes() {
@@ -123,7 +122,7 @@ func builtinKinds() []schema.GroupKind {
 	return text.Distinct(all)
 }
 
-// shortNames returns the short names of kinds with a rule, as a server would list them.
+// shortNames returns the short names that a server has for kinds with a rule.
 func shortNames() map[string]string {
 	return map[string]string{
 		"po": "Pod", "rc": "ReplicationController", "pvc": "PersistentVolumeClaim", "pv": "PersistentVolume", "svc": "Service",
@@ -139,9 +138,9 @@ func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Set, asked
 	width, _ := verb.Terminal(out)
 	fmt.Fprintln(out, format.Plain(gk.String()))
 	about, own := readiness.About(gk)
-	from := "the conventions for kinds without a rule of their own"
+	from := "the conventions for kinds without their own rule"
 	if own {
-		from = "the rule of this kind that is part of this program"
+		from = "the built-in rule for this kind"
 	}
 	if !own && !asked && gk.Group == "" {
 		custom, _ := readiness.About(schema.GroupKind{Group: "example.com", Kind: gk.Kind})
@@ -158,7 +157,7 @@ func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Set, asked
 	}
 	switch {
 	case rule.Exists():
-		about = "it exists, and nothing in its status says otherwise"
+		about = "it exists, and its status does not contradict that"
 	case rule.Ready.Text != "":
 		about = rule.Ready.Text
 	}
@@ -166,13 +165,12 @@ func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Set, asked
 	line("failed", rule.Failed.Text)
 	line("message", rule.Message.Text)
 	line("from", from)
-	line("always", "not ready while it is being deleted, or its status is of another generation")
+	line("always", "not ready while it is being deleted, or while its status is from another generation")
 }
 
 // matching returns the objects that a selector matches when the wait begins. Like kubectl, the wait
-// then watches each by name: a watch with the selector would report an object as gone once its
-// labels or fields stop matching, which is no deletion. If the wait is for a first match, the
-// request is repeated.
+// then watches each by name: a watch with the selector would report an object as deleted once its
+// labels or fields no longer match. If no match is not yet an error, the request is repeated.
 func (o *waitOptions) matching(ctx context.Context, client *client.Client, all []target.Target, began time.Time) ([]waiting.Target, error) {
 	until, cancel := ctx, func() {}
 	if existence := o.engine.Existence; existence != nil {
@@ -188,7 +186,7 @@ func (o *waitOptions) matching(ctx context.Context, client *client.Client, all [
 		if !o.awaitsFirst() {
 			return nil, nothing(ctx, client, all, false)
 		}
-		o.out.Print(event.Waiting{For: "a first object that matches", Since: began, Within: max(0, o.timeout)})
+		o.out.Print(event.Waiting{For: "the first matching object", Since: began, Within: max(0, o.timeout)})
 		select {
 		case <-until.Done():
 			if errors.Is(ctx.Err(), context.Canceled) {
@@ -220,7 +218,7 @@ func (o *waitOptions) waitsFor(kind condition.Kind) bool {
 	return slices.ContainsFunc(o.goal.For, func(s condition.Spec) bool { return s.Kind == kind })
 }
 
-// awaitsFirst reports whether an empty match is no error yet.
+// awaitsFirst reports whether the wait continues without a match.
 func (o *waitOptions) awaitsFirst() bool {
 	existence := o.engine.Existence
 	return o.timeout != 0 && (existence != nil && *existence > 0 || existence == nil && o.waitsFor(condition.Create))

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Workloads passes events on, collects workloads, Services and Ingresses among the results, and
-// reports at the end which images run and which objects have no backend.
+// Workloads passes events on, collects workloads, Services and Ingresses from the results, and
+// finally reports which images run and which objects have no backend.
 type Workloads struct {
 	emit func(event.Event)
 
@@ -21,10 +21,10 @@ type Workloads struct {
 	refs, entrances []object.Ref
 }
 
-// CollectWorkloads returns a collector that passes its events on to emit.
+// CollectWorkloads returns a collector that passes events on to emit.
 func CollectWorkloads(emit func(event.Event)) *Workloads { return &Workloads{emit: emit} }
 
-// Handle passes an event on.
+// Handle handles an event and passes it on.
 func (r *Workloads) Handle(e event.Event) {
 	var ref object.Ref
 	r.mu.Lock()
@@ -46,8 +46,7 @@ func (r *Workloads) Handle(e event.Event) {
 	r.emit(e)
 }
 
-// Report reports the images of the Pods and the objects without a backend. It ignores what it
-// cannot read.
+// Report reports the images of the Pods and the objects without a backend. It ignores errors.
 func (r *Workloads) Report(ctx context.Context, reader diagnose.Reader) {
 	r.mu.Lock()
 	refs, entrances := slices.Clone(r.refs), slices.Clone(r.entrances)
@@ -68,15 +67,13 @@ func (r *Workloads) Report(ctx context.Context, reader diagnose.Reader) {
 	}
 }
 
-// TellDiffering reports workloads of a plan whose Pods run different images under one name although
-// all are ready. It ignores images that it cannot read.
+// TellDiffering reports ready workloads in a plan whose Pods run different images under the same
+// name. It ignores images that it cannot read.
 func TellDiffering(ctx context.Context, reader diagnose.Reader, p *plan.Plan, emit func(event.Event)) {
 	var refs []object.Ref
-	for _, ph := range p.Phases {
-		for _, item := range ph.Items {
-			if unready.HasPods(item.Ref) {
-				refs = append(refs, item.Ref)
-			}
+	for item := range p.Items() {
+		if unready.HasPods(item.Ref) {
+			refs = append(refs, item.Ref)
 		}
 	}
 	if ctx.Err() != nil || len(refs) == 0 {

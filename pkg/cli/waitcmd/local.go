@@ -16,8 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// local judges objects as they are in files, without a server: the engine looks once, and the files
-// replace the watch.
+// local checks objects in files, without a server: the files replace the watch, and the engine
+// checks once.
 func (o *waitOptions) local(ctx context.Context, in verb.Invocation) error {
 	manifests, err := o.targets.Files.ReadAsIs(ctx, in.Connection, in.Streams)
 	if err != nil {
@@ -40,7 +40,7 @@ func (o *waitOptions) local(ctx context.Context, in verb.Invocation) error {
 	return o.targets.Files.Incomplete(o.engine.Run(ctx, all))
 }
 
-// timeless adapts an event of a wait without a timeout: an unmet condition is not late.
+// timeless changes the result of an unmet condition, which is not late without a timeout.
 func timeless(e event.Event) event.Event {
 	if w, ok := e.(event.Waited); ok && w.Action == event.TimedOut {
 		w.Action = event.Unmet
@@ -49,11 +49,11 @@ func timeless(e event.Event) event.Event {
 	return e
 }
 
-// inFiles is a Source of objects from files, in which nothing changes.
+// inFiles is a Source of objects from files, which never change.
 type inFiles []*unstructured.Unstructured
 
 func (inFiles) Resource(_ context.Context, text string) (object.Kind, error) {
-	return object.Kind{}, fmt.Errorf("there is no server to ask for %s", text)
+	return object.Kind{}, fmt.Errorf("without a server, %s cannot be looked up", text)
 }
 
 func (inFiles) Schema(context.Context, object.Kind) (*spec.Schema, error) { return nil, nil }
@@ -75,7 +75,7 @@ func (f *waitFlags) checkLocal(changed func(string) bool) error {
 		return nil
 	}
 	if len(f.target.Filenames) == 0 && f.target.Kustomize == "" {
-		return &object.HintedError{Err: errors.New("--local judges objects in files, and no file is named"), Advice: "give -f FILENAME, or -f - for standard input"}
+		return &object.HintedError{Err: errors.New("--local checks objects in files, but no file is given"), Advice: "use -f FILENAME, or -f - for standard input"}
 	}
 	var idle []string
 	for _, name := range []string{"timeout", "timeout-for", "existence-timeout"} {
@@ -84,7 +84,7 @@ func (f *waitFlags) checkLocal(changed func(string) bool) error {
 		}
 	}
 	if len(idle) > 0 {
-		return fmt.Errorf("--local does not wait: %s means nothing with it", strings.Join(idle, " or "))
+		return fmt.Errorf("--local does not wait, so it cannot be combined with %s", strings.Join(idle, " or "))
 	}
 	return nil
 }

@@ -57,17 +57,18 @@ type waitOptions struct {
 	isLocal bool
 }
 
-// TimesFlag has times for single kinds and conditions.
+// TimesFlag is the flag with times for kinds and conditions.
 type TimesFlag struct {
 	given []string
-	// Standing lists times that hold for many runs, in the same form; given ones take precedence.
+	// Standing are times from the configuration, in the same form; those of the flag take
+	// precedence.
 	Standing []string
 }
 
-// Add adds the flag to a command's.
+// Add adds the flag to a command.
 func (f *TimesFlag) Add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.given, "timeout-for", nil,
-		"KIND=DURATION, CONDITION=DURATION or KIND:CONDITION=DURATION for what needs another time; create is the time to exist. Repeatable")
+		"KIND=DURATION, CONDITION=DURATION or KIND:CONDITION=DURATION for objects or conditions that need another time; create is the time to exist. Repeatable")
 	help.Words(cmd, "timeout-for")
 }
 
@@ -84,17 +85,14 @@ func (f *TimesFlag) ToLimits(awaited []condition.Spec) (wait.TimeLimits, error) 
 		}
 	}
 	for _, l := range limits.Unknown(awaited) {
-		faults = append(faults, object.Hinted("write the condition as it is waited for, or create for the time to exist",
+		faults = append(faults, object.Hinted("write the condition as in --for, or create for the time to exist",
 			"--timeout-for=%s: nothing waits for %q", l, l.Condition.Text))
 	}
 	limits, err = limits.With(f.Standing)
 	return limits, errors.Join(append(faults, err)...)
 }
 
-// Given reports whether the flag was given.
-func (f *TimesFlag) Given() bool { return len(f.given) > 0 }
-
-// Bound sets an engine's times and warns of kinds without objects to wait for.
+// Bound sets the times of an engine and warns about kinds without objects to wait for.
 func Bound(engine *wait.Engine, limits wait.TimeLimits, targets []wait.Target, emit func(event.Event)) {
 	engine.Limits = limits
 	var kinds []object.Kind
@@ -102,11 +100,11 @@ func Bound(engine *wait.Engine, limits wait.TimeLimits, targets []wait.Target, e
 		kinds = append(kinds, t.Kind)
 	}
 	for _, l := range limits.Idle(kinds) {
-		emit(event.Warned{Text: fmt.Sprintf("--timeout-for=%s: nothing of that kind is waited for", l)})
+		emit(event.Warned{Text: fmt.Sprintf("--timeout-for=%s: no object of that kind is waited for", l)})
 	}
 }
 
-// readRules reads a file with readiness rules; without a file, there are none.
+// readRules reads a file with readiness rules; empty without a file.
 func readRules(file string) (*condition.Set, error) {
 	if file == "" {
 		return &condition.Set{}, nil
@@ -128,15 +126,15 @@ func Stating(rules *condition.Set, once bool, specs []condition.Spec) {
 	}
 }
 
-// Ruled is a source that reads the rules in a CRD's annotations along with the schema. It requests
-// no schema for kinds with built-in rules.
+// Ruled is a source that reads the rules in the annotations of a CRD together with the schema. It
+// requests no schema for kinds with built-in rules.
 type Ruled struct {
 	wait.Source
 	Client *client.Client
 	Rules  *condition.Set
 }
 
-// Schema returns the schema of the kind, with the rules of its definition.
+// Schema returns the schema of the kind, after it has read the rules of the CRD.
 func (r Ruled) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error) {
 	name, annotations, err := r.Client.DefinitionAnnotations(ctx, kind)
 	if err != nil {
@@ -153,26 +151,26 @@ type HangFlags struct {
 	logs       int
 }
 
-// Add adds the flags; otherwise describes the default of --fail-on-cause, which accepts the causes
-// of these tables.
+// Add adds the flags. otherwise describes the default of --fail-on-cause, which accepts the given
+// causes.
 func (f *HangFlags) Add(cmd *cobra.Command, otherwise string, causes ...map[string]diagnose.Lasting) {
 	flags := cmd.Flags()
-	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long an object may make no progress before the reason is given")
-	_ = flags.MarkHidden("stuck-after") // Tests and demonstrations shorten it.
+	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long without progress before the reason is printed")
+	_ = flags.MarkHidden("stuck-after") // Tests and demos shorten it.
 	f.causes.Add(cmd, otherwise, causes...)
-	flags.IntVar(&f.logs, "logs", 0, "How many of the last lines of a container to show with a cause that names it")
+	flags.IntVar(&f.logs, "logs", 0, "How many last log lines to show with a cause that names a container")
 	help.Words(cmd, "logs")
 	help.Words(cmd, "stuck-after")
 }
 
-// Hanging holds the parsed flags.
+// Hanging are the parsed flags.
 type Hanging struct {
 	stuckAfter time.Duration
 	endsFor    func(event.Cause) time.Duration
 	logs       int
 }
 
-// ToHanging parses the flags; unattended: no user can end a wait by hand.
+// ToHanging parses the flags. unattended: no user can stop the wait.
 func (f *HangFlags) ToHanging(flags *pflag.FlagSet, unattended bool) (Hanging, error) {
 	h := Hanging{stuckAfter: f.stuckAfter, logs: f.logs}
 	switch {
@@ -186,7 +184,7 @@ func (f *HangFlags) ToHanging(flags *pflag.FlagSet, unattended bool) (Hanging, e
 	return h, err
 }
 
-// Onto makes an engine, whose Emit is set, explain stuck objects.
+// Onto lets an engine, whose Emit is set, explain stuck objects.
 func (h Hanging) Onto(engine *wait.Engine, client *client.Client, mask func(string) string) {
 	logs := &podLogs{lines: h.logs, read: client.NoRetry().Log, mask: mask, emit: engine.Emit}
 	explainer := &unready.Explainer{Reader: patientReader{client.NoRetry(), client}, Now: client.Now}
@@ -209,7 +207,7 @@ func (h Hanging) Onto(engine *wait.Engine, client *client.Client, mask func(stri
 // divided returns the share of each of n, rounded up.
 func divided(cost, n int) int { return (cost + n - 1) / n }
 
-// IsUnattended reports whether a run has no user watching it.
+// IsUnattended reports whether no user watches the run.
 func IsUnattended(streams genericiooptions.IOStreams) bool {
 	_, onTerminal := verb.Terminal(streams.ErrOut)
 	return !onTerminal
@@ -221,7 +219,6 @@ type patientReader struct {
 	client *client.Client
 }
 
-// Now returns the cluster's time.
 func (p patientReader) Now() time.Time { return p.client.Now() }
 
 func (p patientReader) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {

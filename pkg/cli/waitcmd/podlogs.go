@@ -16,41 +16,41 @@ import (
 )
 
 const (
-	// logBytes bounds how much of a log is read, logLine how much of a line is shown.
+	// logBytes bounds how much of a log is read, in bytes; logLine bounds a printed line.
 	logBytes = 64 << 10
 	logLine  = 400
-	// logsAtOnce is how many logs one explanation reads, logsKept how long a log is reused.
+	// logsAtOnce is how many logs an explanation reads; logsKept is how long a log is reused.
 	logsAtOnce = 3
 	logsKept   = time.Minute
-	// logWait bounds the request for a log, which the server forwards to the node.
+	// logWait bounds the requests for a log, which the server forwards to the node.
 	logWait = 4 * time.Second
-	// logTries is how often a log is requested, each time for fewer lines.
+	// logTries is how often a log is requested, each time with fewer lines.
 	logTries = 3
 )
 
-// podLogs reads the last log lines of the containers that causes name.
+// podLogs reads the last log lines of the containers in causes.
 type podLogs struct {
 	// lines is the number of lines; 0 reads none.
 	lines int
 	read  func(context.Context, client.Log) (string, error)
-	// mask removes secret values, before anything is cut.
+	// mask masks values of Secrets, before the text is shortened.
 	mask func(string) string
 	emit func(event.Event)
 
 	mu    sync.Mutex
 	known map[event.Container]podLog
-	// refused lists the namespaces whose logs we may not read.
+	// refused are the namespaces whose logs the user may not read.
 	refused map[string]bool
 }
 
-// podLog is the end of a container's log, or why it is unknown.
+// podLog is the end of a container's log, or why it could not be read.
 type podLog struct {
 	lines []string
 	err   error
 	at    time.Time
 }
 
-// onto adds logs to the causes, and returns the number of requests.
+// onto adds logs to the causes and returns the number of requests.
 func (p *podLogs) onto(ctx context.Context, causes []event.Cause) int {
 	if p.lines == 0 {
 		return 0
@@ -84,9 +84,9 @@ func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 			p.refused = map[string]bool{}
 		}
 		p.refused[c.Namespace] = true
-		p.emit(event.Warned{Text: "--logs: you may not read the logs of Pods in namespace " + c.Namespace + " (get pods/log); the causes come without them"})
+		p.emit(event.Warned{Text: "--logs: you may not read the logs of Pods in namespace " + c.Namespace + " (get pods/log); causes are shown without logs"})
 	}
-	if ctx.Err() != nil { // The cancelled request is no answer.
+	if ctx.Err() != nil { // The request was cancelled.
 		return podLog{}, sent
 	}
 	log := podLog{lines: logLines(p.mask(uncut(said)), p.lines), err: err, at: time.Now()}
@@ -97,9 +97,9 @@ func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 	return log, sent
 }
 
-// last reads the last lines of a log, and returns the number of requests. The server counts bytes
-// from the first requested line, so that a long log lacks its last lines: then it requests fewer
-// lines, and finally one.
+// last reads the last lines of a log and returns the number of requests. The server counts bytes
+// from the first requested line, so the last lines of a long log may be missing; last then requests
+// fewer lines, and finally one.
 func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sent int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, logWait)
 	defer cancel()
@@ -112,7 +112,7 @@ func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sen
 		if err != nil || len(said) < logBytes || lines == 1 {
 			return said, sent, err
 		}
-		// So many fit on average, but the last may be longer.
+		// This many fit on average, but the last ones may be longer.
 		if lines = min(lines, whole) / 2; sent == logTries-1 {
 			lines = 1
 		}
@@ -120,8 +120,8 @@ func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sen
 	}
 }
 
-// uncut drops the last line of a log that was too long, which may be cut within a Secret's value
-// and no longer be recognized. It shows the beginning of a single line.
+// uncut drops the last line of a truncated log: a truncated value of a Secret would not be
+// recognized. If there is only one line, it returns the beginning of that line.
 func uncut(said string) string {
 	if len(said) < logBytes {
 		return said
@@ -129,7 +129,7 @@ func uncut(said string) string {
 	return said[:cmp.Or(max(0, strings.LastIndexByte(said, '\n')), len(said))]
 }
 
-// logLines returns the last non-empty lines of a log, each made printable.
+// logLines returns the last non-empty lines of a log, made printable.
 func logLines(said string, most int) []string {
 	var lines []string
 	for line := range strings.Lines(said) {

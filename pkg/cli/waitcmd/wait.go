@@ -1,5 +1,5 @@
-// Package waitcmd is the verb wait, and what apply --wait shares with it: conditions, readiness
-// rules, causes of stuck objects, and the images that Pods run.
+// Package waitcmd is the verb wait. It also has what apply --wait shares with it: conditions,
+// readiness rules, causes of stuck objects, and the images that Pods run.
 package waitcmd
 
 import (
@@ -25,7 +25,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
@@ -35,28 +34,27 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 	cmd := &cobra.Command{
 		Use:   "wait (TYPE/NAME… | TYPE -l SELECTOR | -f FILE)",
 		Short: "Wait for objects to be ready, and explain those that are not",
-		Long: `Wait until every object meets its conditions: readiness, or what you say in
-CEL (the object is self), by a status condition, or by a JSONPath. A field that
-the kind does not have is an error at once. On time-out or failure, each
-condition is shown with the values that it read, and with the causes below the
-object.
+		Long: `Wait until every object meets its conditions: readiness, a CEL expression (the
+object is self), a status condition, or a JSONPath. A field that the kind does
+not have is an error at once. After a timeout or a failure, each condition is
+shown with the values that it read, and with the causes.
 
 Objects are named as TYPE/NAME or as TYPE NAME, selected by a TYPE with -l,
 --all or --field-selector, or read from manifests with -f or -k. Named objects
 need not exist yet; a missing one is reported at once.
 
 Exit status: 0 met, 1 not met in time or failed, 2 could not tell.`,
-		Example: `  # Until the Deployment is ready, or fails
+		Example: `  # Wait until the Deployment is ready, or fails
   kubectl k8sconnect wait deploy/web
 
-  # What you need, in CEL
+  # Wait for your own condition, in CEL
   kubectl k8sconnect wait deploy/web --for='self.status.readyReplicas >= 2'
 
-  # Until the Job is done, but not longer than it can
+  # Wait until the Job is complete, and stop early if it cannot be
   kubectl k8sconnect wait job/load --for=condition=Complete \
     --fail-on='self.status.failed > 3'
 
-  # The address of a load balancer, once there is one
+  # Print the address of a load balancer, once it has one
   kubectl k8sconnect wait svc/web \
     --for='has(self.status.loadBalancer.ingress)' \
     -o jsonpath='{.status.loadBalancer.ingress[0].ip}'`,
@@ -79,18 +77,18 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.conditions, "for", nil,
 		"Condition to wait for: ready (the default), a CEL expression, condition=TYPE[=STATUS], jsonpath='{…}'[=VALUE], create or delete. Repeatable")
-	flags.BoolVar(&f.any, "any", false, "One --for is enough; otherwise one version of the object has to meet all")
+	flags.BoolVar(&f.any, "any", false, "One met --for is enough; otherwise the object must meet all at the same time")
 	flags.StringArrayVar(&f.failOn, "fail-on", nil, "Condition that ends the wait as failed, in the same forms. Repeatable")
 	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout, "How long to wait in all; 0 does not wait but checks once, a negative value waits without limit")
 	flags.DurationVar(&f.existence, "existence-timeout", 0,
 		"How long an object, or its kind, may be absent; defaults to --timeout, 0 means not at all")
 	f.times.Add(cmd)
 	f.config.Add(cmd)
-	flags.StringVar(&f.explain, "explain-ready", "", "KIND of which to print when its objects are ready, and where that rule comes from; waits for nothing")
-	flags.BoolVar(&f.local, "local", false, "Judge the objects as they stand in the files, such as the output of kubectl get -o yaml, without a server and without waiting")
+	flags.StringVar(&f.explain, "explain-ready", "", "Print when objects of this KIND are ready, and where that rule comes from; does not wait")
+	flags.BoolVar(&f.local, "local", false, "Check the objects in the files, such as the output of kubectl get -o yaml, without a server and without waiting")
 	f.hang.Add(cmd, "Off unless given", unready.Lastings())
-	flags.StringVarP(&f.output, "output", "o", output.Table, "Form of the results: "+strings.Join(waitFormats(), ", ")+
-		" or jsonpath=TEMPLATE; yaml, kyaml, name and jsonpath are of the objects that met their conditions")
+	flags.StringVarP(&f.output, "output", "o", output.Table, "Output format: "+strings.Join(waitFormats(), ", ")+
+		" or jsonpath=TEMPLATE; yaml, kyaml, name and jsonpath print the objects that met their conditions")
 	help.Words(cmd, "output", append(waitFormats(), output.JSONPath+"=")...)
 	help.Words(cmd, "for", "ready", "condition=", "jsonpath=", "create", "delete", "cel=")
 	for _, name := range []string{"fail-on", "existence-timeout"} {
@@ -105,7 +103,7 @@ func waitFormats() []string {
 func (f *waitFlags) toOptions(in verb.Invocation) (*waitOptions, error) {
 	targets, targetsErr := f.target.ToTargets(in.Args, in.Streams)
 	settings, settingsErr := f.config.Read(in, targets.Files.Files.Filenames, targets.Files.Files.Kustomize)
-	if f.timeout != 0 { // Nothing takes time otherwise.
+	if f.timeout != 0 { // A single check takes no time.
 		f.times.Standing = settings.TimeoutFor
 	}
 	goal, goalErr := f.toGoal()
@@ -117,16 +115,9 @@ func (f *waitFlags) toOptions(in verb.Invocation) (*waitOptions, error) {
 	Stating(rules, f.local || f.timeout == 0, goal.For)
 	Stating(rules, f.local || f.timeout == 0, goal.FailOn)
 	o := &waitOptions{
-		targets: targets,
-		goal:    goal,
-		hanging: hanging,
-		limits:  limits,
+		targets: targets, goal: goal, hanging: hanging, limits: limits,
 		engine:  wait.Engine{Timeout: f.timeout, Objects: output.WantsObjects(f.output)},
-		timeout: f.timeout,
-		run:     print.Run,
-		out:     out,
-		rules:   rules,
-		isLocal: f.local,
+		timeout: f.timeout, run: print.Run, out: out, rules: rules, isLocal: f.local,
 	}
 	var existenceErr error
 	if in.Cmd.Flags().Changed("existence-timeout") {
@@ -135,8 +126,8 @@ func (f *waitFlags) toOptions(in verb.Invocation) (*waitOptions, error) {
 			existenceErr = errors.New("--existence-timeout must not be negative")
 		}
 	}
-	if f.times.Given() && f.timeout == 0 {
-		limitsErr = errors.Join(limitsErr, errors.New("--timeout-for means nothing with --timeout=0, which checks once"))
+	if len(f.times.given) > 0 && f.timeout == 0 {
+		limitsErr = errors.Join(limitsErr, errors.New("--timeout-for and --timeout=0 cannot be combined: --timeout=0 checks once"))
 	}
 	return o, errors.Join(targetsErr, settingsErr, goalErr, existenceErr, limitsErr, hangErr, printErr, verb.FlagError("-o", outErr), rulesErr,
 		f.checkLocal(in.Cmd.Flags().Changed), in.Check())
@@ -153,11 +144,11 @@ func (f *waitFlags) toGoal() (*wait.Goal, error) {
 }
 
 func (f *waitFlags) toExplanation(in verb.Invocation) (*Explanation, error) {
-	settings, settingsErr := f.config.Read(in, nil, "") // It may name the rules.
+	settings, settingsErr := f.config.Read(in, nil, "") // The configuration may name a file with rules.
 	rules, err := readRules(settings.Readiness)
 	err = errors.Join(settingsErr, err)
 	if len(in.Args) > 0 || f.target.Set != "" || len(f.target.Filenames) > 0 || f.target.Kustomize != "" {
-		err = errors.Join(err, errors.New("--explain-ready KIND goes without objects"))
+		err = errors.Join(err, errors.New("--explain-ready KIND cannot be combined with objects"))
 	}
 	return &Explanation{Kind: f.explain, Rules: rules}, errors.Join(err, in.Check())
 }
@@ -179,13 +170,11 @@ func (o *waitOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	return o.targets.Files.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// work carries out the wait and reports to the printer. The timeout counts from the call of the
-// verb.
+// work waits and reports to the printer. The timeout counts from began.
 func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began time.Time) error {
-	const pace = 0 // as the server allows
 	connecting, cancel := o.within(ctx, began, "the server listed the objects")
 	defer cancel()
-	client, err := c.Connect(connecting, o.run, pace, o.out.Print)
+	client, err := c.Connect(connecting, o.run, 0, o.out.Print)
 	if err != nil {
 		return err
 	}
@@ -207,7 +196,7 @@ func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began 
 	return err
 }
 
-// resolve finds the kinds of the objects to wait for.
+// resolve returns the objects to wait for.
 func (o *waitOptions) resolve(ctx context.Context, c *connection.Connection, client *client.Client, began time.Time) ([]wait.Target, error) {
 	ctx, cancel := o.within(ctx, began, "the server listed the objects")
 	defer cancel()
@@ -216,12 +205,16 @@ func (o *waitOptions) resolve(ctx context.Context, c *connection.Connection, cli
 		if err != nil {
 			return nil, err
 		}
-		return o.planned(p), nil
+		var all []wait.Target
+		for it := range p.Items() {
+			all = append(all, Target(it, o.goal))
+		}
+		return all, nil
 	}
 	return o.argued(ctx, c, client, began)
 }
 
-// within bounds the requests before the wait can begin.
+// within bounds the requests before the wait begins.
 func (o *waitOptions) within(ctx context.Context, began time.Time, missing string) (context.Context, context.CancelFunc) {
 	if o.timeout <= 0 {
 		return ctx, func() {}
@@ -230,18 +223,7 @@ func (o *waitOptions) within(ctx context.Context, began time.Time, missing strin
 		fmt.Errorf("timed out after %s before %s", o.timeout, missing))
 }
 
-// planned returns the objects of manifests.
-func (o *waitOptions) planned(p *plan.Plan) []wait.Target {
-	var all []wait.Target
-	for _, ph := range p.Phases {
-		for _, it := range ph.Items {
-			all = append(all, Target(it, o.goal))
-		}
-	}
-	return all
-}
-
-// argued returns the objects that arguments name or select.
+// argued returns the objects that the arguments name or select.
 func (o *waitOptions) argued(ctx context.Context, c *connection.Connection, server *client.Client, began time.Time) ([]wait.Target, error) {
 	namespace, _, err := c.Namespace()
 	if err != nil {
@@ -270,16 +252,16 @@ func (o *waitOptions) argued(ctx context.Context, c *connection.Connection, serv
 	return all, errors.Join(faults...)
 }
 
-// mayCome returns nil if the wait may be for a type that is not served yet (edge case 45), else the
-// error to report. A type with almost the name of another is a slip, unless the user waits for its
-// creation; and objects of an unknown type cannot be reported as gone.
+// mayCome returns nil if the wait may continue for a type that is not served yet (edge case 45),
+// else the error. A type with almost the name of another is probably a typo, unless the user waits
+// for its creation. Objects of an unknown type cannot be reported as deleted.
 func (o *waitOptions) mayCome(missing *client.NoTypeError) error {
 	existence := o.engine.Existence
 	switch {
 	case o.waitsFor(condition.Delete), o.timeout == 0, existence != nil && *existence == 0:
 		return missing
 	case existence == nil && len(missing.Near) > 0:
-		return &object.HintedError{Err: missing, Advice: missing.Hint() + " If not, --existence-timeout=1m waits for it"}
+		return &object.HintedError{Err: missing, Advice: missing.Hint() + " If not, --existence-timeout=1m waits for the type"}
 	}
 	return nil
 }

@@ -207,7 +207,7 @@ func TestInventoryFaults(t *testing.T) {
 			args: []string{"--inventory-of=ks/give-faults/absent", "--as=stranger"}, status: 2,
 			says: []string{"kustomization/give-faults/absent:", `cannot get resource "kustomizations"`},
 		},
-		"a slip":        {args: []string{"--inventory-of=deployment/a/b"}, status: 2, says: []string{"no inventory is known of deployment"}},
+		"a typo":        {args: []string{"--inventory-of=deployment/a/b"}, status: 2, says: []string{"deployment has no known inventory"}},
 		"beside a name": {args: []string{"deploy/web", "--inventory-of=ks/a/b"}, status: 2, says: []string{"selects only objects"}},
 	} {
 		t.Run(name, func(t *testing.T) {

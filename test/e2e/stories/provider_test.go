@@ -197,5 +197,5 @@ func TestProvider(t *testing.T) {
 	}
 	gone.Close()
 	says(t, call(t, 2, nowhere, all, "delete", "-f", "-", "--server-timeout=2s").stderr.String(),
-		"the API server cannot be reached", "if the cluster itself is gone", "nothing is left to delete")
+		"the API server cannot be reached", "if the cluster no longer exists", "nothing is left to delete")
 }
