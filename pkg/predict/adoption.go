@@ -14,20 +14,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
-// heldUpError says that the apply is invalid while an adopted manager still owns its fields. For
-// example, a list item that will be removed still has the name that another item gets. A dry run
-// cannot move ownership first.
+// heldUpError says that the apply is invalid until an adopted manager's fields are ours. For
+// example, a list item that the apply will remove still has the name that the manifest gives to
+// another item. A dry run cannot adopt fields first.
 type heldUpError struct {
 	conflicts []managedfields.Conflict
-	// alone is the server's answer to the manifest as a new object; nil if it was refused.
+	// alone is the server's answer to a dry run that creates the manifest as a new object; nil if
+	// the server refused it.
 	alone *unstructured.Unstructured
 }
 
 func (e *heldUpError) Error() string { return "not valid before the adoption" }
 
 // moved predicts an apply that is valid only once we own the adopted fields. The server completes
-// the manifest as a new object; the result replaces our fields in the live object, and a dry-run
-// update validates and completes that. moved returns false if the object has changed.
+// the manifest in a dry run that creates it as a new object. The completed fields replace our
+// fields in the live object, and a dry-run update validates the whole object. moved returns false
+// if the object has changed.
 func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why *heldUpError) bool {
 	var answer *unstructured.Unstructured
 	if why.alone != nil {
@@ -50,7 +52,7 @@ func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why
 	return true
 }
 
-// first names the step that must precede the apply.
+// first describes the step that must precede the apply.
 func first(a adopt.Adoption) string {
 	if len(a.Adopted) > 0 {
 		return "the fields of " + a.Adopted[0].Manager + " are adopted"
@@ -67,7 +69,7 @@ func (p Predictor) updated(ctx context.Context, server Server, in *Prediction, a
 	if err != nil {
 		return nil, err
 	}
-	moved.SetManagedFields(nil) // The server keeps the live ones.
+	moved.SetManagedFields(nil) // The server keeps the live managed fields.
 	answer, err := server.Update(ctx, in.Item.Kind, moved, p.probe())
 	if err != nil {
 		return nil, err
@@ -75,10 +77,11 @@ func (p Predictor) updated(ctx context.Context, server Server, in *Prediction, a
 	return answer, unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
 }
 
-// heldUp returns a *heldUpError if the server seems to refuse an apply only because we do not own
-// the adopted fields yet; nil otherwise. The evidence is that the server accepts the manifest as a
-// new object. It may refuse that for other reasons, such as a quota or a port in use; then the
-// evidence is that adopted managers own the fields that the refusal names.
+// heldUp returns a *heldUpError if the server seems to refuse the apply only because we do not own
+// the adopted fields yet, and nil otherwise. The evidence is that the server accepts the manifest
+// as a new object. The server may refuse the new object for other reasons, such as a quota or a
+// port in use. In this case, the evidence is that adopted managers own the fields that the refusal
+// names.
 func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, refusal error, contested []managedfields.Conflict) error {
 	alone, err := p.alone(ctx, server, in)
 	if err == nil || p.waitsForAdopted(in, refusal) || waitsForLeftovers(in, refusal) || unexplained(refusal) && !unexplained(err) {
@@ -87,8 +90,9 @@ func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, re
 	return nil
 }
 
-// waitsForAdopted reports whether adopted managers own every leftover in the lists that the refusal
-// names, or near one of its fields.
+// waitsForAdopted reports whether the server refuses the apply because of fields that the manifest
+// lacks and that belong only to adopted managers. It looks at all such fields in the lists that the
+// refusal names, and near the fields that it names.
 func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
 	areAdopted := func(owners []string) bool {
 		return len(owners) > 0 && !slices.ContainsFunc(owners, func(name string) bool {
@@ -106,12 +110,14 @@ func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
 	return false
 }
 
-// waitsForLeftovers reports whether every refused field is in a union with leftovers.
+// waitsForLeftovers reports whether every field that the refusal names is in a union with members
+// that we are about to claim and remove.
 func waitsForLeftovers(in *Prediction, refusal error) bool {
 	causes := Causes(refusal)
 	return len(causes) > 0 && !slices.ContainsFunc(causes, func(cause metav1.StatusCause) bool {
 		return !slices.ContainsFunc(in.Adoption.Claimed, func(member fieldpath.Path) bool {
-			// The server names list items by position, so compare only up to the list.
+			// The server names list items by position, so only the path of the list can be
+			// compared.
 			list, _, _ := strings.Cut(member[:len(member)-1].String(), "[")
 			return strings.HasPrefix("."+cause.Field, list)
 		})
@@ -119,8 +125,8 @@ func waitsForLeftovers(in *Prediction, refusal error) bool {
 }
 
 // afterAdoption predicts what happens to fields that an adopted manager owns and the manifest
-// lacks. A dry run cannot move their ownership first, so they are removed from the answer, and a
-// second dry run fills in the defaults.
+// lacks. A dry run cannot adopt these fields first, so afterAdoption removes them from the answer,
+// and a second dry run fills in the defaults.
 func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Prediction) error {
 	dropped, emptied, err := adopt.Dropped(in.Live, in.Answer, p.Manager, in.Adoption)
 	if err != nil {
@@ -146,8 +152,8 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 	return unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
 }
 
-// AdoptedFrom returns the distinct managers whose fields this apply adopts, or an earlier run
-// adopted before it stopped.
+// AdoptedFrom returns the distinct managers whose fields this apply adopts, or whose fields an
+// interrupted earlier run adopted.
 func (in *Prediction) AdoptedFrom() []string {
 	names := slices.Clone(in.Adoption.Earlier)
 	for _, owner := range in.Adoption.Adopted {
@@ -157,8 +163,8 @@ func (in *Prediction) AdoptedFrom() []string {
 	return slices.Compact(names)
 }
 
-// OnlyOwners reports whether the apply only adopts fields: the content stays, except for the
-// adopted manager's last-applied annotation.
+// OnlyOwners reports whether the apply only adopts fields. The content of the object stays, except
+// for the adopted manager's last-applied annotation, which may be removed.
 func (in *Prediction) OnlyOwners(changes []managedfields.Change) bool {
 	return len(in.AdoptedFrom()) > 0 && !slices.ContainsFunc(changes, func(c managedfields.Change) bool {
 		return c.Kind != managedfields.Removed || !managedfields.IsLastApplied(c.Path)

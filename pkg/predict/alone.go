@@ -14,8 +14,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// alone asks the server for the manifest as a new object, by a dry run under another name. If that
-// is valid, the manifest may still be invalid together with fields of other owners.
+// alone asks the server for the manifest as a new object, without some paths, by a dry run under
+// another name. Even if the new object is valid, the manifest may be invalid together with fields
+// of other owners.
 func (p Predictor) alone(ctx context.Context, server Server, in *Prediction, without ...fieldpath.Path) (*unstructured.Unstructured, error) {
 	twin := in.Body.DeepCopy()
 	twin.SetName(twinName(twin.GetName()))
@@ -42,8 +43,8 @@ func (p Predictor) anew(ctx context.Context, server Server, in *Prediction) (*un
 	return answer, nil
 }
 
-// freedWith returns the paths of ports that a Service keeps. No other object, not even a dry run's,
-// can have them while the Service exists.
+// freedWith returns the paths of the ports that the manifest requests and the live Service already
+// has. While the Service exists, no other object can have these ports, not even in a dry run.
 func freedWith(live, body *unstructured.Unstructured) []fieldpath.Path {
 	if live == nil || live.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Service"}) {
 		return nil
@@ -99,8 +100,8 @@ func addressInUse(ctx context.Context, server Server, in *Prediction) error {
 	return nil
 }
 
-// twinName returns a name for the dry run that fits in a label, because some kinds limit their
-// names to that.
+// twinName returns the name under which a dry run creates the object. The name fits in a label,
+// because some kinds limit names to that length.
 func twinName(name string) string {
 	const suffix = "-k8sconnect-probe"
 	if most := validation.DNS1123LabelMaxLength - len(suffix); len(name) > most {

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// Edge case 12.
+// Edge case 12: the server does not relate stringData to data when it compares owners.
 func TestBeside(t *testing.T) {
 	const (
 		helmsPlain = `{manager: helm, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:stringData": {"f:a": {}}}}`

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
-// A label that the apply would remove because the manifest lacks it stays. Labels of others are not
-// sent.
+// An apply keeps a label that we own even if the manifest lacks it. It does not send a label that
+// others own.
 func TestCarry(t *testing.T) {
 	const label = "example.com/of"
 	for name, tt := range map[string]struct {
@@ -58,7 +58,7 @@ func TestCarry(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s is sent, want %s", name, got, want)
 		}
-		// The object is recreated after it was deleted.
+		// The label is also in the manifest if the object was deleted and must be created again.
 		again, err := Predictor{Manager: "k8sconnect", Carry: tt.carry}.Evaluate(out.Item, nil)
 		if err != nil || strings.Contains(want, label) != strings.Contains(fmt.Sprint(again.Body.Object), label) {
 			t.Errorf("%s: created anew as %s (%v)", name, fmt.Sprint(again.Body.Object), err)

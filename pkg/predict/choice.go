@@ -14,16 +14,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// YieldAnnotation on an object lists, separated by commas, paths to leave to their owners, like
-// --yield.
+// YieldAnnotation lists the paths that an object leaves to their owners, separated by commas. It
+// has the effect of the flag --yield.
 const YieldAnnotation = "k8sconnect.io/yield"
 
-// RecreateAnnotation with the value "immutable" on an object recreates it if the manifest changes
-// an immutable field, like --recreate.
+// RecreateAnnotation allows an object to be deleted and recreated if the manifest changes an
+// immutable field, like the flag --recreate. Its only valid value is "immutable".
 const RecreateAnnotation = "k8sconnect.io/recreate"
 
-// Choice is the user's decision about contested paths. An empty field matches everything; every
-// field except the path may be a glob.
+// Choice is the user's decision about contested paths. An empty field matches everything. Kind,
+// Namespace, Name and Manager may be globs.
 type Choice struct {
 	// Kind is a kind, resource or short name in lower case, with or without its group:
 	// "deployment", "deployments.apps", "deploy".
@@ -31,12 +31,12 @@ type Choice struct {
 	Namespace, Name string
 	// Manager limits the choice to paths that matching managers own.
 	Manager string
-	// Path includes everything below it. Empty means every path.
+	// Path is the path to decide, with everything below it. An empty Path means every path.
 	Path fieldpath.Pattern
 	// From is the file and line that the choice comes from; empty for a flag.
 	From string
-	// Of is the conflict that the choice was made about: a take applies only to this value and
-	// these owners. Nil for any.
+	// Of is the conflict that the user decided. If it is set, the choice applies only while the
+	// path has the same live value and the same owners.
 	Of *managedfields.Conflict
 }
 
@@ -99,11 +99,12 @@ func (c Choice) checkGlobs() error {
 
 const managerIs = "manager="
 
-// aKind matches a kind without a name, before the colon.
+// aKind matches the text before the colon if it is a kind without a name.
 var aKind = regexp.MustCompile(`^[A-Za-z*][A-Za-z0-9.*-]*$`)
 
-// splitChoice splits the object from the path. Names may contain colons (system:node-reader), so
-// the path begins at a leading dot or bracket or at "manager="; otherwise, after the last colon.
+// splitChoice splits the object from the path at a colon. The name of an object may contain colons,
+// such as system:node-reader. The path therefore begins after the first colon before a dot, a
+// bracket or "manager="; without such a colon, it begins after the last colon.
 func splitChoice(text string) (object, path string) {
 	if text == "" || strings.HasPrefix(text, managerIs) || strings.IndexByte(".[", text[0]) >= 0 {
 		return "", text
@@ -133,8 +134,8 @@ func splitChoice(text string) (object, path string) {
 	}
 }
 
-// splitManager splits the manager, which may be quoted, from the path. The manager ends at the
-// colon before a leading dot or bracket, or at the end of the text.
+// splitManager splits the manager, which may be quoted, from the path. The manager ends at a colon
+// before a dot or bracket, or at the end of the text.
 func splitManager(text string) (manager, path string, named bool) {
 	rest, named := strings.CutPrefix(text, managerIs)
 	if !named {

@@ -59,15 +59,15 @@ func ownerNames(owners []managedfields.Owner) string {
 
 // Offers are choices that resolve the conflicts of an object.
 type Offers struct {
-	// Unleavable are the contested paths that cannot be yielded: the manifest lacks them because
-	// their owner wrote them at another API version.
+	// Unleavable are the contested paths that cannot be yielded. The manifest lacks a field with
+	// this path, because the path's owner wrote it at another API version.
 	Unleavable []fieldpath.Path
 	// AdoptFrom is the manager whose adoption resolves all conflicts; empty if none does.
 	AdoptFrom string
 }
 
-// Offers returns the choices that would resolve the open conflicts. It tries each on the live
-// object, so that it never offers one without effect.
+// Offers returns the choices that would resolve the open conflicts. It tries each choice on the
+// live object, so that it never offers a choice without effect.
 func (p Predictor) Offers(in *Prediction) (Offers, error) {
 	p.OnDecision = nil
 	var out Offers
@@ -128,7 +128,7 @@ func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
 	}
 }
 
-// open returns the conflicts without a decision.
+// open returns the conflicts that neither adoption nor a choice of the user resolves.
 func (p Predictor) open(in *Prediction, contested []managedfields.Conflict) []managedfields.Conflict {
 	var out []managedfields.Conflict
 	for _, c := range contested {
@@ -156,8 +156,8 @@ func (e *YieldError) Hint() string {
 	return fmt.Sprintf("take it with --take=%s:%s, or put its live value into the manifest", e.Ref.Resource(), e.Path)
 }
 
-// asked returns the manifest for a dry run. A dry run cannot release fields, so fields to be
-// released are sent with their live values.
+// asked returns the manifest for a dry run. A dry run cannot release fields, so the manifest
+// contains the live values of the fields to release.
 func (in *Prediction) asked(body *unstructured.Unstructured) *unstructured.Unstructured {
 	released := in.Adoption.Released()
 	if released.Empty() {
@@ -166,14 +166,15 @@ func (in *Prediction) asked(body *unstructured.Unstructured) *unstructured.Unstr
 	return adopt.Overlaid(body, in.Live, released)
 }
 
-// Stays reports whether a change is a released path that keeps its value because others own it or
-// it is yielded. Otherwise it has the server's default, and is not worth reporting.
+// Stays reports whether the change is a released path that keeps its value, because other managers
+// own it or the user yields it. Other released paths get the server's default, which is not worth
+// reporting.
 func (in *Prediction) Stays(c managedfields.Change) bool {
 	return c.Kind == managedfields.Released && (len(c.Owners) > 0 || fieldpath.Holds(in.Adoption.Released(), c.Path))
 }
 
 // keepsYielded returns a *YieldError if the server's answer changes a yielded path (edge case 83).
-// It ignores answers with open conflicts, because nothing is written then.
+// It ignores an answer with open conflicts, because the apply will not be sent.
 func (in *Prediction) keepsYielded() error {
 	if in.Answer == nil || len(in.Conflicts) > 0 {
 		return nil
@@ -188,13 +189,14 @@ func (in *Prediction) keepsYielded() error {
 	return nil
 }
 
-// ConflictsFromStatus returns the conflicts in the server's answer to an apply, sorted by path:
-// each path once, with all its owners in the live object. Owners come from managed fields, not from
-// messages; a path has none if the object has changed since. Without managed fields, the owner is
-// [managedfields.BeforeFirstApply], as in the server.
+// ConflictsFromStatus returns the conflicts in the server's answer to an apply, sorted by path.
+// Each path occurs once, with all its owners in the live object. The owners come from the managed
+// fields, not from the server's messages. A path has no owners if the object has changed since it
+// was read. Without managed fields, the owner is [managedfields.BeforeFirstApply], as in the
+// server.
 //
-// The server names paths without quotes, which is ambiguous, so the possible paths are printed in
-// that notation and compared.
+// The server does not quote the keys in a path, so that its text may stand for several paths. The
+// candidate paths are printed in the same notation and compared with the text.
 func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructured.Unstructured, manager string) []managedfields.Conflict {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
@@ -235,8 +237,8 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 	return conflicts
 }
 
-// meantBy returns the paths that a cause's field may name: paths with owners, else those in the
-// manifest or the object, else the parsed text.
+// meantBy returns the paths that the field of a cause may stand for. Paths with owners come first,
+// then a path in one of the objects, then the parsed text.
 func meantBy(field string, held map[string][]fieldpath.Path, objects ...map[string]any) []fieldpath.Path {
 	if paths := held[field]; len(paths) > 0 {
 		stated := slices.DeleteFunc(slices.Clone(paths), func(p fieldpath.Path) bool {
@@ -295,7 +297,7 @@ func IsContested(err error) bool {
 	})
 }
 
-// Contested returns the conflicts in such a refusal.
+// Contested returns the conflicts in a refusal that [IsContested] reports.
 func (p Predictor) Contested(refusal error, live, body *unstructured.Unstructured) []managedfields.Conflict {
 	return ConflictsFromStatus(Causes(refusal), live, body, p.Manager)
 }
@@ -309,8 +311,8 @@ func Causes(err error) []metav1.StatusCause {
 	return status.Status().Details.Causes
 }
 
-// unexplained reports whether the server answered with an internal error without a reason, which it
-// does when a manifest does not match the kind's schema.
+// unexplained reports whether the server answered with an internal error without a reason. The
+// server does so when a manifest does not match the schema of its kind.
 func unexplained(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError &&

@@ -15,9 +15,9 @@ import (
 
 // contested returns the conflicts of the apply.
 //
-// The forced answer only suggests conflicts. If it suggests any, or the object has no managed
-// fields, the same dry run without force decides. Conflicts that the adoption resolves come only
-// from the forced answer.
+// The answer to the forced dry run only suggests conflicts. If it suggests any, or if the object
+// has no managed fields, contested repeats the dry run without force to find the real ones.
+// Conflicts that adoption resolves come only from the forced answer.
 func (p Predictor) contested(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
 	suggested, err := Taken(in.Live, in.Answer, in.Body, p.Manager)
 	if err != nil {
@@ -44,12 +44,12 @@ func (p Predictor) contested(ctx context.Context, server Server, in *Prediction)
 	return all, nil
 }
 
-// asked returns the conflicts with managers that are not adopted, by dry runs without force.
+// asked returns the conflicts with managers that are not adopted. It sends dry runs without force.
 //
-// If the value of a contested path would not change, the manifest only spells it differently: a
-// quantity, a default inside an atomic value, null for an absent field. The body then gets the live
-// spelling, so that the path becomes shared and no owner loses it (edge case 84). If that fails,
-// the conflict is marked with SameValue.
+// If the value of a contested path would not change, the manifest only spells it differently.
+// Examples are another spelling of a quantity, a missing default inside an atomic value, and null
+// for an absent field. Body then gets the live spelling, so that we share the path and no owner
+// loses it (edge case 84). If that fails, the conflict is marked with SameValue.
 //
 // All answers must be about one version of the object; otherwise asked returns errMoved.
 func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
@@ -58,7 +58,7 @@ func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]
 		return nil, err
 	}
 	switch {
-	case len(conflicts) == 0 && answer == nil: // The forced answer is right.
+	case len(conflicts) == 0 && answer == nil: // Only adopted managers are in conflict.
 		return nil, nil
 	case len(conflicts) == 0:
 		return nil, in.accepted(answer)
@@ -119,7 +119,8 @@ func (p Predictor) unmoved(ctx context.Context, server Server, in *Prediction) e
 	return err
 }
 
-// rounds bounds how often live spellings are adopted: aligning one path may reveal another.
+// rounds limits how often Body gets live spellings. Several rounds may be necessary, because a live
+// spelling at one path may reveal a conflict at another.
 const rounds = 3
 
 // accepted records the server's answer, or returns errMoved if it is about another version of the
@@ -132,13 +133,13 @@ func (in *Prediction) accepted(answer *unstructured.Unstructured) error {
 	return nil
 }
 
-// notAdopted returns the conflicts that the adoption does not resolve.
 func (in *Prediction) notAdopted(conflicts []managedfields.Conflict) []managedfields.Conflict {
 	return slices.DeleteFunc(slices.Clone(conflicts), in.adopted)
 }
 
-// unforced sends a dry run without force. It returns the conflicts, or the answer if the server
-// accepts it, or neither if only adopted managers are in conflict.
+// unforced sends a dry run without force. It returns the conflicts if the server refuses the apply,
+// and the answer if the server accepts it. It returns neither if only adopted managers are in
+// conflict.
 func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, body *unstructured.Unstructured) ([]managedfields.Conflict, *unstructured.Unstructured, error) {
 	answer, err := server.Apply(ctx, in.Item.Kind, in.asked(body), p.probe())
 	if err != nil && !IsContested(err) {
@@ -158,8 +159,8 @@ func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, 
 	return conflicts, nil, nil
 }
 
-// knows reports whether the path is in the manifest or the live object. Fields that an owner wrote
-// at another API version keep that version's names, and may be in neither.
+// knows reports whether the path is in the manifest or the live object. A field that an owner wrote
+// at another API version may have another name there, and be in neither.
 func (in *Prediction) knows(path fieldpath.Path) bool {
 	_, stated := path.Get(in.Stated.Object)
 	_, live := path.Get(in.Live.Object)
@@ -177,8 +178,9 @@ func samePaths(conflicts []managedfields.Conflict) []fieldpath.Path {
 	return paths
 }
 
-// Align returns a copy of the manifest with the live value at the paths, and without the paths that
-// have none. It returns nil if it changes nothing. It skips paths that end in a list item.
+// Align returns a copy of the manifest in which the given paths have their live values. Paths
+// without a live value are removed, and paths that end in a list item are skipped. Align returns
+// nil if nothing changes.
 func Align(manifest, live *unstructured.Unstructured, paths []fieldpath.Path) *unstructured.Unstructured {
 	var out *unstructured.Unstructured
 	for _, p := range paths {

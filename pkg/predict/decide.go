@@ -16,8 +16,8 @@ import (
 )
 
 // Standing are choices for many runs, such as those in the config file. Flags and the object's own
-// annotation outrank them: a Take flag for exactly that path overrides a standing yield, and any
-// yield overrides a standing take.
+// annotation take precedence. A Take flag for exactly one path overrides a standing yield of this
+// path. Any yield overrides a standing take.
 type Standing struct {
 	Take, Yield []Choice
 }
@@ -30,11 +30,11 @@ const (
 	Yielded Outcome = "yielded"
 	// Taking means that the path becomes ours.
 	Taking Outcome = "taken"
-	// Left means that a component in the cluster sets the value, by the built-in table.
+	// Left means that the built-in table leaves the value to a component in the cluster.
 	Left Outcome = "left"
-	// Overruled means that a stronger choice took the path.
+	// Overruled means that a choice of higher precedence took the path.
 	Overruled Outcome = "overruled"
-	// Matched means that the choice matches paths of this object without deciding one.
+	// Matched means that the choice matches the object, but decides none of its paths.
 	Matched Outcome = "matched"
 )
 
@@ -54,8 +54,8 @@ func (p Predictor) report(item plan.Item, path fieldpath.Path, outcome Outcome, 
 	}
 }
 
-// yields returns the paths of the item that flags, its annotation and standing choices yield, the
-// strongest first. live may be nil. adopted are owners that lose their fields to us.
+// yields returns the item's paths that flags, its annotation and standing choices yield, in this
+// order of precedence. live may be nil. adopted are owners whose fields become ours.
 func (p Predictor) yields(item plan.Item, live *unstructured.Unstructured, adopted []managedfields.Owner) ([]fieldpath.Path, error) {
 	annotated, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation])
 	if err != nil {
@@ -105,7 +105,6 @@ func (p Predictor) yields(item plan.Item, live *unstructured.Unstructured, adopt
 	return paths, nil
 }
 
-// flagsWithManager returns the flags of this run that name a manager.
 func (p Predictor) flagsWithManager() []said {
 	var all []said
 	for flag, choices := range map[string][]Choice{"--take": p.Take, "--yield": p.Yield} {
@@ -124,10 +123,11 @@ func (p Predictor) flagsWithManager() []said {
 	return all
 }
 
-// byAdoption is the flag that names only managers.
+// byAdoption is the flag whose value is a list of managers, without objects or paths.
 const byAdoption = "--adopt-from"
 
-// NamesManagers reports whether a flag of this run names a manager, which may be misspelt.
+// NamesManagers reports whether a flag of this run names a manager. The name may be misspelt, which
+// only the live objects show.
 func (p Predictor) NamesManagers() bool { return len(p.flagsWithManager()) > 0 }
 
 // reportManagers reports the flags that name a manager of the live object.
@@ -142,10 +142,10 @@ func (p Predictor) reportManagers(item plan.Item, live *unstructured.Unstructure
 	}
 }
 
-// namesManager reports whether the choice depends on the owner.
+// namesManager reports whether the choice is limited to certain managers.
 func (c Choice) namesManager() bool { return c.Manager != "" && c.Manager != AnyManager }
 
-// Extent is how much of a set a run has read. Only the live objects show what a manager owns.
+// Extent says how much a run has read. Only the live objects show which fields a manager owns.
 type Extent int
 
 const (
@@ -155,16 +155,17 @@ const (
 	OfObjects
 )
 
-// Idle returns the standing choices without effect in a run, and the flags that name a manager that
-// no object has. A choice has no effect if it names no object of the run, no path in those objects,
-// or a manager that owns none of their fields. beside are objects of which only the names are
-// known: a choice that names one is not idle. matched reports whether a choice from that place
-// matched or decided anything.
+// Idle returns the standing choices without effect in a run, and the flags that name a manager of
+// no object. A choice has no effect if it names no object of the run, if none of these objects has
+// its path, or if its manager owns none of their fields.
+//
+// beside are objects of which only the names are known; a choice that names one of them is not
+// idle. matched reports whether a choice from the given place matched or decided anything.
 func (p Predictor) Idle(items, beside []plan.Item, read Extent, matched func(from string) bool) []Miss {
 	var idle []Miss
 	group := func(verb string, choices []Choice) {
 		for at := 0; at < len(choices); {
-			next := at + 1 // The choices of one rule share their place.
+			next := at + 1 // All choices of one rule in the config file have the same From.
 			for next < len(choices) && choices[next].From == choices[at].From {
 				next++
 			}
@@ -191,8 +192,8 @@ func namesAny(choices []Choice, items []plan.Item) bool {
 	})
 }
 
-// idleRule returns why the choices of a rule match nothing, empty if they match, and whether the
-// input is enough to know that.
+// idleRule returns why the choices of a rule match nothing; why is empty if they match. known is
+// false if only the live objects can confirm that.
 func idleRule(rule []Choice, items []plan.Item) (why string, known bool) {
 	why = "it names no object in the input"
 	for _, c := range rule {
@@ -214,11 +215,11 @@ func idleRule(rule []Choice, items []plan.Item) (why string, known bool) {
 // AnyManager is the Manager of a choice that matches every manager but ours.
 const AnyManager = "*"
 
-// holdings are the fields that other managers own of an object, and the fields of its manifest.
+// holdings are the owned fields of one object, and the fields that its manifest sets.
 type holdings struct {
 	us           string
 	live, stated map[string]any
-	// others are the entries of other managers; all has the sets of every manager.
+	// others holds the entries of the other managers; all holds every manager's field set.
 	others []managedfields.Entry
 	all    []*fieldpath.Set
 }
@@ -243,14 +244,14 @@ func (p Predictor) heldBy(item plan.Item, live *unstructured.Unstructured, adopt
 }
 
 func (h holdings) owners(path fieldpath.Path) []managedfields.Owner {
-	owners, _ := managedfields.Owners(h.others, path) // It fails only for positions, which Check refuses.
+	owners, _ := managedfields.Owners(h.others, path) // Owners fails only for list positions, which Check refuses.
 	return owners
 }
 
-// paths returns the paths that a choice matches. Without a manager, an exact path matches whether
-// or not the manifest sets it. With a manager, it matches the fields that the manager owns and the
-// manifest sets, but no parents, which may contain other managers' fields, and no keys of list
-// items.
+// paths returns the paths that a choice matches. A choice without a manager matches its exact path
+// even if the manifest does not set it. A choice with a manager matches the fields that the manager
+// owns and the manifest sets. It matches no parents, because they may contain fields of other
+// managers, and no keys of list items.
 func (h holdings) paths(c Choice) []fieldpath.Path {
 	if c.Manager == "" {
 		if path, exact := c.Path.Path(); exact {
@@ -260,7 +261,7 @@ func (h holdings) paths(c Choice) []fieldpath.Path {
 	}
 	found := fieldpath.NewSet()
 	for _, e := range h.others {
-		// The wildcard excludes our own manager, whatever its operation.
+		// AnyManager excludes all entries of our own manager, whether from an Apply or an Update.
 		if c.Manager == AnyManager && e.Manager == h.us || c.Manager != AnyManager && !text.Glob(c.Manager, e.Manager) {
 			continue
 		}

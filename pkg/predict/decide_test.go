@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// ruled are the choices of one case in the syntax of flags.
+// ruled has the choices of one test case in the syntax of flags.
 type ruled struct{ take, yield, annotation, fileTake, fileYield string }
 
 // webhookOf returns a webhook configuration with CA bundles that cainjector set and a policy that a

@@ -21,7 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Evaluate predicts an apply of the item from the live object, which is nil if it does not exist.
+// Evaluate predicts an apply of the item. live is the item's live object; nil if it does not exist.
 func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Prediction, error) {
 	out := Prediction{Item: item, Live: live}
 	p.reportManagers(item, live)
@@ -86,8 +86,8 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	return out, nil
 }
 
-// settleByTypes evaluates a doubtful object again with the types of its kind: first the built-in
-// ones, then its schema.
+// settleByTypes evaluates an object again if the live object alone leaves a doubt. It uses the
+// compiled-in type of the kind first, and then the server's schema.
 func (p Predictor) settleByTypes(in *Prediction) {
 	if in.Verdict == noop.Unchanged || in.Verdict == noop.Contested {
 		return
@@ -125,8 +125,9 @@ func distinct(paths []fieldpath.Path) []fieldpath.Path {
 	return out
 }
 
-// Ask predicts the apply by a forced dry run, and sets Answer, Conflicts and Taken. It returns the
-// server's refusal unchanged, and a *[retry.LostError] if the object kept changing.
+// Ask predicts the apply by a forced dry run, and sets Answer, Conflicts and Taken. If the server
+// refuses the apply, Ask returns the server's error unchanged. If other clients keep changing the
+// object, Ask returns a *[retry.LostError].
 func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
 	for attempts := retry.At(in.Item.Ref); ; {
 		attempts.Saw(in.Live)
@@ -136,7 +137,7 @@ func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error
 		case isHeldUp:
 			if p.moved(ctx, server, in, heldUp) {
 				return nil
-			} // Otherwise the object has changed.
+			} // If moved fails, the object has changed.
 		case err != nil:
 			return err
 		case in.Live == nil || answer.GetResourceVersion() == in.Live.GetResourceVersion():
@@ -167,8 +168,8 @@ func (p Predictor) Refresh(ctx context.Context, server Server, in *Prediction) e
 	return err
 }
 
-// dryRun sends the forced dry run. If force makes the object invalid, it reports the conflicts of
-// an unforced one instead.
+// dryRun sends a forced dry run. If force would make the object invalid, dryRun returns the
+// conflicts of a dry run without force instead.
 func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
 	how := p.probe()
 	how.Force = in.Live != nil
@@ -180,7 +181,8 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 		if open := p.open(in, conflicts); len(open) > 0 && len(in.Adoption.Adopted) == 0 {
 			return nil, &ConflictError{Ref: in.Item.Ref, Conflicts: open, Refusal: err}
 		}
-		// Releasing fields cannot make the object valid.
+		// Released fields do not count here, because releasing a field cannot make the object
+		// valid.
 		if in.Adoption.Release(nil).LeaveContested(conflicts).Transfers() {
 			if heldUp := p.heldUp(ctx, server, in, err, conflicts); heldUp != nil {
 				return nil, heldUp
@@ -190,7 +192,7 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 	return answer, err
 }
 
-// accept evaluates an answer about the version of the live object that we read.
+// accept evaluates the server's answer, which must be about the version of the object that we read.
 func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, answer *unstructured.Unstructured) error {
 	in.Answer, in.Unchecked = answer, ""
 	in.Conflicts, in.Taken, in.Overwritten = nil, nil, nil
@@ -201,7 +203,7 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 	if err != nil {
 		return err
 	}
-	for i := range contested { // null asks for the server's default
+	for i := range contested { // A null in the manifest asks for the server's default.
 		if c := &contested[i]; c.Yours == nil {
 			c.Yours, _ = c.Path.Get(in.Answer.Object)
 		}
@@ -227,7 +229,7 @@ func sameContent(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(content(a), content(b))
 }
 
-// content returns an object without the server's bookkeeping.
+// content returns an object without its managed fields, resource version and generation.
 func content(u *unstructured.Unstructured) map[string]any {
 	out := maps.Clone(u.Object)
 	meta, ok := out["metadata"].(map[string]any)
@@ -255,9 +257,9 @@ type View struct {
 	Set           *fieldpath.Set
 }
 
-// View returns the view of an apply. answer is the server's, to the apply or a dry run; if it is
-// nil because the server could not be asked, the manifest replaces it. Adopted fields are included
-// in Before.
+// View returns the object before and after an apply. answer is the server's answer to the apply or
+// to a dry run. If answer is nil because the server could not be asked, After comes from the
+// manifest. Before includes the fields of adopted managers.
 func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View, error) {
 	set, err := p.owned(answer)
 	if err != nil {
@@ -282,7 +284,7 @@ func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View
 	return view, nil
 }
 
-// owned returns the fields that the manager applied, and those that the other owners hold.
+// owned returns the fields that our manager applied, and the fields of the other given owners.
 func (p Predictor) owned(u *unstructured.Unstructured, others ...managedfields.Owner) (*fieldpath.Set, error) {
 	if u == nil {
 		return &fieldpath.Set{}, nil

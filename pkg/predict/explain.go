@@ -21,8 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Explain adds advice to a refusal where we know more than the server says. It classifies refusals
-// by their causes, never by their text.
+// Explain adds advice to a server's refusal if we know more than the server says. It classifies
+// refusals by their causes, never by their text.
 func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, err error) error {
 	if misfit := p.misfit(in, err); misfit != nil {
 		err = misfit
@@ -37,7 +37,8 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 	advice := p.leftBehind(in, causes)
 	if advice == "" {
 		advice = p.unstated(ctx, server, in, slices.DeleteFunc(slices.Clone(causes), func(c metav1.StatusCause) bool {
-			// The manifest itself changes an immutable field.
+			// These causes need no other explanation: the manifest itself changes an immutable
+			// field.
 			return isImmutable(in, c) && len(differingAt(in, c.Field)) > 0
 		}))
 	}
@@ -50,8 +51,9 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 	return &object.HintedError{Err: err, Advice: advice}
 }
 
-// ExplainConflict explains why taking every conflict would not help. It returns nil if the server
-// would accept that, or if the object is to be recreated.
+// ExplainConflict explains why the server would refuse the apply even if the user took every
+// conflict. It returns nil if the server would accept the apply, or if the object is to be
+// recreated.
 func (p Predictor) ExplainConflict(ctx context.Context, server Server, in *Prediction, conflict *ConflictError) error {
 	if conflict.Refusal == nil || p.Recreation(ctx, server, in, conflict.Refusal) != nil {
 		return nil
@@ -59,8 +61,9 @@ func (p Predictor) ExplainConflict(ctx context.Context, server Server, in *Predi
 	return fmt.Errorf("even with every path taken, the server would refuse it: %w", p.Explain(ctx, server, in, conflict.Refusal))
 }
 
-// leftBehind explains a list that is invalid because of an item that the manifest lacks: the fields
-// of the item that others own stay (k/k#131147, structured-merge-diff#335; edge cases 25 and 26).
+// leftBehind explains a list that is invalid because of an item that the manifest lacks. The item
+// stays because other managers own fields of it (k/k#131147, structured-merge-diff#335; edge cases
+// 25 and 26).
 func (p Predictor) leftBehind(in *Prediction, causes []metav1.StatusCause) string {
 	list, names := p.leftBehindBy(in, causes)
 	if len(names) == 0 {
@@ -71,7 +74,7 @@ func (p Predictor) leftBehind(in *Prediction, causes []metav1.StatusCause) strin
 		list, strings.Join(names, ", "), p.toOwn(in, []fieldpath.Path{list}, names))
 }
 
-// leftBehindBy returns that list, and the item's owners.
+// leftBehindBy returns the list that leftBehind explains, and the owners of the item.
 func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (fieldpath.Path, []string) {
 	entries, err := managedfields.Entries(in.Live)
 	if err != nil {
@@ -98,7 +101,8 @@ func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (fi
 	return nil, nil
 }
 
-// OwnersOfUnstated returns, sorted, the owners of fields of list items that the manifest lacks.
+// OwnersOfUnstated returns the owners of fields in list items that the manifest lacks. The owners
+// are sorted.
 func OwnersOfUnstated(entries []managedfields.Entry, list fieldpath.Path, manifest *unstructured.Unstructured) []managedfields.Owner {
 	var owners []managedfields.Owner
 	for _, e := range entries {
@@ -147,8 +151,8 @@ func (e *DeniedError) Hint() string {
 	return strings.Join(words, " ")
 }
 
-// DeniedRead is [Denied] for a failed read of the item. It asks nothing: only a missing permission
-// forbids a read.
+// DeniedRead is like [Denied], for a failed read of the item. It sends no request, because only a
+// missing permission forbids a read.
 func DeniedRead(item plan.Item, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
@@ -157,15 +161,15 @@ func DeniedRead(item plan.Item, err error) error {
 }
 
 // Denied returns a *DeniedError if err says that we lack a permission to apply the item, and err
-// unchanged otherwise. Quotas and admission refuse with the same code, so it asks the server about
-// our permissions.
+// unchanged otherwise. Quotas and admission plugins refuse with the same status code, so Denied
+// asks the server about our permissions.
 func Denied(ctx context.Context, server Permissions, item plan.Item, err error) error {
 	if !apierrors.IsForbidden(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
 		errors.As(err, new(*DeniedError)) {
 		return err
 	}
-	// An apply is a patch, or a create if the object does not exist. After a write of another
-	// client, the object is read again.
+	// An apply needs the verb patch, or create if the object does not exist. It needs get to read
+	// the object again after another client has written it.
 	for _, verb := range []string{"patch", "create", "get"} {
 		permitted, askErr := server.Permitted(ctx, item.Kind, item.Ref, verb)
 		if askErr != nil {
@@ -178,12 +182,13 @@ func Denied(ctx context.Context, server Permissions, item plan.Item, err error) 
 	return err
 }
 
-// unstated explains a refusal because of a field that the manifest lacks and that stays because
-// others own it. The server may name that field, a sibling (the valueFrom of a variable that still
-// has a value), or a parent. Leftovers of the server itself are not explained, because the apply
-// removes them.
+// unstated explains a refusal because of a field that the manifest lacks and other managers own, so
+// that it stays. The server may name the field itself, a parent or a sibling. For example, it names
+// the valueFrom of a variable that still has a value. Fields without an owner are not explained,
+// because the apply removes them.
 //
-// It names the owner only if the server would accept the apply with that owner's fields adopted.
+// unstated names the owner only if the server would accept the apply with the owner's fields
+// adopted.
 func (p Predictor) unstated(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) string {
 	for left, names := range p.leftNear(in, causes) {
 		if p.acceptedIfAdopted(ctx, server, in, names) {
@@ -193,8 +198,9 @@ func (p Predictor) unstated(ctx context.Context, server Server, in *Prediction, 
 	return ""
 }
 
-// leftNear yields, for each cause of a refusal, the fields that others own and the manifest lacks,
-// at the field that the server names and at its siblings, with their managers.
+// leftNear yields fields that other managers own and the manifest lacks, together with these
+// managers. For each cause of a refusal, it looks at the field that the server names, and then at
+// the field's siblings.
 func (p Predictor) leftNear(in *Prediction, causes []metav1.StatusCause) iter.Seq2[[]fieldpath.Path, []string] {
 	return func(yield func([]fieldpath.Path, []string) bool) {
 		entries, err := managedfields.Entries(in.Live)
@@ -221,8 +227,8 @@ func (p Predictor) leftNear(in *Prediction, causes []metav1.StatusCause) iter.Se
 	}
 }
 
-// leftOf returns the fields at or below a path that others own and the manifest lacks, with their
-// managers.
+// leftOf returns the fields at or below the path near that other managers own and the manifest
+// lacks. names are these managers.
 func (in *Prediction) leftOf(others []managedfields.Entry, near fieldpath.Path) (left []fieldpath.Path, names []string) {
 	found := fieldpath.NewSet()
 	for _, e := range others {
@@ -274,8 +280,9 @@ func (p Predictor) leftInWords(in *Prediction, left []fieldpath.Path, names []st
 		what, is, stays, strings.Join(names, " and "), owns, it, p.toOwn(in, left, names), it, it, it)
 }
 
-// toOwn returns the flag or command that makes the managers' paths ours: all that a tool has
-// applied, but only these paths from a person.
+// toOwn returns the flag or command that makes the paths ours. If a tool owns the paths, the flag
+// adopts everything that the tool has applied. If a person owns them, the command gives us only
+// these paths.
 func (p Predictor) toOwn(in *Prediction, paths []fieldpath.Path, names []string) string {
 	if !slices.ContainsFunc(names, managedfields.IsPerson) {
 		return "--adopt-from=" + strings.Join(names, ",")

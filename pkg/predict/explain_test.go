@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// Edge cases 25 and 26.
+// Edge cases 25 and 26: a list item that the manifest lacks stays, because another manager owns it.
 func TestOwnersOfUnstated(t *testing.T) {
 	head := "apiVersion: v1\nkind: Thing\nmetadata:\n  name: a\n"
 	live := fieldstest.Read(t, head+"  managedFields:"+

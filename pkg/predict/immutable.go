@@ -14,9 +14,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// immutable explains a refusal because a field of an existing object cannot change (edge case 29).
-// It suggests recreating the object only if the server would accept the manifest as a new object:
-// the manifest may be invalid in other ways, too.
+// immutable explains a refusal to change an immutable field of an existing object (edge case 29).
+// It suggests recreating the object only if the server would accept the manifest as a new object,
+// because the manifest may be invalid in other ways, too.
 func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) string {
 	fields := immutableFields(in, causes)
 	if len(fields) == 0 {
@@ -49,8 +49,8 @@ func cannotChange(fields []string, kind string) string {
 	return strings.Join(fields, ", ") + " cannot be changed on an existing " + kind
 }
 
-// immutableFields returns, sorted, the fields that the server calls immutable. If it names a
-// parent, they are the fields in it that differ.
+// immutableFields returns the fields that the server calls immutable, sorted. If the server names a
+// parent of several fields, they are the fields in the parent that differ.
 func immutableFields(in *Prediction, causes []metav1.StatusCause) []string {
 	const most = 3
 	var fields []string
@@ -68,8 +68,8 @@ func immutableFields(in *Prediction, causes []metav1.StatusCause) []string {
 	return slices.Compact(fields)
 }
 
-// differingAt returns the paths at or below the server's field at which the manifest and the live
-// object differ.
+// differingAt returns the paths at or below a field at which the manifest and the live object
+// differ. field is a path in the server's notation.
 func differingAt(in *Prediction, field string) []string {
 	path, stated, live, ok := valuesAt(in, field)
 	if !ok {
@@ -90,7 +90,7 @@ func (d *differing) walk(path fieldpath.Path, stated, live any) {
 	switch v := stated.(type) {
 	case map[string]any:
 		name := path[len(path)-1].FieldName
-		isSelector := name != nil && *name == "selector" // which the server compares as one value
+		isSelector := name != nil && *name == "selector" // The server compares a selector as one value.
 		if l, ok := live.(map[string]any); ok && !isSelector {
 			for name, below := range v {
 				d.walk(path.Child(fieldpath.FieldElement(name)), below, l[name])
@@ -125,15 +125,15 @@ func valuesAt(in *Prediction, field string) (path fieldpath.Path, stated, live a
 	}
 	stated, is := path.Get(in.Body.Object)
 	if one, isList := strings.CutSuffix(strings.TrimSuffix(field, "[0]"), "s"); !is && isList {
-		return valuesAt(in, one) // The server names clusterIPs, and the manifest has a clusterIP.
+		return valuesAt(in, one) // The server may name clusterIPs[0] when the manifest sets clusterIP.
 	}
 	live, was := path.Get(in.Live.Object)
 	return path, stated, live, is && was
 }
 
-// isImmutable reports whether the server says that a field is immutable. No cause type says so: the
-// server either forbids a changed value, or calls it invalid in words that are the same for all
-// fields.
+// isImmutable reports whether the server calls a field immutable. There is no cause type for that.
+// The server either forbids the changed value, or calls the value invalid with one of two fixed
+// messages.
 func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
 	if cause.Type == metav1.CauseTypeForbidden {
 		return changes(in, cause.Field)
@@ -173,8 +173,9 @@ func within(stated, live any) bool {
 	}
 }
 
-// IsChangeable reports whether a field of an existing object may change although the server names
-// all of .spec because of another field. The lists are from Kubernetes' validation:
+// IsChangeable reports whether the field of an existing object may change. When another field may
+// not change, the server names all of .spec, including such fields. The lists are from Kubernetes'
+// validation:
 // https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
 // https://kubernetes.io/docs/concepts/workloads/pods/#pod-update-and-replacement
 func IsChangeable(kind schema.GroupKind, path fieldpath.Path) bool {

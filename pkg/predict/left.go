@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
-// left returns the paths that a component in the cluster sets, as intended, to another value than
-// the manifest. They are not in conflict unless the user takes them by name.
+// left returns the fields that a component in the cluster should set, and has set to another value
+// than the manifest's. Such a field is in conflict only if the user takes exactly its path.
 func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded []fieldpath.Path, adopted []managedfields.Owner) ([]managedfields.Conflict, error) {
 	rows := MeantForOthers(item.GVK.GroupKind(), item.Object)
 	if len(rows) == 0 || live == nil {
@@ -67,20 +67,21 @@ func (p Predictor) leave(manifest *unstructured.Unstructured, in *Prediction) (*
 	return without, err
 }
 
-// Meant is a field that a component in the cluster should set, whatever the manifest contains
-// there, which is mostly a placeholder.
+// Meant is a field that a component in the cluster should set. The manifest's value is usually a
+// placeholder.
 type Meant struct {
 	kind schema.GroupKind
 	// field is the path without keys of list items.
 	field string
 	// by is the manager that should set it; empty means any program.
 	by string
-	// stated is a field that the manifest must set for this entry to apply; empty means always.
+	// stated is a top-level field. The row applies only to manifests that set it; if it is empty,
+	// the row always applies.
 	stated string
 }
 
-// meantForOthers lists the fields whose owner Kubernetes prescribes. Keep it short: users yield
-// fields that are only often left to others, such as replicas under an autoscaler.
+// meantForOthers lists the fields whose owner Kubernetes prescribes. Keep the list short: fields
+// that are only often left to others, such as replicas under an autoscaler, are for users to yield.
 func meantForOthers() []Meant {
 	admission := func(kind string) schema.GroupKind {
 		return schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: kind}
@@ -104,7 +105,7 @@ func meantForOthers() []Meant {
 			field: "spec.conversion.webhook.clientConfig.caBundle",
 		},
 		{kind: schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}, field: "spec.caBundle"},
-		// Manifests exported from a cluster contain it.
+		// Manifests exported from a cluster contain this annotation.
 		// https://kubernetes.io/docs/reference/labels-annotations-taints/#deployment-kubernetes-io-revision
 		{
 			kind:  schema.GroupKind{Group: "apps", Kind: "Deployment"},
@@ -130,8 +131,8 @@ func (m Meant) IsWithin(path fieldpath.Path) bool {
 	return above == "" || m.field == above || strings.HasPrefix(m.field, above+".")
 }
 
-// SetBy reports whether one of the owners should set the field. kubectl, which people use, should
-// not.
+// SetBy reports whether one of the owners is the component that should set the field. If the row
+// names no component, every program qualifies except kubectl, because people use kubectl.
 func (m Meant) SetBy(owners []managedfields.Owner) bool {
 	return slices.ContainsFunc(owners, func(o managedfields.Owner) bool {
 		if m.by != "" {
@@ -141,7 +142,6 @@ func (m Meant) SetBy(owners []managedfields.Owner) bool {
 	})
 }
 
-// fieldOf returns the field names of a path, joined by dots.
 func fieldOf(p fieldpath.Path) string {
 	var names []string
 	for _, pe := range p {

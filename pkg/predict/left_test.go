@@ -74,7 +74,7 @@ func TestTakeOfWhatIsLeft(t *testing.T) {
 	}
 }
 
-// Each way to write a path matches the same field, and no other.
+// Each way to write a path matches the same field, and no other field.
 func TestTakeInAnotherSpelling(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 4))
 	tried, same := 0, 0

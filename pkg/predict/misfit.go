@@ -120,8 +120,8 @@ func matches(pattern *regexp.Regexp, text string) [][]string {
 	return all
 }
 
-// nulls explains null fields of a custom resource, whose manifest has a key without a value. Only
-// nullable fields and fields with defaults may be null.
+// nulls explains a refusal of null fields in a custom resource. A key without a value in the
+// manifest is null. Only nullable fields and fields with defaults may be null.
 func (p Predictor) nulls(in *Prediction, err error) *MisfitError {
 	var advice []string
 	var first object.Source
@@ -200,7 +200,8 @@ func valueInWords(value any, text string) string {
 	}
 }
 
-// quoteIt returns advice for a value of another type where text is expected.
+// quoteIt returns advice for a field that must be text but has another type, such as an unquoted
+// number.
 func (p Predictor) quoteIt(in *Prediction, path, want string) string {
 	if want != "string" {
 		return ""
@@ -224,9 +225,9 @@ func (p Predictor) quoteIt(in *Prediction, path, want string) string {
 	return fmt.Sprintf("quote it (%s)", at)
 }
 
-// find returns the value at a path in the server's notation, and the keys and positions to it; nil
-// if the object lacks it. The server does not quote dots in keys, so only the object shows where a
-// key ends.
+// find returns the value at a path in the server's notation, and the keys and list positions that
+// lead to the value. Both are nil if the object lacks the path. The server does not quote keys that
+// contain dots, so only the object shows where a key ends.
 func find(object any, path string) (steps []any, value any) {
 	steps, value, _ = findBelow(object, path)
 	return steps, value
@@ -265,7 +266,7 @@ func findBelow(value any, path string) (steps []any, found any, ok bool) {
 	return nil, nil, false
 }
 
-// nearField suggests the most similar field instead of an unknown one.
+// nearField suggests the declared field whose name is most similar to an unknown field's.
 func (p Predictor) nearField(in *Prediction, said string) string {
 	path, err := fieldpath.ParsePath(said)
 	if p.Schema == nil || err != nil || len(path) == 0 || path[len(path)-1].FieldName == nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 )
 
-// The texts are from Kubernetes 1.36.
+// The server's messages are those of Kubernetes 1.36.
 func TestMisfits(t *testing.T) {
 	const manifest = `
 apiVersion: apps/v1

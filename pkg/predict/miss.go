@@ -38,7 +38,8 @@ func (e *PositionError) Hint() string {
 	return "did you mean " + e.Key.String() + "?"
 }
 
-// said is a choice with its source; the built-in table's has neither.
+// said is a choice with the flag, annotation or file that it comes from. It is empty for the
+// built-in table.
 type said struct {
 	Choice
 	by string
@@ -59,7 +60,7 @@ func (s said) text() string {
 	return s.by + "=" + s.String()
 }
 
-// said returns the choices that have a path, including those in the item's annotation.
+// said returns the choices with a path that flags and the annotation make for the item.
 func (p Predictor) said(item plan.Item) []said {
 	var all []said
 	for _, c := range p.Take {
@@ -71,7 +72,7 @@ func (p Predictor) said(item plan.Item) []said {
 	all = slices.DeleteFunc(all, func(s said) bool { return len(s.Path) == 0 || !s.Names(item.Ref, item.Kind) })
 	annotated, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation])
 	if err != nil {
-		return all // Check reports it.
+		return all // Check reports an invalid annotation.
 	}
 	for _, c := range annotated {
 		if len(c.Path) > 0 {
@@ -123,7 +124,8 @@ func (s said) isStated(body map[string]any) bool {
 	return len(s.Path.In(body)) > 0
 }
 
-// nearest returns the candidate that was most likely meant; none for a choice with wildcards.
+// nearest returns the candidate that the user most likely meant. It returns none for a path with
+// wildcards.
 func (s said) nearest(candidates []fieldpath.Path) (fieldpath.Path, bool) {
 	path, exact := s.Path.Path()
 	if !exact {
@@ -149,7 +151,8 @@ func (s said) unstated(why string, meant fieldpath.Path) string {
 }
 
 // NearMisses returns the choices that seem to be for a conflict of the object but do not match it.
-// Unlike the manifest, conflicts have the keys that the server completed.
+// The path of a conflict may contain a key field that the manifest omits and the server added as a
+// default.
 func (p Predictor) NearMisses(in *Prediction) []Miss {
 	paths := make([]fieldpath.Path, len(in.Conflicts))
 	for i, c := range in.Conflicts {
@@ -166,7 +169,7 @@ func (p Predictor) NearMisses(in *Prediction) []Miss {
 		if i := slices.IndexFunc(paths, isInside); i >= 0 {
 			misses = append(misses, Miss{in.Item.Ref, text + paths[i].String() + ", which is one value"})
 		} else if s.Kind == "" && s.by != YieldAnnotation {
-			continue // It may be for another object.
+			continue // The choice may be for another object.
 		} else if meant, ok := s.nearest(paths); ok {
 			misses = append(misses, Miss{in.Item.Ref, text + "any contested path; did you mean " + meant.String() + "?"})
 		}

@@ -29,24 +29,28 @@ type Predictor struct {
 	Take, Yield []Choice
 	// Standing are choices that hold for many runs.
 	Standing Standing
-	// OnDecision is called with the effect of each choice whenever an object is evaluated. It may
-	// be nil, and is called concurrently.
+	// OnDecision is called with the effect of each choice whenever an object is evaluated. Calls
+	// may be concurrent. OnDecision may be nil.
 	OnDecision func(Decision)
-	// Recreate matches the objects to recreate if the manifest changes an immutable field.
+	// Recreate matches the objects that may be deleted and recreated if the manifest changes an
+	// immutable field.
 	Recreate []Choice
-	// AdoptFrom are the managers to adopt from: their fields that are not in the manifest are
-	// removed from the object.
+	// AdoptFrom are the managers whose fields we adopt. Adopted fields that the manifest does not
+	// set are removed from the object.
 	AdoptFrom adopt.From
-	// Carry is a label that an apply keeps although the manifest lacks it; empty for none.
+	// Carry is the key of a label that an apply keeps even if the manifest does not set it; empty
+	// if there is none.
 	Carry string
 	// Validation is the server's field validation: Strict, Warn or Ignore.
 	Validation string
-	// Locate finds a field in the manifest's file; it may be nil.
+	// Locate finds the place of a field in the manifest's file; it may be nil.
 	Locate Locator
-	// Known returns the built-in type of a kind, or nil. It may be nil, and is called concurrently.
+	// Known returns the compiled-in type of one of Kubernetes' own kinds, and nil for other kinds.
+	// Known may be nil, and is called concurrently.
 	Known func(kind object.Kind) openapi.Type
-	// Schema returns the schema by which the server reads a kind, or nil. It is called only if the
-	// live object and built-in types leave a doubt, and to suggest fields. It may be nil.
+	// Schema returns the API server's schema of a kind, or nil if there is none. It is called only
+	// if the live object and the compiled-in types leave a doubt, and to suggest field names.
+	// Schema may be nil.
 	Schema func(kind object.Kind) openapi.Type
 }
 
@@ -55,30 +59,32 @@ type Prediction struct {
 	Item plan.Item
 	// Live is the live object; nil if there is none.
 	Live *unstructured.Unstructured
-	// Body is the manifest to send: without yielded fields, and with the live spelling where others
-	// own the same value.
+	// Body is the manifest to send. It lacks the yielded fields. If the manifest only spells a
+	// value of another owner differently, Body has the live object's spelling.
 	Body *unstructured.Unstructured
 	// Stated is the manifest without yielded fields, in its own spelling.
 	Stated *unstructured.Unstructured
 	// Verdict is the prediction from the live object alone.
 	Verdict noop.Verdict
-	// Adoption is the change of managed fields before the apply; mostly empty.
+	// Adoption is the change of managed fields that must precede the apply. It is usually empty.
 	Adoption adopt.Adoption
-	// Yielded are the paths that the user leaves to their owners; Left are values that a component
-	// in the cluster sets and keeps.
+	// Yielded are the paths that the user leaves to their owners. Left are the fields that a
+	// component in the cluster sets and keeps, such as a webhook's CA bundle.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
 
-	// Answer is the server's answer to a dry run; nil before Ask, and if Unchecked is set.
+	// Answer is the server's answer to a dry run. It is nil before Ask, and if Unchecked is set.
 	Answer *unstructured.Unstructured
-	// Unchecked is why the server cannot check the object; empty if it can.
+	// Unchecked explains why the server cannot check the object. It is empty if the server can.
 	Unchecked string
-	// Conflicts are open; Taken are those that the user takes; Overwritten are values of adopted
-	// managers that the manifest changes. All are empty before Ask.
+	// Conflicts are the conflicts without a decision. Taken are the conflicts that the user decides
+	// to take. Overwritten are the values of adopted managers that the manifest changes. All three
+	// are empty before Ask.
 	Conflicts, Taken, Overwritten []managedfields.Conflict
 }
 
-// schemaOf returns a function that reads the schema of the item's kind, or nil.
+// schemaOf returns a function that reads the schema of the item's kind. It returns nil if the
+// Predictor has no Schema.
 func (p Predictor) schemaOf(item plan.Item) func() openapi.Type {
 	if p.Schema == nil {
 		return nil
@@ -91,8 +97,8 @@ func (p Predictor) probe() object.Write {
 	return object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true}
 }
 
-// taker returns the choice by which the user takes a contested path. Choices of this run precede
-// standing ones.
+// taker returns the choice that takes a contested path. Choices of this run take precedence over
+// standing choices.
 func (p Predictor) taker(item plan.Item, c managedfields.Conflict) (said, bool) {
 	takes := func(choice Choice) bool {
 		return choice.Names(item.Ref, item.Kind) && choice.Path.Covers(c.Path) && choice.meansAll(c.Owners) &&
@@ -107,9 +113,9 @@ func (p Predictor) taker(item plan.Item, c managedfields.Conflict) (said, bool) 
 	return said{}, false
 }
 
-// takerByName returns the choice that takes exactly this path. Only such a choice overrides what is
-// normally left to others by an annotation, a standing rule or the built-in table: a user who takes
-// a parent may not know that the path is left.
+// takerByName returns the choice that names exactly this path. Only such a choice overrides an
+// annotation, a standing rule or the built-in table that leaves the path to its owner. A user who
+// takes a parent may not know that a path in it is left to others.
 func (p Predictor) takerByName(choices []Choice, item plan.Item, path fieldpath.Path, owners []managedfields.Owner) (Choice, bool) {
 	i := slices.IndexFunc(choices, func(c Choice) bool {
 		return len(c.Path) > 0 && c.Names(item.Ref, item.Kind) && c.meansAll(owners) && c.Path.Means(item.Object.Object, path)
@@ -120,15 +126,17 @@ func (p Predictor) takerByName(choices []Choice, item plan.Item, path fieldpath.
 	return choices[i], true
 }
 
-// Locator finds a manifest's field in its file. It returns the field's place and its value as
-// written, unquoted; or the given place and no value if it does not find the field.
+// Locator finds a field in a manifest's file. steps are the keys and list positions that lead to
+// the field. Locator returns the place of the field and the text of an unquoted scalar. If it does
+// not find the field, it returns the given place and no text.
 type Locator func(at object.Source, steps []any) (object.Source, string)
 
 // Adopts reports whether managed fields must change before the apply: to adopt fields of other
 // managers, or to claim leftovers without owners.
 func (p *Prediction) Adopts() bool { return p.Adoption.Needed() }
 
-// adopted reports whether the adoption resolves the conflict: every owner of the path is adopted.
+// adopted reports whether adoption resolves the conflict, because every owner of the path is
+// adopted.
 func (p *Prediction) adopted(c managedfields.Conflict) bool {
 	for _, owner := range c.Owners {
 		if !slices.Contains(p.Adoption.Adopted, owner) {
@@ -138,8 +146,8 @@ func (p *Prediction) adopted(c managedfields.Conflict) bool {
 	return len(c.Owners) > 0
 }
 
-// carry returns the item with the Carry label if we own it on the live object, because the apply
-// would remove it otherwise.
+// carry adds the Carry label to the item if we own the label in the live object. Otherwise the
+// apply would remove the label.
 func (p Predictor) carry(item plan.Item, live *unstructured.Unstructured, adopted []managedfields.Owner) (plan.Item, error) {
 	value, labelled := live.GetLabels()[p.Carry]
 	if p.Carry == "" || !labelled {

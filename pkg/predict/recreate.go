@@ -32,9 +32,9 @@ type Recreation struct {
 	Lost []managedfields.Change
 }
 
-// Recreation returns how to recreate an object after a refusal. It returns nil if the user did not
-// ask for that, if the server does not call a field immutable, or if it would also refuse the
-// manifest as a new object.
+// Recreation returns how to recreate an object that the server refused to change. It returns nil if
+// the user does not allow that, if the server does not call a field immutable, or if the server
+// would also refuse the manifest as a new object.
 func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction, refusal error) *Recreation {
 	if in.Live == nil || !apierrors.IsInvalid(refusal) || !p.recreates(in.Item) {
 		return nil
@@ -115,8 +115,8 @@ func HoldsMore(kind schema.GroupKind) bool {
 	}
 }
 
-// TakesVolumes reports whether a StatefulSet's retention policy deletes its claims, and their data,
-// with it.
+// TakesVolumes reports whether the retention policy of a StatefulSet deletes its volume claims, and
+// the data in them, together with the StatefulSet.
 func TakesVolumes(live *unstructured.Unstructured) bool {
 	if live.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apps", Kind: "StatefulSet"}) {
 		return false

@@ -15,9 +15,9 @@ import (
 )
 
 // Rewritten returns the applied paths whose value in the server's answer differs from the sent
-// value, because something in the cluster, mostly a mutating webhook, rewrites them under our name
-// (k/k#129960; edge case 15). From is the sent value, To the answered one. Another spelling of an
-// equal quantity or duration (edge case 11) is ignored.
+// value. Something in the cluster, usually a mutating webhook, rewrites these values under our name
+// (k/k#129960; edge case 15). In each change, From is the sent value and To is the answered value.
+// Another spelling of an equal quantity or duration (edge case 11) is ignored.
 func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]managedfields.Change, error) {
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
@@ -58,7 +58,8 @@ func sameText(a, b any) bool {
 	return err == nil && d == e
 }
 
-// quantity parses a string or a number: the server stores the quantity "cpu: 1" as a string.
+// quantity parses a string or a number as a quantity. A manifest may contain a number where the
+// server stores a string, as in "cpu: 1".
 func quantity(v any) (resource.Quantity, bool) {
 	text, ok := v.(string)
 	if f, isNumber := fieldpath.AsFloat(v); isNumber {

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// WithoutStringData returns a Secret with its stringData merged into data, as the server does it.
-// Only data has owners: the server does not store stringData, so two appliers would overwrite each
+// WithoutStringData returns a Secret with its stringData merged into data, as the server merges it.
+// The server stores and protects only data: two managers that apply stringData would overwrite each
 // other without a conflict (edge case 12). Other objects, and Secrets that the server would refuse,
 // are returned unchanged.
 func WithoutStringData(u *unstructured.Unstructured) *unstructured.Unstructured {
@@ -47,16 +47,17 @@ func WithoutStringData(u *unstructured.Unstructured) *unstructured.Unstructured 
 	return &unstructured.Unstructured{Object: out}
 }
 
-// Beside adapts the apply of a Secret to entries under stringData in the live object's managed
-// fields, which the server does not relate to data (edge case 12). It does not modify body, which
+// Beside adapts the apply of a Secret to managed fields that record a value under stringData. The
+// server does not relate these records to data (edge case 12). Beside does not modify body, which
 // must not contain stringData.
 //
-//   - A value of another owner that the body changes is also sent as stringData, so that the server
-//     reports the conflict or moves the path. unseenBy handles values that are not UTF-8.
-//   - A value that only the manager owns as data and the body lacks is kept while another owner
-//     records it as stringData; otherwise the server would remove it.
-//   - A value that only the manager records and the body lacks is returned: the manager must own it
-//     as data, or it would stay.
+//   - If the body changes a value that another owner records, the value is also sent as stringData,
+//     so that the server reports the conflict or moves the path. unseenBy handles values that are
+//     not UTF-8.
+//   - If the body lacks a value that only the manager owns as data and another owner records, the
+//     value is added to the body. Otherwise the server would remove it.
+//   - If the body lacks a value that only the manager records, its path is returned. The manager
+//     must own the path as data, or the value would stay.
 func Beside(body, live *unstructured.Unstructured, manager string) (*unstructured.Unstructured, []fieldpath.Path, error) {
 	if body.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
 		return body, nil, nil
@@ -102,8 +103,9 @@ func Beside(body, live *unstructured.Unstructured, manager string) (*unstructure
 	return &unstructured.Unstructured{Object: out}, claimed, nil
 }
 
-// unseenBy returns the conflicts on a Secret that no server reports: values that the body changes,
-// another owner records as stringData, and stringData cannot contain because they are not UTF-8.
+// unseenBy returns the conflicts on a Secret that the server does not report. Another owner records
+// the value as stringData, and the body changes it to bytes that are not UTF-8, which stringData
+// cannot contain.
 func unseenBy(body, live *unstructured.Unstructured, manager string) ([]managedfields.Conflict, error) {
 	if body.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
 		return nil, nil

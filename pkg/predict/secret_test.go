@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Edge case 12.
+// Edge case 12: the server stores stringData as data.
 func TestWithoutStringData(t *testing.T) {
 	secret := func(fields map[string]any) map[string]any {
 		out := map[string]any{"apiVersion": "v1", "kind": "Secret"}

@@ -11,16 +11,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Taken returns the conflicts of an apply, sorted by path, from the answer to a forced one: the
-// paths that it takes from others, occasionally more than the server would report. live is the
-// object before the apply, answer the server's answer (from a dry run, too), and manifest what was
-// sent.
+// Taken returns the paths that a forced apply takes from other owners, sorted by path. These are
+// the conflicts that the server would report without force, and occasionally more. live is the
+// object before the apply, answer is the server's answer to the apply or to its dry run, and
+// manifest is the sent object.
 //
-// An owner loses a path in two ways: the manifest changed its value, so that the path, or something
-// below it, is now ours; or the path was removed, which is no conflict. Entries at another version
-// than the answer's keep that version's names. For an object without entries, see
-// [ConflictsFromStatus]. Entries that vanish because the server no longer serves their version are
-// ignored (edge case 9).
+// An owner loses a path in two ways. If the manifest changed the value, the path or something below
+// it is now ours; that is a conflict. If the path was removed, that is no conflict. An entry at
+// another version than the answer's keeps the field names of its own version. An entry that
+// vanishes because the server no longer serves its version is ignored (edge case 9). For an object
+// without entries, use [ConflictsFromStatus].
 func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([]managedfields.Conflict, error) {
 	before, err := managedfields.Entries(live)
 	if err != nil {
@@ -78,9 +78,9 @@ func (t *taking) from(e managedfields.Entry, after []managedfields.Entry, paths 
 	})
 }
 
-// stated returns the path by which the manifest took a path from its owner, or nil: the path
-// itself, perhaps as a parent of our fields, or the atomic value around it, if the entry predates
-// the value's becoming atomic.
+// stated returns the path by which the manifest took the path p from its owner, or nil if it did
+// not. The result is p itself, or an atomic value that contains p. In the second case, the value
+// became atomic only after the owner's entry was written.
 func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 	set := t.ours
 	for i, pe := range p {
@@ -100,8 +100,8 @@ func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 	return p
 }
 
-// allChanged reports whether the manifest sets each path, or an atomic value around it, and its
-// value has changed.
+// allChanged reports whether the manifest sets each path of the set, or an atomic value that
+// contains it, and changes the value of each path.
 func (t *taking) allChanged(set *fieldpath.Set) bool {
 	all := true
 	fieldpath.Each(set, func(p fieldpath.Path) {
@@ -141,8 +141,9 @@ func withoutLastApplied(conflicts []managedfields.Conflict, live *unstructured.U
 	})
 }
 
-// TakenFrom returns the values of others that an apply overwrites, sorted by path: those that the
-// user takes, and those of adopted managers unless the manifest only spells them differently.
+// TakenFrom returns the values of other managers that an apply overwrites, sorted by path. It
+// includes the values that the user takes. It also includes the values of adopted managers, unless
+// the manifest only spells them differently.
 func (in *Prediction) TakenFrom(answer *unstructured.Unstructured) []managedfields.Conflict {
 	all := slices.Clone(in.Taken)
 	for _, c := range in.Overwritten {

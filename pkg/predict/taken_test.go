@@ -162,7 +162,7 @@ func TestTakenMalformed(t *testing.T) {
 	}
 }
 
-// The server names paths without quotes, so they must be recognized.
+// The server does not quote the keys in a path. The path must be recognized nevertheless.
 func TestConflictsFromStatus(t *testing.T) {
 	live, manifest := fieldstest.Read(t, fieldstest.WebLive), fieldstest.Read(t, fieldstest.Web)
 	live.SetAnnotations(map[string]string{"example.com/a.b": "x"})
@@ -212,7 +212,7 @@ func TestConflictsFromStatus(t *testing.T) {
 			}
 		})
 	}
-	// Two owned paths look the same without quotes; the manifest sets one of them.
+	// Two owned paths have the same text without quotes, and the manifest sets only one of them.
 	twins := fieldstest.Thing(t, "", []string{fieldstest.Entry("them", "Apply", `{f:data: {f:a.b: {}, f:a: {f:b: {}}}}`)}, `{a.b: "1", a: {b: "1"}}`)
 	twin := fieldstest.Read(t, `{apiVersion: v1, kind: Thing, metadata: {name: a}, data: {a: {b: "2"}}}`)
 	got := predict.ConflictsFromStatus([]metav1.StatusCause{cause(".data.a.b")}, twins, twin, fieldstest.Us)

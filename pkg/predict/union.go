@@ -11,15 +11,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// A union is a map in which a manifest sets one member. The server's defaults for one member have
-// no owner, so an apply that selects another leaves both, and the server refuses the object.
-// Members with owners need no help: the server removes ours and keeps those of others.
+// A union is a map in which a manifest sets one member. If the server sets defaults for one member,
+// they have no owner. An apply that selects another member leaves both members in the object, and
+// the server refuses it. Members that have owners are no problem: the server removes ours and keeps
+// those of others.
 
 type union struct {
 	path fieldpath.Path
-	// discriminator is the field that selects a member, and members maps each member to its value.
-	// Without a discriminator, the manifest's member is selected, and all fields except the name
-	// are members.
+	// discriminator is the field that selects a member. members maps each member to the
+	// discriminator's value that selects it. Without a discriminator, the member that the manifest
+	// sets is selected, and every field except the name is a member.
 	discriminator string
 	members       map[string]string
 }
@@ -38,7 +39,8 @@ func strategies(kind schema.GroupKind) []union {
 	}
 }
 
-// podSpec returns the path of the Pod spec in a kind; nil if it has none or cannot be updated.
+// podSpec returns the path of the Pod spec in objects of a kind. It returns nil if the kind has no
+// Pod spec, or one that cannot be updated.
 func podSpec(kind schema.GroupKind) fieldpath.Path {
 	switch kind {
 	case schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "apps", Kind: "DaemonSet"},

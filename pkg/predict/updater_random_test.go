@@ -53,7 +53,7 @@ func (r random) listOf(item func() any, key func(any) string) any {
 
 func whole(v any) string { return fmt.Sprint(v) }
 
-// free returns an arbitrary value for an undescribed field.
+// free returns an arbitrary value for a field that the schema does not describe.
 func (r random) free(depth int) any {
 	switch r.IntN(7) {
 	case 0:

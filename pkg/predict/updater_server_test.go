@@ -87,7 +87,7 @@ func (u updater) update(manager string, object map[string]any) (updater, error) 
 	return u, err
 }
 
-// owned removes the fields that the API server strips from each set.
+// owned removes from each manager's set the fields that no manager can own in an API server.
 func owned(managers fieldpath.ManagedFields) fieldpath.ManagedFields {
 	nobodys := fieldpath.NewSet(
 		fieldpath.MakePathOrDie("apiVersion"), fieldpath.MakePathOrDie("kind"),

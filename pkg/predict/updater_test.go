@@ -199,7 +199,7 @@ func isLeaf(set *fieldpath.Set, p fieldpath.Path) bool {
 	return set.Empty()
 }
 
-// If a manifest is valid, so is the yielded one, and each yielded field keeps its live value.
+// Yielding keeps a valid manifest valid, and each yielded field keeps its live value.
 func TestYieldKeepsTheLiveValue(t *testing.T) {
 	count := histories()
 	if testing.Short() { // It yields each path of each of them.

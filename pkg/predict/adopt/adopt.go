@@ -15,10 +15,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// From lists the managers to take over from.
+// From lists the managers whose fields we take over.
 type From struct {
-	// Once are managers to migrate from: their fields are adopted only while our manager has no
-	// Apply entry. Later writes of theirs are not adopted.
+	// Once are managers to migrate from. Their fields are adopted only while our manager has no
+	// Apply entry; fields that they write later are not adopted.
 	Once []string
 	// Always are managers that the user named for this run; their fields are always adopted.
 	Always []string
@@ -35,11 +35,12 @@ type Adoption struct {
 	// Earlier are the managers that an earlier run adopted from before it was interrupted.
 	Earlier []string
 
-	// released are the fields that we release before the apply, so that they stay.
+	// released are the fields that we stop owning before the apply, so that the apply does not
+	// remove them.
 	released *fieldpath.Set
 
 	adopter adopter
-	// entries are the entries of other managers; ours is our own.
+	// entries are the managed fields of the other managers; ours is our own entry.
 	entries []managedfields.Entry
 	ours    managedfields.Entry
 	claimed *fieldpath.Set
@@ -48,15 +49,15 @@ type Adoption struct {
 }
 
 // Plan plans the adoption of the fields that others updated or applied on the main resource. All of
-// them move into our Apply entry, so that the next apply removes those that the manifest lacks
-// (KEP-2155, k/k#99003; edge case 30). If we have no entry, we get one at their newest version. The
-// status is never adopted, because the manifest lacks it.
+// these fields move into our Apply entry, so that the next apply removes those that the manifest
+// lacks (KEP-2155, k/k#99003; edge case 30). If we have no entry yet, it gets the newest API
+// version of the adopted entries. The status is never adopted, because the manifest lacks it.
 //
 // Adopting [managedfields.ClientSideApply] also adopts from [managedfields.BeforeFirstApply], but
-// only the fields in the last-applied annotation. The rest of that entry is not configuration:
-// defaults, finalizers, allocated addresses. The API server creates the entry at our own first
-// apply, so it is adopted even if we have applied before, but not if a later writer replaced the
-// annotation.
+// only the fields in the last-applied annotation. The other fields of that entry are not
+// configuration: defaults, finalizers, allocated addresses. The API server creates the
+// BeforeFirstApply entry at our own first apply. It is therefore adopted even if we have applied
+// before, unless a later writer replaced the annotation.
 //
 // A migration that an earlier run began is continued unless client-side apply has written since.
 func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption, error) {
@@ -72,7 +73,7 @@ func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption,
 		a.from = slices.Concat(from.Always, from.Once)
 		ours = managedfields.Entry{Owner: managedfields.Owner{Manager: manager, Operation: managedfields.Apply}, Fields: fieldpath.NewSet()}
 	case managedfields.LastApplied(live.Object) == "" || fieldpath.Holds(ours.Fields, managedfields.LastAppliedPath()):
-		// Client-side apply has not written since.
+		// Client-side apply has not written since our last apply.
 		a.from = slices.Concat(from.Always, marks.begun(from.Once))
 	}
 	a.untracked = slices.Contains(a.from, managedfields.ClientSideApply) ||
@@ -102,7 +103,8 @@ func (a Adoption) Needed() bool {
 	return len(a.Adopted)+len(a.Claimed) > 0 || !a.Released().Empty()
 }
 
-// Release adds fields to release before the apply, which would otherwise remove them.
+// Release returns the adoption with the fields to release before the apply. Without the release,
+// the apply would remove them.
 func (a Adoption) Release(set *fieldpath.Set) Adoption {
 	a.released = set
 	return a
@@ -116,8 +118,9 @@ func (a Adoption) Released() *fieldpath.Set {
 	return a.released
 }
 
-// LetGo returns the managed fields in the answer to a dry run without the fields that adopted
-// managers still own there and without the released fields.
+// LetGo returns the managed fields in the answer to a dry run, without the fields that the apply
+// takes from adopted managers and without the released fields. A dry run cannot move or release
+// them itself.
 func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
@@ -178,7 +181,8 @@ func (a adopter) stated(set *fieldpath.Set) *fieldpath.Set {
 	return out
 }
 
-// migrates reports whether a manager's fields are adopted although the user did not name it.
+// migrates reports whether the adoption from the manager is a migration: the user did not name the
+// manager for this run.
 func (a adopter) migrates(manager string) bool {
 	if manager == managedfields.BeforeFirstApply {
 		manager = managedfields.ClientSideApply
@@ -186,10 +190,10 @@ func (a adopter) migrates(manager string) bool {
 	return !slices.Contains(a.named, manager)
 }
 
-// Claim adds paths without an owner, with everything below them, so that an apply that does not set
-// them removes them.
+// Claim makes paths without an owner ours, with everything below them, so that the next apply
+// removes those that the manifest lacks.
 //
-// It claims nothing if our entry is at another version than the live object.
+// Claim does nothing if our entry has another version than the live object.
 func (a Adoption) Claim(live *unstructured.Unstructured, paths []fieldpath.Path) Adoption {
 	claimed := fieldpath.NewSet()
 	for _, p := range paths {
@@ -230,14 +234,15 @@ func leaves(set *fieldpath.Set, p fieldpath.Path, v any) {
 	}
 }
 
-// Paths in our Apply entry mark an unfinished adoption, one for each manager. No object has such
-// fields, so the API server ignores them and drops them with the next apply.
+// Paths in our Apply entry mark an unfinished adoption. Each path is one of these prefixes and the
+// name of an adopted manager. No object has such fields, so the API server ignores them and drops
+// them with the next apply.
 const (
 	adopting  = "k8sconnect.io/adopting/"
-	migrating = "k8sconnect.io/migrating/" // not named by the user
+	migrating = "k8sconnect.io/migrating/" // The user did not name the manager.
 )
 
-// marks are managers' names, and whether the adoption from each is a migration.
+// marks maps the name of each adopted manager to whether the adoption is a migration.
 type marks map[string]bool
 
 func marksIn(set *fieldpath.Set) marks {
@@ -259,7 +264,8 @@ func marksIn(set *fieldpath.Set) marks {
 	return out
 }
 
-// add adds a manager. A migration stays one even if the user names the manager for one run.
+// add adds a manager. A migration remains a migration even if the user names its manager for one
+// run.
 func (m marks) add(manager string, migrates bool) { m[manager] = m[manager] || migrates }
 
 func (m marks) names() []string { return slices.Sorted(maps.Keys(m)) }

@@ -230,7 +230,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// The adopted entry has the time of the newest entry that went into it.
+// Our entry gets the time of the newest entry that it adopts.
 func TestAdoptTime(t *testing.T) {
 	got, err := adopt.Plan(fieldstest.Read(t, fieldstest.OldLive), fieldstest.Us, adopt.From{Always: []string{managedfields.ClientSideApply}})
 	if err != nil {
@@ -246,7 +246,7 @@ func TestAdoptTime(t *testing.T) {
 	}
 }
 
-// Edge case 33.
+// Edge case 33: a manager stops setting fields that it owned.
 func TestDropped(t *testing.T) {
 	tests := map[string]struct {
 		before, after []string
@@ -373,8 +373,8 @@ func isMark(p fieldpath.Path) bool {
 	return len(p) == 1 && p[0].FieldName != nil && strings.HasPrefix(*p[0].FieldName, "k8sconnect.io/")
 }
 
-// An interrupted migration stays one when the user names its manager for one run, and continues in
-// the run after that. An interrupted adoption does not.
+// An interrupted migration remains a migration even if the user names its manager for one run. The
+// run after that continues it. An interrupted adoption is not continued.
 func TestMarks(t *testing.T) {
 	once := adopt.From{Once: []string{managedfields.ClientSideApply}}
 	always := adopt.From{Always: []string{managedfields.ClientSideApply}}

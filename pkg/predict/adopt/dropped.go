@@ -11,8 +11,8 @@ import (
 )
 
 // Dropped returns what happens to the paths that a manager owned and no longer sets (edge case 33),
-// sorted by path. live is the object before the apply, answer the server's answer to it, or to its
-// dry run. Each path is
+// sorted by path. live is the object before the apply. answer is the server's answer to the apply,
+// or to its dry run. Each path is
 //
 //   - Removed from the object;
 //   - Released: it stays because its Owners own it, or, without owners, because the server's default
@@ -20,12 +20,13 @@ import (
 //   - or Changed: it has no owner, and the server's default differs.
 //
 // adoption is the adoption that precedes the apply, unless the live object already includes it. A dry
-// run cannot show its effect: fields that the adopted managers owned and the manifest lacks are
-// Removed, and so are claimed ones. A list item is one change, unless others keep part of it.
+// run cannot show the effect of an adoption. Fields that the adopted managers owned and the manifest
+// lacks therefore count as Removed, and so do claimed fields. A list item is one change, unless
+// others keep part of it.
 //
-// emptied are the maps and lists without any owned field, inner ones first. The server removes each
-// with the unowned defaults in it, so that it gets its own default again: a remaining {}, or a
-// configMap with only its mode, may be invalid. The metadata always stays.
+// emptied are the maps and lists that no longer contain an owned field, inner ones first. The server
+// removes each of them with the unowned defaults in it, and sets its default again. The rest, such as
+// {} or a configMap with only its mode, might be invalid. The metadata always stays.
 func Dropped(
 	live, answer *unstructured.Unstructured, manager string, adoption Adoption,
 ) (changes []managedfields.Change, emptied []fieldpath.Path, err error) {
@@ -62,7 +63,8 @@ func Dropped(
 
 type dropper struct {
 	live, answer map[string]any
-	// now are the fields that the manager owns after the apply; keepers are the other owners.
+	// now holds the fields that the manager owns after the apply; keepers holds the entries of the
+	// other owners.
 	now     *fieldpath.Set
 	keepers []managedfields.Entry
 	// pending are fields that the answer still has only because the adoption has not happened yet.
@@ -90,9 +92,10 @@ func (d *dropper) walk(path fieldpath.Path, held *fieldpath.Set) {
 	}
 }
 
-// isLeft reports whether the manager released a path: it owns nothing at or below it. Owning a
-// parent does not prevent that: "labels: {}" releases every label. But if the path stays without
-// another owner, it is part of an atomic parent.
+// isLeft reports whether the manager released a path, so that it owns nothing at or below it. A
+// manager that owns the parent may still release the path: "labels: {}" releases every label. But
+// if the path stays without another owner, its parent is atomic, and the manager has not released
+// it.
 func (d *dropper) isLeft(p fieldpath.Path) bool {
 	if !fieldpath.Touches(d.now, p) {
 		return true

@@ -9,11 +9,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Moved returns the result of an apply after an adoption, except for the server's defaults: fields
-// that the manager then owns and stated lacks are removed, and the fields in stated are set.
+// Moved returns the result of an apply after an adoption, except for the server's defaults. It
+// removes the fields that the manager owns after the adoption and that stated lacks, and sets the
+// fields in stated.
 //
-// stated is the server's answer to the manifest as a new object, which has complete keys of list
-// items and the manager's entry. live is not modified.
+// stated is the server's answer to the manifest as a new object. It has complete keys of list items
+// and an entry of the manager. live is not modified.
 func Moved(live, stated *unstructured.Unstructured, manager string, adoption Adoption) (*unstructured.Unstructured, error) {
 	entries, err := managedfields.Entries(stated)
 	if err != nil {
@@ -53,14 +54,14 @@ func Moved(live, stated *unstructured.Unstructured, manager string, adoption Ado
 	return as, nil
 }
 
-// Overlaid returns a copy of u with the live values of the set's fields.
+// Overlaid returns a copy of u in which the fields of the set have their live values.
 func Overlaid(u, live *unstructured.Unstructured, set *fieldpath.Set) *unstructured.Unstructured {
 	out := u.DeepCopy()
 	overlay(out.Object, live.Object, set)
 	return out
 }
 
-// overlay sets the set's fields in one value from another, and returns the result.
+// overlay copies the fields of the set from one value to another, and returns the result.
 func overlay(to, from any, set *fieldpath.Set) any {
 	switch from := from.(type) {
 	case map[string]any:
@@ -139,9 +140,9 @@ func Without(u *unstructured.Unstructured, paths []fieldpath.Path, emptied ...fi
 // Transfer returns the metadata.managedFields that make the adopted fields ours before the apply,
 // or nil if the apply is enough.
 //
-// Fields that the apply overwrites do not move (see [Adoption.Leave]), so that after an
-// interruption the next run still finds their owners. Marks in our entry record the owners of the
-// rest until the apply.
+// Fields that the apply overwrites do not move (see [Adoption.Leave]), so that the next run still
+// finds their owners if this run is interrupted. Until the apply, marks in our entry record the
+// former owners of the moved fields.
 func (a Adoption) Transfer() ([]any, error) {
 	if !a.Transfers() {
 		return nil, nil
@@ -193,10 +194,10 @@ func (a Adoption) transferred(e managedfields.Entry) *fieldpath.Set {
 // Overwrites reports whether the apply takes paths from adopted owners, which requires force.
 func (a Adoption) Overwrites() bool { return len(a.kept) > 0 }
 
-// Leave returns the adoption without the values that the manifest changes, which the adopted owners
-// keep until the apply takes them. answer is the server's answer to a forced dry run. Values that
-// the manifest only spells differently, for example without defaults, move with the rest; otherwise
-// the adoption of one entry would look like two.
+// Leave returns the adoption without the values that the manifest changes: their owners keep them
+// until the apply takes them. answer is the server's answer to a forced dry run. Values that the
+// manifest only spells differently, for example without defaults, move with the rest. Otherwise one
+// owner's fields would be adopted in two steps.
 func (a Adoption) Leave(answer *unstructured.Unstructured) (Adoption, error) {
 	after, err := managedfields.Entries(answer)
 	if err != nil {

@@ -30,7 +30,7 @@ func completes(stated, live any, schema openapi.Type) bool {
 		}
 		return true
 	case nil:
-		return false // The server may drop it or keep it.
+		return false // The server may drop a null or keep it.
 	}
 	return fieldpath.Equal(stated, live) || isQuantity(schema) && sameQuantity(stated, live)
 }
@@ -68,8 +68,8 @@ func completesMap(stated, live map[string]any, schema openapi.Type) bool {
 	return true
 }
 
-// leavesOut reports whether the server omits a zero or null of this field, which belongs to one of
-// Kubernetes' own types.
+// leavesOut reports whether the server omits a field whose value is zero or null. It does so only
+// in some of Kubernetes' own types.
 func leavesOut(schema openapi.Type, name string, v any) bool {
 	switch {
 	case schema == nil:
@@ -87,8 +87,8 @@ const (
 	definitionTypes = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 )
 
-// fieldOf is [openapi.Field], but inside a CRD's schema it treats a value that is a schema, a list
-// or a boolean as a schema, which it mostly is.
+// fieldOf is like [openapi.Field]. In a CRD's schema, some fields contain either a schema, or a
+// list or a boolean. fieldOf treats their values as schemas, because most are.
 func fieldOf(schema openapi.Type, name string) openapi.Type {
 	field := openapi.Field(schema, name)
 	if field != nil && strings.HasPrefix(field.Name(), definitionTypes+"JSONSchemaPropsOr") {
@@ -112,9 +112,9 @@ func defaultOf(schema openapi.Type, name string) (any, bool) {
 	return field.Default(), field.Default() != nil
 }
 
-// unpublishedDefault returns defaults inside atomic values that the API server's code sets and its
-// schema lacks. They are from Kubernetes' defaulting functions (pkg/apis/*/v1/defaults.go) and the
-// documentation of k8s.io/api.
+// unpublishedDefault returns the default of a field inside an atomic value if the API server's code
+// sets the default but its published schema does not declare it. The defaults are from Kubernetes'
+// defaulting functions (pkg/apis/*/v1/defaults.go) and the documentation of k8s.io/api.
 func unpublishedDefault(typ, field string) (any, bool) {
 	switch typ + "." + field {
 	case "io.k8s.api.core.v1.ObjectFieldSelector.apiVersion":
@@ -157,8 +157,8 @@ func unpublishedDefault(typ, field string) (any, bool) {
 	return nil, false
 }
 
-// isZero reports whether a value is zero or empty. The schemas of Kubernetes' own kinds give each
-// required field such a default, but the server does not fill it in.
+// isZero reports whether a value is zero or empty. The schemas of Kubernetes' own kinds declare
+// such a default for each required field, but the server does not fill it in.
 func isZero(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -171,8 +171,8 @@ func isZero(v any) bool {
 	return fieldpath.IsEmpty(v) || fmt.Sprint(v) == "0"
 }
 
-// covers reports whether the live value contains the whole stated value, so that the server may
-// have completed it.
+// covers reports whether the live value contains the whole stated value. Only then can the live
+// value be the stated value with the server's defaults.
 func covers(live, stated any) bool {
 	switch v := stated.(type) {
 	case map[string]any:

@@ -8,15 +8,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// contested returns the verdict, and the conflicts of an apply without force that the sets show. In
-// doubt, it includes a conflict.
+// contested returns the verdict, and the conflicts of an apply without force that managed fields
+// show. It also returns conflicts that are only possible.
 func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 	clear := j.oneVersion
 	var c contest
 	others := make([]managedfields.Entry, 0, len(j.others))
 	sets := make([]*fieldpath.Set, 0, len(j.others))
 	for _, e := range j.others {
-		if e.APIVersion == j.manifest["apiVersion"] { // Others cannot be compared (edge case 7).
+		if e.APIVersion == j.manifest["apiVersion"] { // Other versions cannot be compared (edge case 7).
 			others = append(others, e)
 			sets = append(sets, e.Fields)
 		}
@@ -30,7 +30,7 @@ func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 		case inMetadata:
 			c.field(fieldpath.Path{meta}, name, v, live, metaOurs, metaSets)
 		case name == "stringData" && j.isSecret():
-			clear = false // It would overwrite data of any owner.
+			clear = false // stringData would overwrite data of any owner.
 		default:
 			certain := c.certain
 			c.field(nil, name, v, j.live, j.ours, sets)
@@ -45,7 +45,7 @@ func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 	}
 	managedfields.SortConflicts(c.found)
 	switch {
-	case c.certain && !j.rewritesLastApplied(): // It ignores conflicts over values that kubectl last applied.
+	case c.certain && !j.rewritesLastApplied(): // The server ignores conflicts over values that kubectl last applied.
 		return Contested, c.found
 	case clear && len(c.found) == 0:
 		return Clear, nil
@@ -55,7 +55,7 @@ func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 
 type contest struct {
 	found []managedfields.Conflict
-	// certain means that the server will find at least one of them.
+	// certain means that the server will report at least one conflict.
 	certain bool
 }
 
@@ -66,8 +66,8 @@ func (c *contest) field(path fieldpath.Path, name string, v any, live map[string
 	c.child(path, fieldpath.Element{FieldName: &name}, v, fieldpath.FieldOf(live, name), ours, sets)
 }
 
-// child evaluates the value at one element. The sets, ours and those of others, belong to its
-// parent.
+// child evaluates the value at the element pe of a parent. ours and sets are the owned paths below
+// the parent: our set, and the sets of others.
 func (c *contest) child(path fieldpath.Path, pe fieldpath.Element, v any, live fieldpath.Optional, ours *fieldpath.Set, sets []*fieldpath.Set) {
 	held := slices.ContainsFunc(sets, func(s *fieldpath.Set) bool { return s.Members.Has(pe) })
 	sets = fieldpath.BelowEach(sets, pe)
@@ -97,7 +97,8 @@ func (c *contest) child(path fieldpath.Path, pe fieldpath.Element, v any, live f
 	}
 }
 
-// sameScalar reports whether both are strings, numbers or booleans, so that either would be valid.
+// sameScalar reports whether both values are strings, numbers or booleans, so that the server would
+// accept either value.
 func sameScalar(a, b any) bool {
 	_, aNumber := fieldpath.AsFloat(a)
 	_, bNumber := fieldpath.AsFloat(b)
@@ -135,8 +136,8 @@ func (c *contest) items(path fieldpath.Path, list, live []any, ours *fieldpath.S
 	return true
 }
 
-// item evaluates an item as the given element. It returns false if the server may identify another
-// item, because a field that the live item lacks may be part of the key.
+// item evaluates an item as the given element. It returns false if the server may identify a
+// different item, because a stated field that the live item lacks may be part of the key.
 func (c *contest) item(path fieldpath.Path, pe fieldpath.Element, item any, live []any, x fieldpath.Items, ours *fieldpath.Set, sets []*fieldpath.Set) bool {
 	at := fieldpath.Optional{}
 	if i := slices.IndexFunc(live, func(v any) bool { return x.Match(v, pe) == fieldpath.Exact }); i >= 0 {

@@ -98,17 +98,18 @@ type evaluation struct {
 	manager        string
 	ours           *fieldpath.Set
 	others         []managedfields.Entry
-	// oneVersion means that all entries are at the manifest's version.
+	// oneVersion means that all entries have the manifest's API version.
 	oneVersion bool
-	// types resolve doubts that the sets leave; nil if unknown.
+	// types is the schema of the kind; nil if unknown. It decides where managed fields leave a
+	// doubt.
 	types *openapi.Schema
 	// statusApart means that the kind has a status subresource, so that the server drops the status
 	// from an apply.
 	statusApart bool
 }
 
-// comparable reports whether manifest and live object have the same version, and the manifest sets
-// no fields that cannot have an owner to another value.
+// comparable reports whether the manifest and the live object have the same apiVersion and kind,
+// and the same values in the metadata fields that cannot have an owner, such as the name.
 func (j *evaluation) comparable() bool {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if s, ok := j.manifest[name].(string); !ok || s == "" || j.live[name] != any(s) {
@@ -151,8 +152,8 @@ func (j *evaluation) setEntries(entries []managedfields.Entry) {
 	}
 }
 
-// stated calls f for each field at the top of the manifest and of its metadata that can have an
-// owner, until f returns false.
+// stated calls f for each field at the top of the manifest, and each field of its metadata, that
+// can have an owner. It stops when f returns false.
 func (j *evaluation) stated(f func(name string, v any, inMetadata bool) bool) bool {
 	for name, v := range j.manifest {
 		switch {
@@ -177,10 +178,10 @@ func (j *evaluation) isSecret() bool {
 
 // BySchema reports whether an apply is a no-op after [Evaluate] was in doubt. The schema shows
 // which values are atomic, which defaults the server adds inside them, and which values are
-// quantities. It is fetched only if that may help, and may be nil.
+// quantities. The function schema is called only if that may help, and may return nil.
 //
-// The schema must be current, with resolved references. It may lack defaults of Kubernetes' own
-// kinds, because the server sets these whenever it reads an object.
+// The schema must be current, with resolved references. It may lack the defaults of Kubernetes' own
+// kinds, because the server sets these defaults whenever it reads an object.
 func BySchema(live, manifest *unstructured.Unstructured, manager string, schema func() openapi.Type) bool {
 	j := &evaluation{live: live.Object, manifest: manifest.Object, manager: manager}
 	if !j.comparable() {

@@ -15,7 +15,7 @@ import (
 // edits maps paths to values.
 type edits map[string]any
 
-// webOurs reduces web's manifest to the fields that are still ours.
+// webOurs reduces the manifest of web to the fields that we still own.
 var webOurs = edits{".spec.replicas": fieldstest.Absent, fieldstest.App + ".image": fieldstest.Absent}
 
 func with(all ...edits) edits {
@@ -218,8 +218,8 @@ func TestJudgeConflicts(t *testing.T) {
 // dbAsData is the Secret with stringData moved to data.
 const dbAsData = `{apiVersion: v1, kind: Secret, metadata: {name: db, namespace: prod}, data: {password: aHVudGVyMg==}}`
 
-// The API server updates the last-applied annotation for the manager kubectl, so an object with one
-// is never unchanged.
+// The API server updates the last-applied annotation for the manager kubectl, so an object with
+// that annotation is never unchanged.
 func TestJudgeKubectl(t *testing.T) {
 	text := `
 apiVersion: v1
@@ -242,8 +242,8 @@ data: {a: "1"}
 	}
 }
 
-// After an Update entry was moved in, the set has parents that no apply creates, so the next apply
-// changes owners.
+// After an Update entry was moved into ours, our set has parents that no apply creates, so the next
+// apply changes owners.
 func TestJudgeAfterAdoption(t *testing.T) {
 	live := fieldstest.Read(t, fieldstest.OldLive)
 	adoption, err := adopt.Plan(live, fieldstest.Us, adopt.From{Always: []string{managedfields.ClientSideApply}})

@@ -8,14 +8,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// settled reports whether the manager's set has exactly the manifest's paths, and the live object
-// the same values.
+// settled reports whether our manager owns exactly the manifest's paths, and the live object has
+// the manifest's values.
 func (j *evaluation) settled() bool {
 	if !j.oneVersion || j.rewritesLastApplied() {
 		return false
 	}
 	for _, e := range j.others {
-		if e.Fields.Empty() && e.WriteOnly == nil { // The next apply would drop it.
+		if e.Fields.Empty() && e.WriteOnly == nil { // The next apply would drop an empty entry.
 			return false
 		}
 	}
@@ -38,8 +38,8 @@ func (s *settler) top(name string, v any, inMetadata bool) bool {
 			return false
 		}
 		s.path = append(s.path[:0], pe)
-		// A field that is both a member and a parent was moved in from an Update entry. An apply
-		// never creates such a path, and the next one drops it.
+		// A field that is both a member and a parent comes from an Update entry that was moved into
+		// ours. An apply never creates such a path, and the next apply drops it.
 		field := fieldpath.FieldElement(name)
 		if _, parent := fieldpath.Below(set, field); parent && set.Members.Has(field) {
 			return false
@@ -85,7 +85,8 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 			ll, ok := live.Value.([]any)
 			return ok && len(v) > 0 && s.items(v, ll, child)
 		case !member:
-			// An empty list is in the set only if it is atomic. If others own items, it is not.
+			// An empty list is in the set only if it is atomic. If others own items of the list, it
+			// is granular.
 			_, isList := live.Value.([]any)
 			return len(v) == 0 && isList && (s.othersBelow() ||
 				s.types != nil && openapi.RelationOf(s.types.At(s.path)) == openapi.Granular)
@@ -98,16 +99,16 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 		if live.Value != nil {
 			return s.nullByType(live.Value)
 		}
-		// The server does not store null in a field of a built-in kind, yet treats it as a new
-		// value each time, and as a conflict with any other owner.
+		// The server does not store null in a field of a built-in kind. Yet each apply treats null
+		// as a new value, and as a conflict with any other owner.
 		return live.Has || !s.othersHold()
 	}
 	return member && child == nil && live.Has && (fieldpath.Equal(v, live.Value) || s.scalarByType(v, live.Value))
 }
 
-// whole compares a map or list that is a leaf of the set: it is atomic, or was empty when it was
-// applied. Paths of others below it show that it is granular. Otherwise a map must be known to be
-// atomic.
+// whole compares a map or list that is a leaf of our set. Such a value is atomic, or was empty when
+// we applied it. If others own paths below it, it is granular. Otherwise a filled map or list is
+// the same only if it is known to be atomic.
 func (s *settler) whole(v, live any) bool {
 	if same, sure := s.wholeByType(v, live); sure {
 		return same
@@ -126,9 +127,9 @@ func (s *settler) whole(v, live any) bool {
 	return fieldpath.Equal(v, live) && !s.othersBelow()
 }
 
-// isAtomicList reports whether the list at the current path is known to be atomic. The set is not
-// enough: an entry that was edited by hand, or is from when the list was empty, may have a granular
-// list as a leaf.
+// isAtomicList reports whether the list at the current path is known to be atomic. Being a leaf of
+// our set is not enough. A granular list is also a leaf in an entry that was edited by hand, or
+// that was written while the list was empty.
 func (s *settler) isAtomicList() bool {
 	last := s.path[len(s.path)-1]
 	version, _ := s.manifest["apiVersion"].(string)
@@ -144,9 +145,9 @@ func (s *settler) fields(m, live map[string]any, set *fieldpath.Set) bool {
 	return true
 }
 
-// items compares a list that is owned by item. The live list may have items of others in between,
-// but must have ours in our order; otherwise the server would reorder them. If no item matches an
-// element of the set, the number of matched paths shows it.
+// items compares a list that is owned by item. The live list may have other managers' items between
+// ours, but must have our items in the manifest's order; otherwise the server would reorder them.
+// An element of the set without an item in the manifest is found by the number of matched paths.
 func (s *settler) items(list, live []any, set *fieldpath.Set) bool {
 	x := fieldpath.ItemsOf(set)
 	if !x.Distinct(live) {
@@ -180,8 +181,9 @@ func (s *settler) item(item, live any, pe fieldpath.Element, set *fieldpath.Set)
 	return ok
 }
 
-// isProven reports whether a set proves that the server completes an item to an element: we own the
-// item but not a field of its key, so that field is the server's default (edge case 3).
+// isProven reports whether a set proves that the server completes an item's key to that of the
+// element. If we own the item but not a field of its key, the server filled in that field by
+// default (edge case 3).
 func isProven(item any, pe fieldpath.Element, set *fieldpath.Set) bool {
 	child, ok := fieldpath.Below(set, pe)
 	return ok && len(fieldpath.Unproven(item, pe, child)) == 0
@@ -190,7 +192,6 @@ func isProven(item any, pe fieldpath.Element, set *fieldpath.Set) bool {
 // settler is the state of the comparison at one path.
 type settler struct {
 	*evaluation
-	// path is the path of the current value.
 	path fieldpath.Path
 	// matched counts the paths of the set that the manifest also has.
 	matched int
@@ -221,8 +222,8 @@ func (s *settler) othersHold() bool {
 	return false
 }
 
-// sameSort reports whether both are maps or both are lists. Without a schema, others may have
-// changed the type.
+// sameSort reports whether both values are maps or both are lists. Without a schema, another
+// manager may have changed the type of the value.
 func sameSort(a, b any) bool {
 	_, aMap := a.(map[string]any)
 	_, bMap := b.(map[string]any)
@@ -244,7 +245,8 @@ func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	}
 	switch relation {
 	case openapi.Granular:
-		// The applied value was empty, whatever others or the server have added since.
+		// A granular value is a leaf of our set only if it was empty when we applied it. Others or
+		// the server may have filled it since.
 		return fieldpath.IsEmpty(v) && sameSort(v, live), true
 	case openapi.Atomic:
 		if s.othersBelow() {
@@ -256,10 +258,11 @@ func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	return false, false
 }
 
-// leftOut reports whether the server omits a stated value because it is zero or empty and the kind
-// is one of Kubernetes' own. Our set proves it by still having the path: if another manager had
-// removed the field, we would have lost it. (A null in a field that is not omitted looks the same.)
-// An empty granular list is not in the set.
+// leftOut reports whether the live object lacks a zero or empty value of the manifest only because
+// the server omits it. The server does so in Kubernetes' own kinds. The proof is that our set still
+// has the path: if another manager had removed the field, we would have lost the path. In a field
+// that the server never omits, a null looks the same, so these fields are excluded. An empty
+// granular list is never in the set.
 func (s *settler) leftOut(v any, member bool) bool {
 	list, isList := v.([]any)
 	if s.types == nil || v == nil || !isZero(v) || !member && !isList || !s.compiledIn() || s.othersHold() {
@@ -269,7 +272,7 @@ func (s *settler) leftOut(v any, member bool) bool {
 	if isList && len(list) == 0 && !member {
 		return openapi.RelationOf(schema) == openapi.Granular
 	}
-	return openapi.MayBe(schema, v) && !s.isWritten() // A value of another type is refused.
+	return openapi.MayBe(schema, v) && !s.isWritten() // The server refuses a value of another type.
 }
 
 // compiledIn reports whether the kind is one of Kubernetes' own, including CRDs.
@@ -295,8 +298,9 @@ func (s *settler) isWritten() bool {
 	return isWritten(s.path)
 }
 
-// nullByType reports whether the server turns null into the live value of one of Kubernetes' own
-// kinds: its default, or an empty map that is not a pointer.
+// nullByType reports whether the server turns null into the live value in one of Kubernetes' own
+// kinds. The live value is then the default of the field, or an empty map if the field is not a
+// pointer in the Go type.
 func (s *settler) nullByType(live any) bool {
 	last := s.path[len(s.path)-1]
 	if s.types == nil || last.FieldName == nil || !s.compiledIn() || s.othersHold() {

@@ -7,7 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// The kind has no schema, so only the sets count.
+// The kind has no schema, so only managed fields show the shape of a value.
 func TestJudgeShapes(t *testing.T) {
 	ours := func(fields string) string { return fieldstest.Entry(fieldstest.Us, "Apply", fields) }
 	tests := map[string]struct {

@@ -8,8 +8,8 @@ import (
 )
 
 // isWritten reports whether the server stores a field of one of Kubernetes' own kinds even if it is
-// zero, because it is a pointer in the Go type. If our set has such a path and the object does not,
-// the manifest set null.
+// zero, because the field is a pointer in the Go type. If our set has the path of such a field and
+// the object lacks the field, the manifest set null.
 func isWritten(p fieldpath.Path) bool {
 	var names []string
 	for _, pe := range p {
@@ -118,12 +118,13 @@ volumeMode volumes.image vsphereVolume webhooks.reinvocationPolicy webhooks.time
 workloadRef zone
 `
 
-// isAtomicMap reports whether a map of this name is atomic in Kubernetes' own kinds: Kubernetes
-// 1.36 marks these properties x-kubernetes-map-type: atomic. CRDs that embed a label selector or a
-// reference have the same names and markers.
+// isAtomicMap reports whether a map of this name is atomic in Kubernetes' own kinds. Kubernetes
+// 1.36 marks the listed properties with x-kubernetes-map-type: atomic. CRDs that embed a label
+// selector or a reference use the same names and markers.
 //
-// A set cannot distinguish an atomic map from a granular one that was {} when applied and that the
-// server has since filled with defaults. The server does not fill the maps in this list.
+// Managed fields do not distinguish an atomic map from a granular one that was {} when it was
+// applied and that the server has since filled with defaults. The server does not fill the listed
+// maps.
 func isAtomicMap(name string) bool {
 	switch name {
 	case "labelSelector", "namespaceSelector", "nodeSelector", "objectSelector", "podSelector",

@@ -86,8 +86,8 @@ func Items(s Type) Type {
 	return s.Items()
 }
 
-// MayBe reports whether a value may have the declared type. If no single type is declared, as for
-// quantities and named ports, any value may.
+// MayBe reports whether the declared type allows the value. If no single type is declared, as for
+// quantities and named ports, every value is allowed.
 func MayBe(s Type, v any) bool {
 	if s == nil || len(s.Kinds()) == 0 {
 		return true
@@ -134,7 +134,7 @@ func RelationOf(s Type) Relation {
 	case s.Extension("x-kubernetes-map-type") == any("atomic"):
 		return Atomic
 	case len(s.Properties()) == 0 && !open:
-		return Unknown // Its contents are undeclared.
+		return Unknown // The schema does not declare the fields of the map.
 	}
 	return Granular
 }
@@ -165,8 +165,8 @@ type Type interface {
 	Properties() []string
 	// Property returns a declared field, or nil.
 	Property(name string) Type
-	// Values is the type of undeclared keys. open reports whether they are allowed; values may be
-	// nil even then.
+	// Values returns the type of keys that are not declared as properties. open reports whether
+	// such keys are allowed. values may be nil even if open is true.
 	Values() (values Type, open bool)
 	// Items is the type of a list's items; nil if undeclared.
 	Items() Type

@@ -17,18 +17,20 @@ type node struct {
 	ours     *fieldpath.Set
 	oursHere bool
 	others   []holder
-	// atomic means that the value is inside an atomic one.
+	// atomic means that the value is inside an atomic value.
 	atomic bool
-	// types is the kind's schema; nil if unknown.
+	// path leads to the node. types is the schema of the kind; nil if unknown.
 	path  fieldpath.Path
 	types *openapi.Schema
 }
 
-// holder contains the paths of the others at one API version. The server merges version by version:
-// an owner at one version does not keep the parent of another version's paths.
+// holder holds the paths that other managers own at one API version. The server merges each version
+// separately: an owner at one version does not protect the parent of a path that is owned at
+// another version.
 type holder struct {
 	version string
-	// here means that one of them owns the path itself; below are their paths below it.
+	// here means that one of these managers owns the path itself; below holds the sets of their
+	// paths below it.
 	here  bool
 	below []*fieldpath.Set
 }
@@ -74,7 +76,7 @@ func (n node) sets() []*fieldpath.Set {
 	return out
 }
 
-// isWhole reports whether the value is owned as one.
+// isWhole reports whether the value is owned as a whole, like an atomic value.
 func (n node) isWhole() bool {
 	here := n.oursHere || slices.ContainsFunc(n.others, func(h holder) bool { return h.here })
 	return here && n.shape() == fieldpath.Leaf
@@ -82,19 +84,19 @@ func (n node) isWhole() bool {
 
 func (n node) shape() fieldpath.Shape { return fieldpath.ShapeOf(n.sets()...) }
 
-// isOurs reports whether we own the path or something below it, so that the server removes it once
+// isOurs reports whether we own the path or something below it. The server removes such a path when
 // the manifest lacks it.
 func (n node) isOurs() bool { return n.oursHere || n.ours != nil }
 
-// isKept reports whether others keep the server from removing the path. An owner of something below
-// it also keeps it, unless our set has the path itself, for example as a key field, which has its
-// own owner.
+// isKept reports whether other managers keep the server from removing the path. An owner of
+// something below the path also keeps it, unless our set has the path itself. In that case, another
+// manager must own the path itself at each API version.
 func (n node) isKept() bool {
 	return len(n.others) > 0 && (!n.oursHere || !slices.ContainsFunc(n.others, func(h holder) bool { return !h.here }))
 }
 
 // at yields the rest of a path below a node. It returns the node's new value in the manifest,
-// whether to keep it, and whether the manifest sets the path.
+// whether the manifest must keep the value, and whether the manifest sets the path.
 func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 	if len(rest) == 0 {
 		v, keep = n.yield()
@@ -145,9 +147,10 @@ func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 	return n.stated.Value, true, false
 }
 
-// staysEmpty reports whether the manifest must keep an emptied map or list, because the server
-// would otherwise remove live fields in it. If no live fields remain, it must not: the server turns
-// a value that it has emptied into null, and would refuse the object.
+// staysEmpty reports whether the manifest must keep a map or list that has become empty, because
+// the server would otherwise remove live fields in it. If no live fields remain, the manifest must
+// not keep the empty value: the server turns a value that it has emptied into null, and refuses the
+// object.
 func (n node) staysEmpty() bool {
 	switch {
 	case !fieldpath.IsContainer(n.live.Value):
@@ -161,7 +164,7 @@ func (n node) staysEmpty() bool {
 	}
 }
 
-// leavesSomething reports whether any of the live value stays once the manifest lacks it.
+// leavesSomething reports whether part of the live value stays when the manifest lacks the value.
 func (n node) leavesSomething() bool {
 	if fieldpath.IsEmpty(n.live.Value) || n.ours == nil || len(n.others) > 0 {
 		return true
@@ -184,9 +187,10 @@ func (n node) leavesSomething() bool {
 	return false
 }
 
-// statedItem returns the position of the manifest's item for an element, or -1. An item without
-// part of its key matches only if the server's defaults complete it. If we own the item but not
-// that part of its key, they did so before; if we own it, the schema decides.
+// statedItem returns the position of the manifest's item for an element, or -1. An item that omits
+// a field of its key matches only if the server's default for the field is the element's value. If
+// we own the item but not the field, the server has filled in that default before. If we own the
+// field, too, the schema decides.
 func (n node) statedItem(list []any, pe fieldpath.Element, x fieldpath.Items) int {
 	i := x.Find(list, pe)
 	if i < 0 || x.Match(list[i], pe) == fieldpath.Exact || n.ours == nil {
@@ -210,8 +214,8 @@ func (n node) defaultsTo(pe fieldpath.Element, name string) bool {
 	return field != nil && field.Default() != nil && fieldpath.Equal(field.Default(), want)
 }
 
-// yield returns the value that the manifest must have so that the live value stays, and whether it
-// needs one.
+// yield returns the value that the manifest must have so that the live value stays, and whether the
+// manifest must have a value at all.
 func (n node) yield() (any, bool) {
 	shape := n.shape()
 	switch live := n.live.Value.(type) {
@@ -234,9 +238,9 @@ func (n node) yield() (any, bool) {
 	}
 }
 
-// fields yields the fields of a map. The key of a list item stays while another field of the item
-// does, or if no one else owns the key. Otherwise the owner of a single field, such as "kubectl set
-// image", would be left with an invalid item.
+// fields yields the fields of a map. If the map is a list item, the manifest keeps its key while it
+// keeps another field of the item, or if no one else owns the key. Otherwise an item of which
+// another manager owns only one field, as after "kubectl set image", would become invalid.
 func (n node) fields(live map[string]any) (any, bool) {
 	stated, _ := n.stated.Value.(map[string]any)
 	out := map[string]any{}
@@ -248,7 +252,7 @@ func (n node) fields(live map[string]any) (any, bool) {
 		}
 		next := n.down(fieldpath.FieldElement(name), fieldpath.FieldOf(stated, name), fieldpath.FieldOf(live, name))
 		if !next.stated.Has && !next.isOurs() {
-			continue // An apply cannot change it.
+			continue // An apply cannot change the field.
 		}
 		if v, keep := next.yield(); keep {
 			out[name] = v
@@ -273,8 +277,8 @@ func (n node) isDefault(name string) bool {
 	return n.stated.Has && n.oursHere && (n.ours == nil || !n.ours.Members.Has(fieldpath.FieldElement(name)))
 }
 
-// items yields the items of a list in live order. If the server would remove the list with our
-// items, all of it must be sent.
+// items yields the items of a list in live order. If the server would remove the list together with
+// our items, the manifest must contain all items.
 func (n node) items(live []any) (any, bool) {
 	stated, _ := n.stated.Value.([]any)
 	x := fieldpath.ItemsOf(n.sets()...)

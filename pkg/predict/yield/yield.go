@@ -14,19 +14,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// Paths returns the manifest to apply so that the paths are left to their owners, and the paths
-// that it contained (edge cases 31, 32). A field of others is removed from the manifest. A field
-// without other owners gets its live value; otherwise the server would delete it or reset its
-// default. This also applies to fields that the manifest lacks, and to parents: a parent that only
-// we own stays, empty, or the server would remove it with the fields of others in it
-// (edge case 83). A parent that others own, or that is not live, is removed when it is empty.
+// Paths returns the manifest to apply so that the paths are left to their owners, and those of the
+// paths that the manifest contained (edge cases 31, 32). The manifest itself is not modified.
 //
-// Without a live object, the manifest provides initial values, and nothing is yielded. A path may
-// name a list item by its key, or a parent of many fields. An atomic value gets its live value. The
-// manifest itself is not modified.
+// A field that others own is removed from the manifest. A field that no one else owns gets its live
+// value; otherwise the server would delete the field or reset it to its default. If a path is a
+// parent, this also applies to fields in it that the manifest lacks. A parent that only we own
+// stays in the manifest even if it becomes empty; otherwise the server would remove it with the
+// fields of others in it (edge case 83). A parent that others own, or that the live object lacks,
+// is removed when it becomes empty.
 //
-// If a path omits part of an item's key, the schema may have to show which item it names. It is
-// fetched only then, and may be nil.
+// Without a live object, the manifest provides the initial values, and nothing is yielded. A path
+// may name a list item by its key, or a parent of many fields. An atomic value gets its live value
+// as a whole.
+//
+// If an item in the manifest omits part of its key, the schema may have to show whether a path
+// names that item. The function schema is called only then, and may be nil.
 //
 // Paths returns a *KeyError for a key field, which cannot be removed from its list item.
 func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path, schema func() openapi.Type) (*unstructured.Unstructured, []fieldpath.Path, error) {
@@ -57,10 +60,11 @@ func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fi
 	return &unstructured.Unstructured{Object: object}, yielded, nil
 }
 
-// Left returns the manager's paths that the manifest no longer sets and no one else owns, so that
-// the server would remove them. A field can be released before the apply if the manifest sets
-// something else in its parent. Otherwise it must be sent with its live value, or the server would
-// remove the whole parent. Fields of removed list items are removed with them.
+// Left returns the manager's paths that the manifest no longer sets and no one else owns. The
+// server would remove these paths. released are the paths that can be released before the apply,
+// because the manifest sets something else in their parents. stated are the paths that must be sent
+// with their live values, because the server would otherwise remove the whole parent. Fields of
+// removed list items are in neither set, because they are removed with their items.
 func Left(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path) (released, stated *fieldpath.Set, err error) {
 	released, stated = fieldpath.NewSet(), fieldpath.NewSet()
 	if live == nil || len(paths) == 0 {
@@ -109,7 +113,7 @@ func leavesWithItem(p fieldpath.Path, manifest *unstructured.Unstructured, ours 
 	return false
 }
 
-// ownable replaces .metadata by those of its fields that can have owners.
+// ownable replaces the path .metadata by the paths of those metadata fields that can have owners.
 func ownable(paths []fieldpath.Path, manifest map[string]any) []fieldpath.Path {
 	metadata, _ := manifest["metadata"].(map[string]any)
 	var out []fieldpath.Path

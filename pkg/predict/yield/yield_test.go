@@ -267,7 +267,8 @@ func TestYieldStory(t *testing.T) {
 	}
 }
 
-// A key field stays in its item, which would otherwise be another item, or invalid.
+// A key field stays in its list item. Without it, the item would be invalid, or would be a
+// different item.
 func TestYieldOfAKey(t *testing.T) {
 	live := fieldstest.Read(t, "apiVersion: v1\nkind: Thing\nmetadata: {name: a}\nspec: {ports: [{port: 80, name: x}]}")
 	for text, hint := range map[string]string{

@@ -21,11 +21,12 @@ import (
 // changes a field's type or how it is owned
 // (https://kubernetes.io/docs/reference/using-api/deprecation-policy/).
 type Types struct {
-	structs sync.Map // of reflect.Type: map[string]field
+	structs sync.Map // from a reflect.Type to its fields, a map[string]field
 }
 
-// Of returns the type of a kind, without defaults, which Go types lack. It returns nil if the kind
-// is not Kubernetes' own, is newer, or is of an alpha or beta version.
+// Of returns the type of one of Kubernetes' own kinds. The type declares no defaults, because Go
+// types have none. Of returns nil for all other kinds, for kinds that the linked Go packages do not
+// know, and for alpha and beta versions.
 func (t *Types) Of(kind object.Kind) openapi.Type {
 	gvk := kind.GVK
 	if strings.Contains(gvk.Version, "alpha") || strings.Contains(gvk.Version, "beta") {
@@ -45,10 +46,9 @@ func (t *Types) of(f field) openapi.Type {
 	return typ{field: f, all: t}
 }
 
-// field is a use of a Go type.
+// field is the Go type of a field, with the OpenAPI extensions that the field declares.
 type field struct {
-	value reflect.Type
-	// extensions are the schema's extensions for this use.
+	value      reflect.Type
 	extensions map[string]string
 }
 
@@ -173,7 +173,7 @@ func collect(from reflect.Type, owner string, into map[string]field) {
 	}
 }
 
-// extensions returns the schema's extensions of a field. Most fields have none.
+// extensions returns the OpenAPI extensions that a field declares. Most fields declare none.
 func extensions(f reflect.StructField, name string) map[string]string {
 	out := map[string]string{}
 	if strategy := f.Tag.Get("patchStrategy"); strategy != "" {

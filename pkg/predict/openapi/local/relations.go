@@ -1,8 +1,8 @@
 package local
 
-// The Go types lack the markers +listType, +mapType and +structType of k8s.io/api. These are the
-// markers of the stable versions in Kubernetes 1.36. TestTypesAreThosePublished compares all types
-// with the schemas of an API server.
+// Compiled Go types do not contain the markers +listType, +mapType and +structType in the source of
+// k8s.io/api. This file lists the markers of the stable versions in Kubernetes 1.36.
+// TestTypesAreThosePublished compares all types with the schemas of an API server.
 
 // listTypeOf returns the list type of a field if its patch strategy does not imply it.
 func listTypeOf(field string) string {
@@ -37,7 +37,7 @@ func listTypeOf(field string) string {
 	return ""
 }
 
-// mapTypeOf returns the map type of a field if it differs from its type's.
+// mapTypeOf returns the map type of a field if it differs from the map type of the field's Go type.
 func mapTypeOf(field string) string {
 	switch field {
 	case "core.v1.PodSpec.nodeSelector",

@@ -13,14 +13,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// Of returns the type that a schema declares; nil for nil. References must be resolved; a
-// referenced schema's ID is the type's name.
+// Of returns the type that a schema declares, and nil for a nil schema. The schema's references
+// must be resolved. The ID of a schema is the name of its type.
 func Of(s *spec.Schema) openapi.Type {
 	return of(s, func(s *spec.Schema) *spec.Schema { return s })
 }
 
-// ByKind is [Of] for the schemas of kinds. lookUp also returns a function that resolves a schema's
-// reference, which is called only for references on the requested path.
+// ByKind returns a function that returns the type of a kind. lookUp returns the schema of a kind,
+// and a function that resolves a reference in the schema. References are resolved only on the
+// requested path.
 func ByKind(lookUp func(object.Kind) (*spec.Schema, func(*spec.Schema) *spec.Schema)) func(object.Kind) openapi.Type {
 	return func(kind object.Kind) openapi.Type { return of(lookUp(kind)) }
 }
