@@ -13,12 +13,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// rounds bounds how often Decide is asked about conflicts that appeared after the last answers.
-// Only decisions made in advance get that far: a user would stop sooner.
+// rounds limits how often Decide is called because new conflicts have appeared since the last
+// decisions. Only decisions that were made in advance reach this limit; a user at a prompt would
+// stop sooner.
 const rounds = 5
 
 // decide asks about the targets in conflict until all are decided or some stay open. It predicts
-// the decided ones again, with the decisions as choices, and returns the unfinished targets.
+// the decided targets again, with the decisions as choices, and returns the unfinished targets.
 func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) []*target {
 	if e.Decide == nil || e.DryRun != object.DryRunNone {
 		return targets
@@ -50,8 +51,8 @@ func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) [
 	return slices.DeleteFunc(targets, (*target).isDone)
 }
 
-// decideLate asks about targets whose write had a conflict, and returns those that are decided. It
-// reports the others.
+// decideLate asks about the targets whose write had a conflict. It returns the decided targets and
+// reports the others as in conflict.
 func (e *Engine) decideLate(ctx context.Context, ph plan.Phase, written []*target) []*target {
 	var late []*target
 	for _, t := range written {
@@ -87,9 +88,9 @@ func inConflict(ph plan.Phase, targets []*target) []*target {
 	return open
 }
 
-// decided records the decisions about a target's conflicts and reports whether they are complete. A
-// decision about a conflict that is gone is harmless: a yield changes nothing, and a take is bound
-// to the value and owners that the user saw.
+// decided records the decisions about a target's conflicts, and reports whether every conflict has
+// one. A decision stays harmless if its conflict is gone: a yield then changes nothing, and a take
+// applies only to the value and owners that the user saw.
 func (t *target) decided(decisions []Decision) bool {
 	if len(decisions) != len(t.Conflicts) || slices.Contains(decisions, Undecided) {
 		return false
@@ -135,8 +136,8 @@ type Contested struct {
 	Conflicts []managedfields.Conflict
 	// Unleavable is as in [predict.Offers].
 	Unleavable []fieldpath.Path
-	// Refusal is why the server would refuse the object even if all conflicts were taken; nil if it
-	// would accept it or was not asked.
+	// Refusal is why the server would refuse the object even if all conflicts were taken. It is nil
+	// if the server would accept the object, or was not asked.
 	Refusal error
 }
 
@@ -146,14 +147,14 @@ type Decision string
 const (
 	// Undecided leaves the object in conflict.
 	Undecided Decision = ""
-	// Take takes the path from these owners at this value. If either has changed, the path is in
-	// conflict again.
+	// Take takes the path with the current value from its current owners. If the value or an owner
+	// changes before the write, the path is in conflict again.
 	Take Decision = "take"
 	// Leave leaves the path to its owners.
 	Leave Decision = "leave"
 )
 
-// errNotReady is why objects after a failed wait are skipped.
+// errNotReady is the reason why objects are skipped after a failed wait.
 var errNotReady = errors.New("a prerequisite did not become ready")
 
 // gate waits until the objects that the next phase needs are ready.

@@ -33,7 +33,7 @@ func contestedServer(t *testing.T, names ...string) *fake {
 	return server
 }
 
-// answers decides the conflicts of an object by its name, and records the questions.
+// answers decides the conflicts of an object by the object's name, and records the questions.
 type answers struct {
 	by    map[string]Decision
 	asked [][]string
@@ -52,9 +52,9 @@ func (a *answers) decide(_ context.Context, all []Contested) [][]Decision {
 	return out
 }
 
-// Decide is called once for a phase in conflict, in the order of the plan, before any of it is
-// written. A decided conflict is applied as if flags had decided it; an undecided one blocks its
-// phase and later ones.
+// Decide is called once for a phase in conflict, in the order of the plan, before any object of the
+// phase is written. A decided conflict is applied as if flags had decided it. An undecided conflict
+// blocks its phase and later phases.
 func TestDecide(t *testing.T) {
 	for name, tt := range map[string]struct {
 		by                 map[string]Decision
@@ -110,8 +110,8 @@ func TestDryRunsDoNotAsk(t *testing.T) {
 	}
 }
 
-// A take is bound to the value that the user saw: if the object has another value or owner by the
-// time of the write, the user is asked again.
+// A take applies only to the value and owner that the user saw. If either has changed by the time
+// of the write, the user is asked again.
 func TestWhatIsTakenWasSeen(t *testing.T) {
 	for name, change := range map[string]func(u *unstructured.Unstructured){
 		"value": func(u *unstructured.Unstructured) { _ = unstructured.SetNestedField(u.Object, "newer", "data", "a") },
@@ -199,7 +199,7 @@ func TestInterruptedAtAQuestion(t *testing.T) {
 	}
 }
 
-// While the user thinks, the object may be replaced by one that Admit refuses.
+// While the user decides, the object may be replaced by an object that Admit refuses.
 func TestDecidedObjectIsAdmittedAgain(t *testing.T) {
 	server := contestedServer(t, "a")
 	r, refuse := newRun(server), false

@@ -1,7 +1,7 @@
-// Package apply executes a plan phase by phase: it reads live objects, predicts, and writes only
-// changes, with server-side apply. Start with [Engine.Run]. If an object of a phase is in conflict,
-// it does not write that phase and only checks later ones. It does not read manifests, order
-// objects or print.
+// Package apply executes a plan phase by phase. It reads live objects, predicts each apply, and
+// writes only changes, with server-side apply. Start with [Engine.Run]. If an object of a phase is
+// in conflict, that phase and all later ones are only checked, not written. The package does not
+// read manifests, order objects or print.
 package apply
 
 import (
@@ -30,24 +30,25 @@ type Server interface {
 	object.LiveReader
 	// Kind returns how the cluster serves a kind.
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
-	// Served waits until the cluster serves the kind. If within is 0, it waits as long as it would
-	// for an unreachable cluster.
+	// Served waits until the cluster serves the kind. If within is 0, the limit is the same as for
+	// an unreachable cluster.
 	Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (object.Kind, error)
 	// Established waits until a CRD is accepted, and returns an error if it is rejected.
 	Established(ctx context.Context, definition string) error
 	// Unserved returns why the cluster does not serve a kind.
 	Unserved(ctx context.Context, gvk schema.GroupVersionKind) error
-	// ExplainRefusal adds the webhook that refused an object of the kind to err, if it is known.
+	// ExplainRefusal adds to err the name of the webhook that refused an object of the kind, if it
+	// is known.
 	ExplainRefusal(ctx context.Context, kind object.Kind, err error) error
-	// SetManagedFields replaces the object's managed fields, if it still has live's resource
-	// version.
+	// SetManagedFields replaces the object's managed fields. It fails if the object no longer has
+	// live's resource version.
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
 }
 
 // Journal records the writes of a run. Its methods are called concurrently.
 type Journal interface {
-	// Wrote records a write that was, or may have been, accepted. before is the object as read, nil
-	// if it did not exist; after is the server's answer, nil if it did not answer.
+	// Wrote records a write that the server accepted, or may have accepted. before is the object as
+	// read; nil if it did not exist. after is the server's answer; nil if there was none.
 	Wrote(item plan.Item, before, after *unstructured.Unstructured)
 	// Removed records that the object was, or may have been, deleted in order to recreate it.
 	Removed(item plan.Item, before *unstructured.Unstructured)
@@ -55,8 +56,8 @@ type Journal interface {
 
 // Review is what a user has confirmed. Its methods are called concurrently.
 type Review interface {
-	// Judged returns the reviewed prediction if it is about this version of the object, which may
-	// be nil. Otherwise it returns nil.
+	// Judged returns the reviewed prediction for this version of the object, or nil if another
+	// version was reviewed. live is nil if the object does not exist.
 	Judged(item plan.Item, live *unstructured.Unstructured) *predict.Prediction
 	// Confirms returns an error if the apply would have another result than the reviewed one.
 	Confirms(p *predict.Prediction, anew *predict.Recreation) error
@@ -67,63 +68,66 @@ type Engine struct {
 	Server    Server
 	Predictor predict.Predictor
 	DryRun    object.DryRun
-	// ContinueOnConflict skips objects in conflict, and those that need them, and writes the rest.
-	// Otherwise the first phase with a conflict and all later ones are not written.
+	// ContinueOnConflict writes the rest of a phase if some objects are in conflict. It skips the
+	// objects in conflict and the objects that need them. If it is not set, the first phase with a
+	// conflict and all later ones are not written.
 	ContinueOnConflict bool
 	// Decide returns a decision for each conflict of each object, in the order of the plan. It is
-	// called before any of these objects is written: with all objects of a phase in conflict, and
-	// again with those that have changed since. An object is applied once all its conflicts are
-	// decided. Nil leaves all conflicts open. Dry runs do not call it.
+	// called with all conflicting objects of a phase, before any of these objects is written. It is
+	// called again with those objects that have changed since. An object is applied once all its
+	// conflicts are decided. If Decide is nil, all conflicts stay open. Dry runs do not call it.
 	Decide func(ctx context.Context, all []Contested) [][]Decision
-	// Review allows a write only to the reviewed version of an object, or if its result is the
-	// same. Nil allows all.
+	// Review limits writes to what a user has reviewed: the reviewed version of an object, or
+	// another version if the result is the same. If Review is nil, all writes are allowed.
 	Review Review
-	// Admit is called for each existing object before its phase is written. An error refuses the
-	// object, and blocks its phase and later ones like a conflict. Nil admits all. It is called
-	// concurrently.
+	// Admit is called for each existing object before its phase is written. If it returns an error,
+	// the object fails, and its phase and later phases are not written, as after a conflict. If
+	// Admit is nil, all objects are admitted. Calls may be concurrent.
 	Admit func(item plan.Item, live *unstructured.Unstructured) error
 	// Objects adds the objects themselves to the events.
 	Objects bool
 	// Scope determines the namespace of an object whose kind was unknown when the plan was made.
 	Scope plan.Options
 	// AwaitKinds is how long to wait for kinds that the cluster does not serve yet. If it is 0, the
-	// run waits only for kinds that an object of the set may install, as long as for an unreachable
-	// cluster.
+	// run waits only for kinds that an object of the set may install. The limit is then the same as
+	// for an unreachable cluster.
 	AwaitKinds time.Duration
-	// Wait waits until the applied objects are ready, or returns an error. It is called before each
-	// phase with the objects which that phase needs, and at the end with the rest. Nil does not
-	// wait.
+	// Wait waits until the given objects are ready, or returns an error. Before each phase, it is
+	// called with the applied objects that the phase needs, and at the end with all the rest. If
+	// Wait is nil, the run does not wait.
 	Wait func(ctx context.Context, applied []plan.Item) error
-	// Remove deletes the object with that UID and returns once it is gone, or an error if that is
-	// unknown. stays, which may be nil, returns why the current object must not be deleted, or "".
-	// Required if the Predictor recreates objects.
+	// Remove deletes the object with the UID and returns once it is gone. It returns an error if it
+	// is unknown whether the object is gone. stays returns a reason why the current object must not
+	// be deleted, or "" if it may be deleted; stays may be nil. Remove is required if the Predictor
+	// recreates objects.
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
 	// Journal records the writes for a rollback; it may be nil.
 	Journal Journal
-	// Seen is called with each evaluated object: the live one, nil if it does not exist; the
-	// written or predicted one; and whether they differ. It is called concurrently and may be nil.
+	// Seen is called with each evaluated object. before is the live object; nil if it does not
+	// exist. after is the written or predicted object, and changes reports whether the two differ.
+	// Calls may be concurrent. Seen may be nil.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
-	// Prefetched is a reader that was started before Run, which closes it. It may be nil.
+	// Prefetched is a reader that was started before Run. Run closes it. It may be nil.
 	Prefetched *prefetch.Reader
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
-	reads *prefetch.Reader // of the phases
+	reads *prefetch.Reader // reads the live objects of each phase
 
-	// looking is set once a phase is in conflict: later phases are inspected but not written.
+	// looking is set once a phase is in conflict. Later phases are then checked but not written.
 	looking bool
 
 	// left is set if the run was interrupted at a prompt and has written nothing since.
 	left bool
 
-	// done records the result of each object; waited has the objects that were waited for.
+	// done records the result of each object. waited has the objects that were passed to Wait.
 	done   record
 	waited map[object.Key]bool
 
-	mu sync.Mutex // of Emit
+	mu sync.Mutex // guards calls of Emit
 }
 
-// wrote tells the journal about a write that was not refused.
+// wrote adds a write to the journal, unless the server refused it.
 func (e *Engine) wrote(t *target, answer *unstructured.Unstructured, err error) {
 	if err == nil {
 		t.attempts.Wrote(answer)
@@ -141,21 +145,21 @@ func (e *Engine) wrote(t *target, answer *unstructured.Unstructured, err error) 
 type target struct {
 	predict.Prediction
 	done bool
-	// refusal is why taking all conflicts would not help.
+	// refusal is the reason why taking all conflicts would not help.
 	refusal error
 	// anew is set if the object must be recreated.
 	anew *predict.Recreation
-	// late means that the write had a conflict that has not been reported.
+	// late means that the write had a conflict, which no event has reported yet.
 	late bool
 	// undecided means that the user was asked about the conflicts and left them open.
 	undecided bool
-	// take and yield are the user's decisions about its conflicts.
+	// take and yield are the user's decisions about the target's conflicts.
 	take, yield []predict.Choice
-	// attempts counts its writes; nil before the first.
+	// attempts counts the writes of the target; nil before the first write.
 	attempts *retry.Attempts
-	// bound means that a write is only for the version that was read; reviewed, that the prediction
-	// is the reviewed one, so that no dry run is needed. ours is the version that our own write
-	// made.
+	// bound means that a write is valid only for the version that was read. reviewed means that the
+	// prediction comes from the review, so that no dry run is needed. ours is the resource version
+	// after our own first write.
 	bound, reviewed bool
 	ours            string
 }
@@ -170,7 +174,8 @@ func (t *target) applied(action event.Action) event.Applied {
 }
 
 // overtaken reports whether a write was refused because another client wrote the object after we
-// read it. A write is bound to the version that was read if it was reviewed, or if it takes fields.
+// read it. A write names the version that was read if the user reviewed that version, or if the
+// write takes fields.
 func (t *target) overtaken(refusal error) bool {
 	return predict.IsContested(refusal) || apierrors.IsConflict(refusal) && (t.Live == nil || t.bound || len(t.Taken) > 0 || t.Adopts())
 }

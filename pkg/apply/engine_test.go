@@ -30,7 +30,7 @@ type fake struct {
 	mu    sync.Mutex
 	calls []string
 	live  map[string]*unstructured.Unstructured
-	// apply answers writes and dry runs; nil returns the sent object.
+	// apply answers writes and dry runs. If it is nil, the answer is the sent object.
 	apply func(u *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
 	kinds map[string]bool
 	// refusal is the error of Established.
@@ -160,7 +160,7 @@ data: {a: theirs}
 `)
 }
 
-// taken returns the answer to a forced apply of it.
+// taken returns the answer to a forced apply of the config map that held returns.
 func taken(t *testing.T, name string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, `
@@ -276,7 +276,7 @@ func TestConflictThatAppearsAfterTheCheck(t *testing.T) {
 	}
 }
 
-// A take is bound to the version that was read, so that it takes fields only from the owners that
+// A forced apply names the version that was read, so that it takes fields only from the owners that
 // the user saw.
 func TestTakeIsBoundToWhatWasSeen(t *testing.T) {
 	server := &fake{live: map[string]*unstructured.Unstructured{"a": held(t, "a", "other")}}
@@ -322,8 +322,8 @@ func TestWhatNeedsAFailedObjectIsSkipped(t *testing.T) {
 	}
 }
 
-// Edge case 18: a kind whose CRD is in the run is awaited. If a former CRD served it, the new one
-// must be established first, because discovery may still list the old one.
+// Edge case 18: a run waits for a kind whose CRD it applies. If a former CRD served the kind, the
+// run waits until the new CRD is established, because discovery may still list the old one.
 func TestDefinedKindIsWaitedFor(t *testing.T) {
 	for resource, want := range map[string][]string{
 		"":       {"apply custom", "apply definition", "established definition", "served ConfigMap"}, // in any order
@@ -378,7 +378,7 @@ func TestInterruptedRunTellsWhatWasNotDone(t *testing.T) {
 	}
 }
 
-// arrivedError is the error of a write that may have arrived.
+// arrivedError is the error of a write that the server may have accepted.
 type arrivedError struct{ error }
 
 func (e arrivedError) Unwrap() error { return e.error }
@@ -430,7 +430,8 @@ func TestDryRunsWriteNothing(t *testing.T) {
 			server := &fake{}
 			r := newRun(server)
 			r.engine.DryRun = tt.dryRun
-			// b needs a, which a dry run does not create, so the server is not asked.
+			// A dry run does not create a. The server cannot check b, which needs a, and is not
+			// asked.
 			a := item(t, "a")
 			if err := r.engine.Run(t.Context(), phases([]plan.Item{a}, []plan.Item{item(t, "b", a.Key())})); err != nil {
 				t.Fatal(err)
@@ -445,7 +446,8 @@ func TestDryRunsWriteNothing(t *testing.T) {
 	}
 }
 
-// Edge case 18: a kind that a cache remembers from a deleted CRD is awaited like a new one.
+// Edge case 18: if a cache still has a kind from a deleted CRD, the run waits for it like for a new
+// kind.
 func TestRedefinedKindIsWaitedFor(t *testing.T) {
 	definition := item(t, "definition")
 	definition.GVK.Kind = "CustomResourceDefinition"

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// A phase waits for the objects that it needs; at the end, the rest is awaited. An object that does
-// not become ready blocks later phases.
+// Before each phase, the run waits for the objects that the phase needs, and at the end for the
+// rest. An object that does not become ready blocks later phases.
 func TestWait(t *testing.T) {
 	unready := errors.New("not ready")
 	for name, tc := range map[string]struct {

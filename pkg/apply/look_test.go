@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// One run reports the conflicts of all phases. It sends no dry run for absent objects or those that
-// need one.
+// One run reports the conflicts of all phases. It sends no dry run for absent objects, or for
+// objects that need an absent one.
 func TestPhasesAfterAConflictAreLookedAt(t *testing.T) {
 	b := item(t, "b")
 	server := &fake{live: map[string]*unstructured.Unstructured{
@@ -54,8 +54,8 @@ func TestPhasesAfterAConflictAreLookedAt(t *testing.T) {
 	}
 }
 
-// An unchanged object is reported as unchanged even if only a dry run shows it and its phase is not
-// written.
+// An unchanged object in a phase with a conflict is reported as unchanged, even if only a dry run
+// shows that it is unchanged.
 func TestUnchangedBesideAConflict(t *testing.T) {
 	same := parse(t, `
 apiVersion: v1

@@ -52,8 +52,8 @@ func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
 	return out
 }
 
-// cannotExist reports whether this run created the CRD of the item's kind, so that there was no
-// object to read. If another client has created one since, our create fails.
+// cannotExist reports whether this run created the CRD of the item's kind, so that there is no
+// object to read. If another client has created the object since, our create fails.
 func (e *Engine) cannotExist(item *plan.Item) bool {
 	if e.DryRun != object.DryRunNone || item.Kind.Resource == "" {
 		return false
@@ -71,7 +71,7 @@ var errTerminating error = &object.HintedError{
 	Advice: "wait until it is gone, then apply again",
 }
 
-// classify returns the target for an existing object; nil if there is nothing to do.
+// classify returns the target for an existing object; nil if the object needs no write.
 func (e *Engine) classify(ctx context.Context, item plan.Item, live *unstructured.Unstructured, err error) *target {
 	if err != nil {
 		e.fail(ctx, item, predict.DeniedRead(item, err))
@@ -87,7 +87,7 @@ func (e *Engine) classify(ctx context.Context, item plan.Item, live *unstructure
 	return e.evaluate(ctx, item, live)
 }
 
-// evaluate is classify for an object that may not exist.
+// evaluate is like classify, for an object that may not exist.
 func (e *Engine) evaluate(ctx context.Context, item plan.Item, live *unstructured.Unstructured) *target {
 	p, reviewed, err := e.prediction(item, live)
 	if err != nil {
@@ -112,8 +112,8 @@ func (e *Engine) evaluate(ctx context.Context, item plan.Item, live *unstructure
 	return &target{Prediction: p, bound: e.Review != nil, reviewed: reviewed}
 }
 
-// predictor returns the Predictor for an item. If this run changed the CRD of its kind, it does not
-// use the published schema, which may be the old one.
+// predictor returns the Predictor for an item. If this run changed the CRD of the item's kind, the
+// Predictor does not use the published schema, which may be the old one.
 func (e *Engine) predictor(item plan.Item) predict.Predictor {
 	p := e.Predictor
 	if e.changedCRD(item, event.Created, event.Configured) {
@@ -122,7 +122,8 @@ func (e *Engine) predictor(item plan.Item) predict.Predictor {
 	return p
 }
 
-// changedCRD reports whether this run did one of the actions to the CRD of the item's kind.
+// changedCRD reports whether the CRD of the item's kind has one of the actions as its result in
+// this run.
 func (e *Engine) changedCRD(item plan.Item, actions ...event.Action) bool {
 	return slices.ContainsFunc(item.Needs, func(need object.Key) bool {
 		return need.Kind == definitionKind && slices.Contains(actions, e.done.action(need))
@@ -136,9 +137,9 @@ func (e *Engine) predictorOf(t *target) predict.Predictor {
 	return p
 }
 
-// inspect evaluates a phase that is not written because an earlier one is in conflict, so that one
-// run shows every conflict. Absent objects, and those whose kind is not served yet, have no
-// conflicts.
+// inspect evaluates a phase that is not written because an earlier phase is in conflict, so that
+// one run shows every conflict. Absent objects have no conflicts, nor do objects whose kind is not
+// served yet.
 func (e *Engine) inspect(ctx context.Context, ph plan.Phase, why error) {
 	items := make([]*plan.Item, 0, len(ph.Items))
 	for i := range ph.Items {
@@ -152,7 +153,8 @@ func (e *Engine) inspect(ctx context.Context, ph plan.Phase, why error) {
 	e.holdBack(ctx, e.read(ctx, items), why)
 }
 
-// holdBack reports the conflicts of a phase that is not written, and skips its other objects.
+// holdBack reports the conflicts of a phase that is not written, and skips the other objects of the
+// phase.
 func (e *Engine) holdBack(ctx context.Context, f found, why error) {
 	var unasked []*target
 	for _, t := range f.targets {
@@ -175,8 +177,8 @@ func (e *Engine) holdBack(ctx context.Context, f found, why error) {
 	}
 }
 
-// ask sends dry runs for the targets that the live object does not decide, and returns those left
-// to write.
+// ask sends dry runs for the targets whose result the live object does not decide. It returns the
+// targets that are still to be written.
 func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 	var doubtful []*target
 	for _, t := range targets {
@@ -188,7 +190,8 @@ func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 	return slices.DeleteFunc(targets, (*target).isDone)
 }
 
-// askOne predicts one target, which is done if nothing would change or the server refuses it.
+// askOne predicts one target. The target is done if nothing would change, or if the server refuses
+// it.
 func (e *Engine) askOne(ctx context.Context, t *target) {
 	var err error
 	if !t.reviewed {

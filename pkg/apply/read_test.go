@@ -37,8 +37,8 @@ func widget(t *testing.T, name string, needs ...object.Key) plan.Item {
 	return plan.Item{Ref: object.RefOf(u), Object: u, Needs: needs, Bringers: needs}
 }
 
-// An object whose CRD this run created cannot exist and is not read, which saves a round trip. If
-// the CRD existed, or is another kind's, its objects are read.
+// If this run created a CRD, no object of its kind can exist, and reading it would waste a round
+// trip. Objects of other kinds, and objects whose CRD existed before, are read.
 func TestWhatCannotExistIsNotRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		definition string
@@ -81,8 +81,8 @@ func TestWhatCannotExistIsNotRead(t *testing.T) {
 	}
 }
 
-// An object that another client created in between makes the create fail, and is then treated like
-// any existing object.
+// If another client creates an object after the run looked for it, the create fails. The object is
+// then treated like any existing object.
 func TestWhatCameInBetweenIsNotOverwritten(t *testing.T) {
 	definition := item(t, "x")
 	definition.Name, definition.GVK.Kind = "widgets.example.com", "CustomResourceDefinition"

@@ -36,7 +36,8 @@ func (r *record) note(key object.Key, action event.Action) {
 	}
 }
 
-// refused counts an object that the server refused, or whose result is unknown.
+// refused counts an object that the server refused or, if unknown is set, an object whose result is
+// unknown.
 func (r *record) refused(unknown bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,8 +68,8 @@ func (r *record) counts() Outcome {
 	return r.outcome
 }
 
-// alias maps an object's key to its key in the plan, where its namespace was unknown because its
-// kind was.
+// alias maps an object's key to its key in the plan. The plan does not have the namespace of an
+// object whose kind was unknown.
 func (r *record) alias(key, planned object.Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,7 +79,7 @@ func (r *record) alias(key, planned object.Key) {
 	r.aliases[key] = planned
 }
 
-// action returns the result of an object; empty if it has none yet.
+// action returns the result of an object; empty if the object has no result yet.
 func (r *record) action(key object.Key) event.Action {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +108,7 @@ func (r *record) missing(item plan.Item) (object.Key, event.Action) {
 	return object.Key{}, ""
 }
 
-// created reports whether this run created something that the item needs.
+// created reports whether this run created an object that the item needs.
 func (r *record) created(item plan.Item) bool {
 	return slices.ContainsFunc(item.Needs, func(need object.Key) bool { return r.action(need) == event.Created })
 }

@@ -28,7 +28,7 @@ func (e *Engine) finish(a event.Applied) {
 
 func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		// We stopped; the server did not refuse it.
+		// The run was interrupted; the server did not refuse the object.
 		if object.MayBeWritten(err) {
 			err = fmt.Errorf("it was in progress, and may have been written: %w", err)
 		}
@@ -62,7 +62,7 @@ func (e *Engine) conflict(t *target) {
 	e.finish(out)
 }
 
-// offersOf returns the choices that resolve the conflicts of a target; none if it cannot find them,
+// offersOf returns the choices that resolve the conflicts of a target. On an error it returns none,
 // so that the conflict is still reported.
 func offersOf(p predict.Predictor, t *target) predict.Offers {
 	offers, err := p.Offers(&t.Prediction)
@@ -72,8 +72,9 @@ func offersOf(p predict.Predictor, t *target) predict.Offers {
 	return offers
 }
 
-// contest reports the conflicts of a target, if it has any, and returns whether it does. If Decide
-// may still resolve them, they wait for the other writes, which no prompt may delay.
+// contest reports whether the target has conflicts, and emits the event for them. If Decide may
+// still resolve the conflicts, contest emits nothing and marks the target as late: a prompt must
+// not delay the other writes.
 func (e *Engine) contest(t *target) bool {
 	switch {
 	case !t.contested():
@@ -103,9 +104,9 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 	e.finish(out)
 }
 
-// warnOfRewriting warns of fields that the server stored with another value than was sent. This
-// happens on every apply, so it is no reason to fail or retry, but users must know why their value
-// has no effect (edge case 15).
+// warnOfRewriting warns of fields that the server stored with another value than we sent. The
+// server does so on every apply, so a retry would not help. The warning explains to users why their
+// value has no effect (edge case 15).
 func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) {
 	if text := predict.Contradiction(t.Item); text != "" {
 		e.emit(event.Warned{Ref: t.Item.Ref, Text: text})
@@ -120,7 +121,7 @@ func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) {
 	}
 }
 
-// text formats a value, quoting a string so that it differs from a number.
+// text formats a value. It quotes a string, so that it differs from a number.
 func text(v any) string {
 	if s, ok := v.(string); ok {
 		return strconv.Quote(s)
@@ -129,8 +130,8 @@ func text(v any) string {
 }
 
 // compare sets the changes that an apply made to an existing object. A write that changed only the
-// resource version, or made us another owner of an equal value, is not a change (edge case 27);
-// releasing a field is one.
+// resource version is not a change, nor is one that made us another owner of an equal value (edge
+// case 27). Releasing a field is a change.
 func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *event.Applied) error {
 	view, err := e.Predictor.View(&t.Prediction, answer)
 	if err != nil {
@@ -146,7 +147,7 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 			out.Removed = append(out.Removed, change)
 		case t.Stays(change):
 			out.Released = append(out.Released, change)
-		default: // the server's default is the same
+		default: // The server's default is the same value.
 		}
 	}
 	for _, c := range redact.Conflicts(t.Item.Ref, t.TakenFrom(answer)) {
@@ -179,7 +180,7 @@ func (e *Engine) sharing(t *target, answer *unstructured.Unstructured) (*managed
 	return &sharing, err
 }
 
-// shown returns the masked object for an event if Objects is set.
+// shown returns the object with masked secrets for an event; nil unless Objects is set.
 func (e *Engine) shown(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if !e.Objects || u == nil {
 		return nil
@@ -209,13 +210,14 @@ func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, 
 	}
 }
 
-// Outcome counts the objects that were not applied: in conflict, refused by the server, or with an
-// unknown result because the server could not be asked.
+// Outcome counts the objects that were not applied. Conflicts are in conflict, Rejected were
+// refused by the server, and Unknown have an unknown result because the server could not be asked.
 type Outcome struct {
 	Conflicts, Rejected, Unknown int
 }
 
-// IncompleteError says that some objects were not applied. Events have reported each.
+// IncompleteError says that some objects were not applied. An event has reported each of these
+// objects.
 type IncompleteError struct {
 	Outcome
 }

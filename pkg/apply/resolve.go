@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// resolve finds the kind of each item, waits for the set's CRDs to be served, and drops items whose
-// prerequisites were not applied.
+// resolve finds the kind of each item, and waits until the CRDs of the set are served. It leaves
+// out items whose prerequisites were not applied.
 func (e *Engine) resolve(ctx context.Context, items []plan.Item) []*plan.Item {
 	possible := make([]*plan.Item, 0, len(items))
 	for i := range items {
@@ -64,8 +64,8 @@ type served struct {
 	err  error
 }
 
-// serveAll concurrently resolves the kinds that are unknown, or known only from before this run
-// defined them.
+// serveAll concurrently resolves the kinds that are unknown, and the kinds whose known definition
+// this run has replaced.
 func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.GroupVersionKind]served {
 	var (
 		mu    sync.Mutex
@@ -73,7 +73,8 @@ func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.Gr
 		kinds = map[schema.GroupVersionKind]served{}
 	)
 	for _, item := range items {
-		// If this run created the CRD of a known kind, a cache remembers a former CRD.
+		// If this run created the CRD of a known kind, the kind is known only from a former CRD in
+		// a cache.
 		if item.Kind.Resource != "" && (e.DryRun != object.DryRunNone || !e.changedCRD(*item, event.Created)) {
 			continue
 		}
@@ -95,9 +96,9 @@ func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.Gr
 	return kinds
 }
 
-// serve waits for the item's kind if something in the set may install it (a CRD, an APIService, or
-// an operator that installs its own CRDs; edge case 18), or if the user expects something else to.
-// Otherwise it asks once.
+// serve waits for the item's kind if an object of the set may install it: a CRD, an APIService, or
+// an operator that installs its own CRDs (edge case 18). It also waits if the user expects that
+// something else installs the kind. In other cases, it asks the server only once.
 func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error) {
 	if definition, defined := e.definition(item); defined && e.DryRun == object.DryRunNone {
 		return e.defined(ctx, item, definition)
@@ -125,9 +126,10 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 	return kind, e.unserved(ctx, item, err, time.Since(began))
 }
 
-// defined waits until a CRD of the set is established and its kind is served, in either order.
+// defined waits until a CRD of the set is established and its kind is served. The two may happen in
+// either order.
 func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.Key) (object.Kind, error) {
-	if item.Kind.Resource != "" { // Before the new CRD is established, discovery may list the old one.
+	if item.Kind.Resource != "" { // Until then, discovery may list the old CRD.
 		if err := e.Server.Established(ctx, definition.Name); err != nil {
 			return item.Kind, err
 		}
@@ -135,7 +137,7 @@ func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.
 		return kind, e.unserved(ctx, item, err, 0)
 	}
 	e.emit(event.Waiting{Ref: item.Ref, Kind: item.GVK.Kind, For: describe(definition) + " to be established"})
-	// Save a round trip by asking both at once.
+	// Two concurrent requests save a round trip.
 	var refusal error
 	unrefused, refuse := context.WithCancel(ctx)
 	defer refuse()
@@ -153,14 +155,15 @@ func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.
 	return kind, e.unserved(ctx, item, err, 0)
 }
 
-// unserved adds to the error why the kind is not served and what to do. waited is how long the run
-// waited.
+// unserved extends the error with the reason why the kind is not served and with advice. waited is
+// how long the run has waited.
 func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited time.Duration) error {
 	if !meta.IsNoMatchError(err) || errors.Unwrap(err) != nil {
-		return err // It says more than that the kind does not exist.
+		return err // The error already has a reason.
 	}
 	if len(item.OnlyIn) > 0 {
-		// Only the set knows; the server may soon serve the other version.
+		// The reason is known only from the CRD in the set, which has another version. The server
+		// may not serve that version yet.
 		return object.Hinted("change apiVersion to "+item.GVK.Group+"/"+item.OnlyIn[0],
 			"the CRD of %s in this set has no version %s, only %s", item.GVK.Kind, item.GVK.Version, strings.Join(item.OnlyIn, ", "))
 	}
@@ -183,8 +186,8 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited
 	return err
 }
 
-// definition returns the CRD that this run applied for the item's kind, if the kind is not served
-// yet or is known only from before.
+// definition returns the CRD that this run applied for the item's kind. It returns false if the
+// kind is already served by the current CRD.
 func (e *Engine) definition(item plan.Item) (object.Key, bool) {
 	for _, need := range item.Needs {
 		if need.Kind != definitionKind {
@@ -210,8 +213,8 @@ func (e *Engine) bringer(item plan.Item) (object.Key, bool) {
 
 const definitionKind = "CustomResourceDefinition"
 
-// errUnchecked says that the server cannot check an object whose kind or namespace does not exist
-// before this run.
+// errUnchecked says that the server cannot check an object, because this run has yet to create its
+// kind or namespace.
 var errUnchecked = errors.New("not checked by the server")
 
 // unchecked returns why the server did not check the item.
@@ -226,7 +229,7 @@ func (e *Engine) unchecked(item plan.Item) string {
 
 func describe(key object.Key) string { return key.Ref().String() }
 
-// meant returns the served kind with a similar name that err suggests; empty if there is none.
+// meant returns the name of a similar kind that err suggests; empty if it suggests none.
 func meant(err error) string {
 	var near interface{ Meant() string }
 	if errors.As(err, &near) {

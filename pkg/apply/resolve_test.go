@@ -18,9 +18,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// A kind that is not served is awaited if an applied object of the set may install it or the user
-// expects it, but never a built-in kind. Otherwise it is refused after one request, with a hint how
-// to wait.
+// The run waits for a kind that is not served if an applied object of the set may install the kind,
+// or if the user expects it. It never waits for a built-in kind. In other cases, the item fails
+// after one request, with a hint how to wait.
 func TestWhichKindsAreWaitedFor(t *testing.T) {
 	for name, tt := range map[string]struct {
 		group   string
@@ -72,7 +72,8 @@ func TestWhichKindsAreWaitedFor(t *testing.T) {
 	}
 }
 
-// A CRD whose names are taken is never served: its objects fail at once, with the server's reason.
+// A CRD whose names are taken is never served. Objects of its kind fail at once, with the server's
+// reason.
 func TestDefinitionThatIsNotEstablished(t *testing.T) {
 	definition := item(t, "definition")
 	definition.GVK.Kind = "CustomResourceDefinition"
@@ -92,8 +93,8 @@ func TestDefinitionThatIsNotEstablished(t *testing.T) {
 	}
 }
 
-// beside is a server that answers whether a CRD is established and its kind is served only once it
-// has been asked both.
+// beside is a server that receives two requests, for an established CRD and for its served kind. It
+// answers neither until it has received both.
 type beside struct {
 	fake
 	established, served chan struct{}
@@ -124,7 +125,8 @@ func (b *beside) Served(ctx context.Context, gvk schema.GroupVersionKind, within
 	return b.fake.Served(ctx, gvk, within)
 }
 
-// Both requests about a new CRD are sent at once; a refusal of the CRD ends the wait for its kind.
+// The two requests about a new CRD are sent at once. If the server refuses the CRD, the wait for
+// its kind ends.
 func TestDefinitionAndItsKindAreAskedAtOnce(t *testing.T) {
 	for name, refusing := range map[string]bool{"accepted": false, "refused": true} {
 		t.Run(name, func(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// prediction returns the prediction from the live object, or the reviewed one with the server's
-// answer if it is about this version. Reviewed conflicts, and objects whose CRD this run has
-// changed, are evaluated again.
+// prediction returns the prediction for an item. This is the reviewed prediction, with the server's
+// answer, if the review was of this version of the object. The object is evaluated again if the
+// reviewed prediction has conflicts, or if this run has changed the object's CRD.
 func (e *Engine) prediction(item plan.Item, live *unstructured.Unstructured) (p predict.Prediction, reviewed bool, err error) {
 	if e.Review != nil && live != nil && !e.changedCRD(item, event.Created, event.Configured) {
 		if p := e.Review.Judged(item, live); p != nil && p.Answer != nil && len(p.Conflicts) == 0 {
@@ -23,9 +23,9 @@ func (e *Engine) prediction(item plan.Item, live *unstructured.Unstructured) (p 
 	return p, false, err
 }
 
-// confirmed reports whether the target may be written: it has the reviewed version, or the apply
-// has the same result, which may differ even for that version if this run changed the CRD.
-// Otherwise it reports the target.
+// confirmed reports whether the target may be written: the object still has the reviewed version,
+// or the apply has the reviewed result. After this run changed the CRD, even the reviewed version
+// may have another result. If the target may not be written, confirmed emits its event.
 func (e *Engine) confirmed(ctx context.Context, t *target) bool {
 	switch {
 	case e.Review == nil, !e.changedCRD(t.Item, event.Created, event.Configured) && e.Review.Judged(t.Item, t.Live) != nil:

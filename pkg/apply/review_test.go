@@ -14,7 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// reviewed is a review of one version of each object, with a fixed answer for all others.
+// reviewed is a review of one version of each object. It gives a fixed answer for every other
+// version.
 type reviewed struct {
 	version  string
 	p        *predict.Prediction
@@ -34,8 +35,9 @@ func (r *reviewed) Confirms(*predict.Prediction, *predict.Recreation) error {
 	return r.other
 }
 
-// A write is bound to the reviewed version and UID, and uses the server's answer from the review.
-// Another version, found before or by the write, is predicted and compared.
+// A write names the reviewed version and UID, and uses the server's answer from the review. If a
+// read or the write finds another version, the apply is predicted again and compared with the
+// review.
 func TestReview(t *testing.T) {
 	other := errors.New("something else")
 	at := func(version string) *unstructured.Unstructured {

@@ -110,8 +110,8 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	return true
 }
 
-// side is how many objects are processed concurrently. The client limits the rate of requests; this
-// limits memory.
+// side is how many objects are processed concurrently. The client already limits the rate of
+// requests; this limit saves memory.
 const side = 256
 
 // each runs do concurrently for all targets.
@@ -127,8 +127,9 @@ func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Co
 	_ = g.Wait() // do reports errors as events
 }
 
-// finishEach is each for the last step: it also evaluates absent objects. It drops each object once
-// it is done, to save memory, and returns the targets whose conflict is still to be decided.
+// finishEach is like each, for the last step of a phase. It also evaluates absent objects, and
+// forgets each object once it is done, to save memory. It returns the targets whose conflicts are
+// still to be decided.
 func (e *Engine) finishEach(ctx context.Context, f found, do func(context.Context, *target)) (late []*target) {
 	var mu sync.Mutex
 	finish := func(t *target) {
@@ -189,7 +190,7 @@ func (e *Engine) try(ctx context.Context, t *target) {
 	case t.anew != nil:
 		out.Action, out.Reason, out.Removed = event.Recreated, t.anew.Reason, redact.Changes(t.Item.Ref, t.anew.Lost)
 		e.finish(out)
-	case t.contested(): // since the phase was checked
+	case t.contested(): // The conflict arose after the phase was checked.
 		e.conflict(t)
 	case t.Unchecked != "":
 		out.Action, out.Reason, out.Yielded, out.Left = event.Configured, t.Unchecked, t.Yielded, t.Left

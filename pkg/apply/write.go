@@ -37,7 +37,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 		}
 	}
 	t.attempts = retry.At(t.Item.Ref)
-	defer func() { t.attempts = nil }() // Release the object that it holds.
+	defer func() { t.attempts = nil }() // Attempts keep the object in memory.
 	for {
 		t.attempts.Saw(t.Live)
 		if !e.confirmed(ctx, t) {
@@ -65,7 +65,7 @@ func (e *Engine) write(ctx context.Context, t *target) {
 	}
 }
 
-// refused recreates a target that the server refuses if the user asked for that; otherwise it
+// refused recreates a target that the server refuses, if the user allows that. Otherwise the target
 // fails.
 func (e *Engine) refused(ctx context.Context, t *target, err error) {
 	if e.mustRecreate(ctx, t, err) {
@@ -75,8 +75,8 @@ func (e *Engine) refused(ctx context.Context, t *target, err error) {
 	e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 }
 
-// next prepares another attempt at a target that another client has written, or returns done. As in
-// diff, conflicts come from the prediction.
+// next prepares another attempt after another client has written the object. It returns done if no
+// attempt is to follow. As in diff, conflicts come from the prediction.
 func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool) {
 	err := t.attempts.Again(ctx)
 	_, lost := errors.AsType[*retry.LostError](err)
@@ -98,8 +98,8 @@ func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool)
 	return e.contest(t)
 }
 
-// appeared handles a create that found an object. If an earlier attempt of ours did not create it,
-// it is treated like any existing object.
+// appeared handles a create that failed because the object exists. Either an earlier attempt of
+// ours created the object, or it is treated like any existing object.
 func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool) {
 	if object.MayBeWritten(err) && e.arrived(ctx, t) {
 		return true
@@ -117,16 +117,16 @@ func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool)
 	return e.contest(t)
 }
 
-// lost reads the object after a write that got no answer. If it is as the write would have left it,
-// the write arrived (edge case 85).
+// lost reads the object after a write that got no answer. If the object is as the write would have
+// left it, the write was successful (edge case 85).
 func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	if !e.arrived(ctx, t) {
 		e.fail(ctx, t.Item, fmt.Errorf("it is unknown whether it was written: %w", err))
 	}
 }
 
-// arrived reports whether the object is as the write would have left it, and then reports the
-// target as written.
+// arrived reports whether the object is as the write would have left it. If so, arrived also
+// reports the target as written.
 func (e *Engine) arrived(ctx context.Context, t *target) bool {
 	live, err := e.Server.Get(ctx, t.Item.Kind, t.Item.Ref)
 	if err != nil {
@@ -141,8 +141,8 @@ func (e *Engine) arrived(ctx context.Context, t *target) bool {
 	return true
 }
 
-// send writes the target once. It first transfers the adopted fields, except those that the apply
-// changes, whose owners stay recorded until then.
+// send writes the target once. Before the apply, it makes the adopted fields ours. Fields that the
+// apply changes are an exception: their owners stay recorded until the apply.
 func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructured, error) {
 	how := object.Write{
 		Manager: e.Predictor.Manager, Validation: e.Predictor.Validation,
@@ -171,7 +171,7 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 	return answer, err
 }
 
-// transfer moves the adopted fields to us that move before the apply, and returns the updated
+// transfer makes those adopted fields ours that must move before the apply, and returns the updated
 // object.
 func (e *Engine) transfer(ctx context.Context, t *target) (*unstructured.Unstructured, error) {
 	fields, err := t.Adoption.Transfer()
@@ -187,7 +187,8 @@ func (e *Engine) transfer(ctx context.Context, t *target) (*unstructured.Unstruc
 }
 
 // awaitsAccount reports whether the item is a Pod in a namespace that this run created. The server
-// refuses it before a controller has created the default service account (edge case 19).
+// refuses such a Pod until a controller has created the namespace's default service account (edge
+// case 19).
 func (e *Engine) awaitsAccount(item plan.Item) bool {
 	if item.GVK.Group != "" || item.GVK.Kind != "Pod" {
 		return false
@@ -207,7 +208,7 @@ func (e *Engine) sendUntilAdmitted(ctx context.Context, t *target, err error) (*
 	return answer, err
 }
 
-// adoptFirst transfers the adopted fields, then sends the dry run that was impossible before.
+// adoptFirst makes the adopted fields ours, and then sends the dry run that was impossible before.
 func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 	t.attempts = retry.At(t.Item.Ref)
 	for {
@@ -224,7 +225,7 @@ func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 		if err := e.again(ctx, t); err != nil || t.Unchecked == "" {
 			return err
 		}
-		if overtaken == nil { // Others own more of it now.
+		if overtaken == nil { // Others now own more fields of the object.
 			if err := t.attempts.Again(ctx); err != nil {
 				return err
 			}
@@ -239,7 +240,7 @@ func (e *Engine) again(ctx context.Context, t *target) error {
 	return e.predict(ctx, t)
 }
 
-// mustRecreate reports whether a refused target is to be recreated: the server calls a field
+// mustRecreate reports whether a refused target must be recreated: the server calls a field
 // immutable, and the user asked for --recreate.
 func (e *Engine) mustRecreate(ctx context.Context, t *target, refusal error) bool {
 	if e.Remove == nil {
@@ -249,8 +250,8 @@ func (e *Engine) mustRecreate(ctx context.Context, t *target, refusal error) boo
 	return t.anew != nil
 }
 
-// recreate deletes the object, waits until it is gone, and creates it from the manifest. It does
-// not touch another object that took its name.
+// recreate deletes the object, waits until it is gone, and creates it from the manifest. If another
+// object of the same name appears meanwhile, recreate does not touch it.
 func (e *Engine) recreate(ctx context.Context, t *target) {
 	if !e.confirmed(ctx, t) {
 		return
@@ -268,7 +269,7 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 		e.fail(ctx, t.Item, withAdvice(err, "it was not recreated; once it is gone, apply again"))
 		return
 	}
-	// Finish even if interrupted, because the object is gone.
+	// The object is gone now, so create it even if the run is interrupted.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), creationTime)
 	defer cancel()
 	err = e.predictorOf(t).Refresh(ctx, e.Server, &t.Prediction)
@@ -293,8 +294,9 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 	}
 }
 
-// staying allows the deletion only of the reviewed version, or of another one if the result is the
-// same. If the object stays, it reports that and sets kept. It returns nil without a review.
+// staying returns a function that allows the deletion of the reviewed version of the object. It
+// allows another version only if recreating it has the same result. If the object stays, the
+// function reports the target and sets kept. Without a review, staying returns nil.
 func (e *Engine) staying(ctx context.Context, t *target, kept *bool) func(*unstructured.Unstructured) string {
 	if !t.bound {
 		return nil
@@ -315,10 +317,10 @@ func (e *Engine) staying(ctx context.Context, t *target, kept *bool) func(*unstr
 	}
 }
 
-// creationTime bounds the creation after an interrupted deletion.
+// creationTime limits how long the creation may take after an interrupted deletion.
 const creationTime = 30 * time.Second
 
-// errNameTaken says that another client has created an object of that name in between.
+// errNameTaken says that another client created an object of the same name after ours was deleted.
 var errNameTaken error = &object.HintedError{
 	Err:    errors.New("it was deleted to be recreated, but another client created an object of its name, which was not changed"),
 	Advice: "find out what created it; to change that object, apply again",
