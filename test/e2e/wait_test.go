@@ -125,7 +125,7 @@ func TestWaitForKind(t *testing.T) {
 
 	// A TYPE that is certainly a typo is not waited for.
 	k8sconnect(t, kubeconfig, "wait", "deploymnts/web", "-n", ns).ends(t, 2).
-		says(t, "did you mean deployments.apps? If not, --existence-timeout=1m waits for it")
+		says(t, "did you mean deployments.apps? If not, --existence-timeout=1m waits for the type")
 	k8sconnect(t, kubeconfig, "wait", "gadgets/x", "-n", ns, "--existence-timeout=0").ends(t, 2).says(t, `does not serve the type "gadgets"`)
 	k8sconnect(t, kubeconfig, "wait", "configmap/x", "-n", ns, "--existence-timeout=0").ends(t, 1).says(t, "does not exist")
 }
