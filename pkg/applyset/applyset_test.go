@@ -143,7 +143,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A rendered parent is read with the same promise, plus the parent's own namespace.
+// A rendered parent is read with the rendered promise and the parent's own namespace.
 func TestRenderIsReadBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 15))
 	for range 2000 {
@@ -178,7 +178,7 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-// Each tool's mark is a claim; common labels of charts and manifests are not.
+// Each tool's mark is a claim. Labels that charts and manifests commonly contain are not claims.
 func TestClaims(t *testing.T) {
 	id := ID(secretRef("prod", "shop"))
 	other := ID(secretRef("prod", "other"))

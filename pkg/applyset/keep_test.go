@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Each mark keeps an object exactly when its tool would: by spelling, by annotation or label, and
-// for any prune or only when everything is deleted.
+// Each mark keeps an object exactly when its own tool would keep it. The cases differ in spelling,
+// in annotation or label, and in a prune or the deletion of the whole set.
 func TestKeepMarks(t *testing.T) {
 	const (
 		never = iota

@@ -15,7 +15,7 @@ import (
 // Member is a live object with the label of a set.
 type Member struct {
 	Ref object.Ref
-	// Kind is how the server serves the kind.
+	// Kind is the kind as the server serves it.
 	Kind object.Kind
 	UID  types.UID
 
@@ -25,10 +25,10 @@ type Member struct {
 	appliers []string
 }
 
-// MemberOf returns the object as a member. It needs and keeps only metadata.
+// MemberOf returns the object as a member. It uses only the object's metadata.
 func MemberOf(kind object.Kind, u *unstructured.Unstructured) Member {
 	ref := object.RefOf(u)
-	ref.GVK = kind.GVK // Metadata has another kind.
+	ref.GVK = kind.GVK // An object without its content has the kind PartialObjectMetadata.
 	m := Member{
 		Ref: ref, Kind: kind, UID: u.GetUID(),
 		labels: u.GetLabels(), annotations: u.GetAnnotations(), owners: u.GetOwnerReferences(),
@@ -39,7 +39,7 @@ func MemberOf(kind object.Kind, u *unstructured.Unstructured) Member {
 	return m
 }
 
-// byClient is the field manager of client-side apply, which updates.
+// byClient is the field manager of client-side apply, which writes with the operation Update.
 const byClient = "kubectl-client-side-apply"
 
 // appliersOf returns the managers that applied the object with a set's label.
@@ -63,10 +63,10 @@ func (m Member) Set() string { return m.labels[PartOfLabel] }
 // Claims returns the claims of other tools on the object.
 func (m Member) Claims() []Claim { return claims(m.labels, m.annotations) }
 
-// isCopy reports whether a controller created the object with the label of its source: Endpoints
-// have the labels of their Service, an operator's Pods those of the custom resource. A copy is
-// deleted with its source. An object that was applied with the label is not a copy, even with owner
-// references.
+// isCopy reports whether a controller created the object with the labels of a source object. For
+// example, Endpoints get the labels of their Service, and an operator's Pods get those of the
+// custom resource. A copy is deleted together with its source. An object that was applied with the
+// label is not a copy, even if it has owner references.
 func (m Member) isCopy(parent object.Ref, manager string) (by string, copied bool) {
 	if slices.ContainsFunc(m.appliers, func(a string) bool {
 		return a == manager || slices.Contains([]string{"k8sconnect", "kubectl", byClient}, a)
@@ -98,10 +98,10 @@ type Claim struct {
 
 func (c Claim) String() string { return c.Of + " " + c.Name }
 
-// Claims returns the claims on a live object, except that of the set with this id: those of another
-// set, a Helm release, a Flux Kustomization or HelmRelease, or an Argo CD Application. Marks that
-// only name the origin of a manifest, such as app.kubernetes.io/managed-by in rendered charts, are
-// not claims.
+// Claims returns the claims on a live object by another set, a Helm release, a Flux Kustomization
+// or HelmRelease, or an Argo CD Application. It omits the claim of the set with the given id. Marks
+// that only name the origin of a manifest, such as app.kubernetes.io/managed-by in rendered charts,
+// are not claims.
 func Claims(u *unstructured.Unstructured, id string) []Claim {
 	var all []Claim
 	if set := u.GetLabels()[PartOfLabel]; set != "" && set != id {
@@ -110,8 +110,9 @@ func Claims(u *unstructured.Unstructured, id string) []Claim {
 	return append(all, claims(u.GetLabels(), u.GetAnnotations())...)
 }
 
-// Owned returns the claim of another tool or set on an object that would be deleted with its
-// namespace or CRD, or "". id is the deleting set's. The parent of another set belongs to that set.
+// Owned returns the claim of another tool or set on an object that would be deleted together with
+// its namespace or CRD. It returns "" if there is none. id is the id of the set that deletes. The
+// parent of another set counts as claimed by that set.
 func Owned(u *unstructured.Unstructured, id string) string {
 	if set := u.GetLabels()[IDLabel]; set != "" && set != id {
 		return "set " + set
@@ -149,13 +150,13 @@ func claims(labels, annotations map[string]string) []Claim {
 	return all
 }
 
-// sign is how a tool marks its objects.
+// sign is a label or annotation by which a tool marks its objects.
 type sign struct {
 	of string
 	// name and namespace are keys of annotations or labels.
 	name, namespace string
 	annotation      bool
-	// read returns the name in the value; nil means the whole value.
+	// read extracts the name from the value; nil means that the whole value is the name.
 	read func(string) string
 }
 
@@ -169,30 +170,30 @@ func signs() []sign {
 	}
 }
 
-// application returns the name of an Application from a tracking id, which is
-// NAME:GROUP/KIND:NAMESPACE/NAME, or begins with NAMESPACE_NAME.
+// application returns the name of an Application from a tracking id. The id has the form
+// NAME:GROUP/KIND:NAMESPACE/NAME, and NAME may be NAMESPACE_NAME.
 func application(id string) string {
 	name, _, _ := strings.Cut(id, ":")
 	return strings.Replace(name, "_", "/", 1)
 }
 
-// PruneAnnotation with the value "disabled" on an object keeps it from being pruned.
+// PruneAnnotation keeps an object from being pruned if its value is "disabled".
 const PruneAnnotation = "k8sconnect.io/prune"
 
-// keepMark is a mark by which users tell a tool to keep an object.
+// keepMark is an annotation or label by which users make a tool keep an object.
 type keepMark struct {
 	key    string
 	values []string
-	// says reports whether a text matches the value, as the tool compares them.
+	// says compares a text with the value in the way of the tool, such as without regard to case.
 	says func(text, value string) bool
-	// labels means that the tool also reads labels.
+	// labels means that the tool reads the mark from labels, too.
 	labels bool
-	// whole means that the tool reads it only when it deletes everything.
+	// whole means that the tool regards the mark only when it deletes the whole set.
 	whole bool
 }
 
-// keepMarks returns the marks of the tools that users come from. docs/design/sets.md has their
-// sources.
+// keepMarks returns the marks of other tools that users may have used before, and our own.
+// docs/design/sets.md has the sources.
 func keepMarks() []keepMark {
 	const argo = "argocd.argoproj.io/sync-options"
 	const flux = "kustomize.toolkit.fluxcd.io/"
@@ -217,8 +218,8 @@ func listed(text, value string) bool {
 	return slices.ContainsFunc(strings.Split(text, ","), func(one string) bool { return strings.TrimSpace(one) == value })
 }
 
-// keptBy returns the annotation or label that keeps a member, as "annotation KEY: VALUE", or "".
-// whole means that the whole set is deleted.
+// keptBy returns the annotation or label that keeps a member, such as "annotation KEY: VALUE", or
+// "". whole means that the whole set is deleted.
 func (m Member) keptBy(whole bool) string {
 	for _, mark := range keepMarks() {
 		if mark.whole && !whole {

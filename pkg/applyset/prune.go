@@ -15,16 +15,17 @@ import (
 // Input is an object in the input.
 type Input struct {
 	Ref object.Ref
-	// Resource is the plural name of its kind; empty if the server does not serve it yet.
+	// Resource is the plural name of the object's kind; empty if the server does not serve the kind
+	// yet.
 	Resource string
 }
 
 // Set is a set without its members.
 type Set struct {
 	Parent object.Ref
-	// Manager is the field manager of the members; empty means the default ones.
+	// Manager is the field manager of the members; empty means one of the default managers.
 	Manager string
-	// Input is empty if the whole set is deleted.
+	// Input lists the objects in the input. It is empty if the whole set is deleted.
 	Input []Input
 	// Allow are the [Protected] kinds that may be pruned.
 	Allow []schema.GroupKind
@@ -34,44 +35,45 @@ type Set struct {
 type Decision struct {
 	// ID is the id of the set.
 	ID string
-	// Doomed members are to be deleted; Kept ones are no longer in the input and stay. Both are
+	// Doomed are the members to delete. Kept are the members that left the input and stay. Both are
 	// sorted.
 	Doomed []Member
 	Kept   []Kept
-	// Stay counts the members in the input, Inputs the objects in the input.
+	// Stay is the number of members in the input. Inputs is the number of objects in the input.
 	Stay, Inputs int
 
 	of Set
 }
 
-// Kept is a member that is no longer in the input and stays.
+// Kept is a member that left the input and stays.
 type Kept struct {
 	Member
 	Reason Reason
-	// By is the mark or owner behind the reason; it may be empty.
+	// By is the annotation, label, owner or object behind the reason; it may be empty.
 	By string
 }
 
-// Reason is why a member that is no longer in the input is kept.
+// Reason is why a member that left the input is kept.
 type Reason string
 
 const (
-	// Disabled means that the annotation or label By forbids it.
+	// Disabled means that an annotation or label keeps the member; By names it.
 	Disabled Reason = "disabled"
 	// Claimed means that another tool or set owns the object.
 	Claimed Reason = "claimed"
-	// NotAllowed means that deleting an object of this kind deletes others, which the user has not
-	// allowed.
+	// NotAllowed means that deleting an object of this kind also deletes other objects, and the
+	// user has not allowed that.
 	NotAllowed Reason = "not-allowed"
-	// Holds means that deleting it would delete an object that stays.
+	// Holds means that deleting the member would also delete an object that stays.
 	Holds Reason = "holds"
-	// Unseen means that it contains other objects with unknown owners.
+	// Unseen means that the member contains other objects whose owners are unknown.
 	Unseen Reason = "unseen"
-	// Copied means that a controller created it with the labels of its source.
+	// Copied means that a controller created the member with the labels of its source object.
 	Copied Reason = "copied"
-	// Unshown means that the user did not see it before the run.
+	// Unshown means that the member was not in the list of deletions that the user saw before the
+	// run.
 	Unshown Reason = "unshown"
-	// Gone means that it is no longer a member.
+	// Gone means that the object is no longer a member of the set.
 	Gone Reason = "gone"
 )
 
@@ -98,8 +100,9 @@ func (k Kept) Text() string {
 	return string(k.Reason)
 }
 
-// Protected returns the kinds that are pruned only if the user allows them by name: their contents
-// are deleted with them and do not return when they are applied again.
+// Protected returns the kinds that are pruned only if the user allows them by name. Deleting an
+// object of these kinds also deletes its contents, which do not return when the object is applied
+// again.
 func Protected() []schema.GroupKind {
 	return []schema.GroupKind{
 		{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
@@ -108,15 +111,15 @@ func Protected() []schema.GroupKind {
 	}
 }
 
-// Decide decides which members of a set to prune. It never prunes an object in the input, in any
-// version, or one that another owner claims.
+// Decide decides which members of a set to prune. It never prunes an object that is in the input,
+// in any version, or that another owner claims.
 func Decide(set Set, members []Member) Decision {
 	d := Decision{ID: ID(set.Parent), Inputs: len(set.Input), of: set}
 	input := map[object.Key]bool{}
 	for _, in := range set.Input {
 		input[in.Ref.Key()] = true
 	}
-	staying := map[types.UID]bool{} // by UID, because two groups may serve one object
+	staying := map[types.UID]bool{} // Two API groups may serve the same object.
 	for _, m := range members {
 		if m.Set() == d.ID && input[m.Ref.Key()] {
 			staying[m.UID] = true
@@ -136,7 +139,7 @@ func Decide(set Set, members []Member) Decision {
 	return d
 }
 
-// add decides about a member that is no longer in the input.
+// add decides about a member that left the input.
 func (d *Decision) add(set Set, m Member) {
 	keep := func(reason Reason, by string) { d.Kept = append(d.Kept, Kept{m, reason, by}) }
 	maker, copied := m.isCopy(set.Parent, set.Manager)
@@ -157,8 +160,8 @@ func (d *Decision) add(set Set, m Member) {
 	}
 }
 
-// keepHolders keeps namespaces and CRDs whose deletion would delete objects that stay: those in the
-// input, kept members, or the parent.
+// keepHolders keeps the namespaces and CRDs whose deletion would also delete an object that stays:
+// an object in the input, a kept member, or the parent.
 func (d *Decision) keepHolders(set Set) {
 	inNamespace, ofKind := map[string]object.Ref{}, map[string]object.Ref{}
 	stays := func(ref object.Ref, resource string) {
@@ -206,8 +209,8 @@ func (d Decision) Holders() []Member {
 	return out
 }
 
-// Keep returns the decision with a doomed member kept, for a reason that its own labels do not
-// show.
+// Keep returns the decision with the doomed member m kept. The reason is one that the member's own
+// labels do not show.
 func (d Decision) Keep(m Member, reason Reason, by string) Decision {
 	d.Doomed = slices.DeleteFunc(slices.Clone(d.Doomed), func(other Member) bool { return other.Ref == m.Ref })
 	d.Kept = append(slices.Clone(d.Kept), Kept{m, reason, by})
@@ -215,8 +218,8 @@ func (d Decision) Keep(m Member, reason Reason, by string) Decision {
 	return d
 }
 
-// Within returns the decision limited to the doomed members that the user was shown. It keeps those
-// that are doomed only since then.
+// Within returns the decision limited to the doomed members in shown, which the user has seen.
+// Members that are doomed only since then are kept.
 func (d Decision) Within(shown Decision) Decision {
 	was := map[object.Key]bool{}
 	for _, m := range shown.Doomed {
@@ -235,8 +238,9 @@ func (d Decision) Within(shown Decision) Decision {
 	return d
 }
 
-// Again decides again about a doomed member in its current state, after other members turned out to
-// stay. goes reports whether it is still to be deleted; otherwise why says why not.
+// Again decides again about a doomed member in its current state, after other members have turned
+// out to stay. goes reports whether the member is still to be deleted. If it is not, why has the
+// reason.
 func (d Decision) Again(m Member, stayed []Kept) (why Kept, goes bool) {
 	if m.Set() != d.ID {
 		return Kept{m, Gone, ""}, false
@@ -250,8 +254,8 @@ func (d Decision) Again(m Member, stayed []Kept) (why Kept, goes bool) {
 	return again.Kept[len(again.Kept)-1], false
 }
 
-// Left returns the promise that covers the kept members. The union with the promise of the input is
-// the parent's promise after the prune.
+// Left returns the promise that covers the kept members. After the prune, the parent's promise is
+// the union of this promise and the input's.
 func (d Decision) Left() Promise {
 	var refs []object.Ref
 	for _, k := range d.Kept {
@@ -281,9 +285,9 @@ func ParseAllow(text string) (schema.GroupKind, error) {
 		"%q does not need to be allowed", text)
 }
 
-// Doubt returns why a prune looks like a mistake and needs confirmation, or "". It ignores members
-// that are already pruned, so that a run which is repeated after a kill needs no confirmation that
-// the first did not.
+// Doubt returns the reason why a prune looks like a mistake and needs confirmation, or "". It
+// ignores members that are already pruned. If a run is repeated after a kill, it therefore needs
+// confirmation only if the first run did.
 func (d Decision) Doubt() string {
 	all := d.Stay + len(d.Doomed)
 	for _, k := range d.Kept {

@@ -63,7 +63,7 @@ func ownedBy(apiVersion, kind, name string) func(*unstructured.Unstructured) {
 	}
 }
 
-// labelledBy sets the manager whose managed fields have the set's label.
+// labelledBy sets the manager that owns the set's label in managed fields.
 func labelledBy(manager, operation string) func(*unstructured.Unstructured) {
 	return func(u *unstructured.Unstructured) {
 		label := map[string]any{"f:metadata": map[string]any{"f:labels": map[string]any{"f:" + PartOfLabel: map[string]any{}}}}
@@ -218,7 +218,7 @@ func many(n int) []Member {
 	return all
 }
 
-// Only a likely mistake must be confirmed.
+// A prune needs confirmation only if it is likely to be a mistake.
 func TestDoubt(t *testing.T) {
 	set := func(input []Member) Set { return Set{Parent: secretRef("prod", "shop"), Input: inputs(input...)} }
 	elsewhere := []Member{thing("Secret/x")}
@@ -282,8 +282,8 @@ func random(rng *rand.Rand) Member {
 	})
 }
 
-// In random sets, no object in the input, in another set or claimed elsewhere is doomed; nothing
-// that stays is deleted with a doomed object; and each member is counted once.
+// In random sets, no object in the input, in another set or claimed by another tool is doomed. No
+// object that stays is deleted together with a doomed object. Each member is counted once.
 func TestDecideIsSafe(t *testing.T) {
 	rng := rand.New(rand.NewPCG(36, 37))
 	doomed := 0
@@ -362,7 +362,8 @@ func TestDecideIsSafe(t *testing.T) {
 	}
 }
 
-// covers reports whether a member may be there, by the specification.
+// covers reports whether the promise allows a member with this kind and namespace, by the
+// specification.
 func covers(p Promise, ref object.Ref) bool {
 	return slices.Contains(p.Kinds, ref.GVK.GroupKind()) && (ref.Namespace == "" || slices.Contains(p.Namespaces, ref.Namespace))
 }

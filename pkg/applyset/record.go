@@ -1,7 +1,7 @@
-// Package applyset decides which objects were applied together and which members to prune, in the
-// format of the ApplySet specification (KEP-3659). [Read] the parent, [Render] it with a wider
-// promise before members are written, and ask [Decide] about the live members. It reads and writes
-// nothing.
+// Package applyset decides which objects were applied together and which members to prune. It
+// follows the ApplySet specification (KEP-3659). [Read] the parent, [Render] it with a wider
+// promise before members are written, and call [Decide] with the live members. The package reads
+// and writes nothing in the cluster.
 package applyset
 
 import (
@@ -19,9 +19,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Tooling is the [ToolingAnnotation] of a new parent. kubectl applies to a set only if it finds its
-// own name there, whatever the version. We keep to kubectl's format in every detail; managed fields
-// show who wrote a parent.
+// Tooling is the [ToolingAnnotation] of a new parent. kubectl applies to a set only if the
+// annotation has the name kubectl, with any version. The format of a set is exactly that of
+// kubectl; managed fields show which tool wrote a parent.
 const Tooling = "kubectl/v1.36.0+k8sconnect"
 
 // Manager is the field manager of our writes to parents.
@@ -32,11 +32,12 @@ type Record struct {
 	Parent object.Ref
 	// ID is the value of the parent's label; empty if it has none yet.
 	ID string
-	// Tooling is NAME/VERSION; empty if no set has been written yet.
+	// Tooling is the tool that writes the set, as NAME/VERSION; empty if no set has been written
+	// yet.
 	Tooling string
 	Promise Promise
-	// Resources are from the deprecated annotation. A caller with a server converts them into
-	// kinds: see [Record.Resolve].
+	// Resources are the resources in the deprecated annotation. A caller with a server converts
+	// them into kinds, and passes these to [Record.Resolve].
 	Resources []schema.GroupResource
 	// Told means that the parent lists its kinds, even if the list is empty.
 	Told bool
@@ -76,7 +77,7 @@ func words(list string) []string {
 	return all
 }
 
-// Resolve returns the record with the kinds of its resources added.
+// Resolve returns the record with the given kinds instead of its Resources.
 func (r Record) Resolve(kinds []schema.GroupKind) Record {
 	r.Promise = r.Promise.Union(Promise{Kinds: kinds})
 	r.Resources = nil
@@ -90,7 +91,7 @@ func (r Record) IsNew() bool { return r.ID == "" && r.Tooling == "" }
 func (r Record) Check() error {
 	want := ID(r.Parent)
 	tool := r.Tooling
-	if i := strings.LastIndex(tool, "/"); i >= 0 { // The name may contain slashes.
+	if i := strings.LastIndex(tool, "/"); i >= 0 { // The tool's name may contain slashes.
 		tool = tool[:i]
 	}
 	switch {
@@ -111,8 +112,8 @@ func (r Record) Check() error {
 	return nil
 }
 
-// Render returns the parent to apply, with this promise. It refuses names that the annotations
-// cannot represent.
+// Render returns the parent object to apply, with the promise. It refuses names that the
+// annotations cannot represent.
 func Render(r Record, p Promise) (*unstructured.Unstructured, error) {
 	var kinds []string
 	for _, gk := range p.Kinds {
@@ -175,21 +176,23 @@ const (
 	// NamespacesAnnotation lists the promised namespaces, without the parent's own, which is always
 	// promised.
 	NamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces"
-	// resourcesAnnotation is the predecessor of KindsAnnotation, and only read.
+	// resourcesAnnotation is the deprecated predecessor of KindsAnnotation. It is read, but never
+	// written.
 	resourcesAnnotation = "applyset.kubernetes.io/contains-group-resources"
 )
 
-// ID returns the id of the set with this parent. It depends on the parent's name, so that a copy
-// under another name is detected.
+// ID returns the id of the set with this parent. The id depends on the parent's name, so that a
+// copy of the parent under another name is detected.
 func ID(parent object.Ref) string {
-	// base64 may begin or end with a character that a label value must not.
+	// The prefix and suffix are necessary, because base64 may begin or end with a character that a
+	// label value must not begin or end with.
 	return "applyset-" + base64.RawURLEncoding.EncodeToString(sum(parent)) + "-v1"
 }
 
-// LeaseName returns the name of the Lease that locks the set, in the namespace of its parent.
-// Unlike the id, it has only characters that are valid in names.
+// LeaseName returns the name of the Lease that locks the set, in the namespace of its parent. It
+// contains only characters that are valid in the name of an object, unlike the set's id.
 func LeaseName(parent object.Ref) string {
-	const enough = 16 // bytes: two sets in a namespace do not collide
+	const enough = 16 // bytes are enough to distinguish the sets in one namespace
 	return "applyset-" + hex.EncodeToString(sum(parent)[:enough])
 }
 
@@ -206,8 +209,8 @@ func ParentKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 }
 
-// MayBeParent reports whether every server accepts objects of the kind as parents. CRDs of other
-// kinds need [ParentTypeLabel].
+// MayBeParent reports whether every server accepts objects of the kind as parents. For other kinds,
+// the CRD must have [ParentTypeLabel].
 func MayBeParent(gk schema.GroupKind) bool {
 	return gk.Group == "" && (gk.Kind == "Secret" || gk.Kind == "ConfigMap")
 }
@@ -228,8 +231,8 @@ func ParseName(text string) (kind, name string, err error) {
 	return kind, name, nil
 }
 
-// Promise lists where members of a set may be: their kinds and the namespaces of namespaced kinds.
-// Both are sorted and without duplicates.
+// Promise lists where members of a set may be: the kinds of the members, and the namespaces of
+// those in namespaces. Both lists are sorted, without duplicates.
 type Promise struct {
 	Kinds      []schema.GroupKind
 	Namespaces []string

@@ -19,11 +19,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// mostText bounds the size of a decompressed run, because any user may have written the Secrets.
+// mostText limits the size of a decompressed run, because the Secrets may not be ours: any user may
+// have written them.
 const mostText = 256 << 20
 
-// Decode reads the Secrets of a set's history, the newest run first. A run with a missing or
-// changed part is a fault, and does not affect the others.
+// Decode reads the Secrets of a set's history, and returns the newest run first. A run with a
+// missing or changed part is a fault, which does not affect other runs.
 func Decode(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
 	return readEach(secrets, decode)
 }
@@ -138,8 +139,8 @@ func unpack(content []byte) ([]Object, error) {
 	return objects, nil
 }
 
-// Heads returns the runs without their objects, the newest first, from the annotations of their
-// Secrets. Runs with unreadable annotations are faults.
+// Heads returns the runs without their objects, the newest first. It reads only the annotations of
+// the Secrets. A run with unreadable annotations is a fault.
 func Heads(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
 	return readEach(secrets, func(parts []*unstructured.Unstructured) (Run, error) { return head(parts[0].GetAnnotations()) })
 }
@@ -159,9 +160,9 @@ func head(notes map[string]string) (Run, error) {
 	return run, nil
 }
 
-// Excess returns the Secrets of runs beyond the limit, the oldest first. It always keeps the two
-// newest successful runs and the two newest usable ones, because users roll back to these, and the
-// run that the newest of all refers to. It also keeps Secrets with unreadable annotations.
+// Excess returns the Secrets of runs beyond the limit, the oldest first. It never returns the two
+// newest successful runs or the two newest usable runs, because users roll back to these. It also
+// keeps the run that precedes the newest one, and Secrets with unreadable annotations.
 func Excess(secrets []*unstructured.Unstructured, keep int) []*unstructured.Unstructured {
 	runs, _ := Heads(secrets)
 	stays := map[Name]bool{}

@@ -28,16 +28,18 @@ const (
 	whoNote     = "k8sconnect.io/who"
 	resultNote  = "k8sconnect.io/result"
 	inputNote   = "k8sconnect.io/input"
-	partNote    = "k8sconnect.io/part" // N/M, from 1
-	sumNote     = "k8sconnect.io/sum"  // over all parts
+	partNote    = "k8sconnect.io/part" // PART/PARTS, such as 1/3
+	sumNote     = "k8sconnect.io/sum"  // a digest of all parts
 	tooLarge    = "k8sconnect.io/too-large"
 	formatNote  = "k8sconnect.io/history-format"
 	placeNote   = "k8sconnect.io/place"
 	field       = "objects"
 
-	// partSize is the data in one Secret. The server's limit is 1 MiB, including small annotations.
+	// partSize is the size of the data in one Secret. The server's limit is 1 MiB, including small
+	// annotations.
 	partSize = 768 << 10
-	// mostParts bounds a run: 12 MiB compressed are far more than 10,000 objects.
+	// mostParts limits the size of a run. 12 MiB of compressed data hold far more than 10,000
+	// objects.
 	mostParts = 16
 )
 
@@ -46,8 +48,8 @@ type stored struct {
 	Withheld bool           `json:"withheld,omitempty"`
 }
 
-// Encode returns the Secrets that store a run, to be applied next to the parent. A run that is too
-// large is stored without its objects: see [Run.TooLarge].
+// Encode returns the Secrets that store a run, to be applied in the parent's namespace. A run that
+// is too large is stored without its objects (see [Run.TooLarge]).
 func Encode(parent object.Ref, set string, run Run) ([]*unstructured.Unstructured, error) {
 	var content []byte
 	if !run.TooLarge {
@@ -95,10 +97,11 @@ func Encode(parent object.Ref, set string, run Run) ([]*unstructured.Unstructure
 	return secrets, nil
 }
 
-// nameOf returns the part of the Secret's name that identifies a run, from its id, which users may
-// choose, and its input. A second attempt with the same id and input replaces the first.
+// nameOf returns the part of the Secret's name that identifies a run. It is a digest of the run's
+// input and id, because users may choose an id that is no valid name. A second attempt with the
+// same id and input replaces the first.
 func nameOf(run Run) string {
-	const enough = 6 // bytes: two runs of a history do not collide
+	const enough = 6 // bytes are enough to distinguish the runs of one history
 	sum := sha256.Sum256([]byte(run.ID + "\n" + run.Input))
 	return hex.EncodeToString(sum[:enough])
 }
@@ -132,12 +135,12 @@ func partOf(text string) (part, of int, err error) {
 	return part, of, nil
 }
 
-// Digest returns a digest of the objects and their order.
+// Digest returns a digest of the objects, which depends on their order.
 func Digest(manifests []*unstructured.Unstructured) (string, error) {
 	sum := sha256.New()
 	enc := json.NewEncoder(sum)
 	for _, u := range manifests {
-		if err := enc.Encode(u.Object); err != nil { // Keys are sorted.
+		if err := enc.Encode(u.Object); err != nil { // The encoder sorts keys.
 			return "", err
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset/history"
 )
 
-// world is a set's history in a cluster, and what really happened.
+// world is the history of a set in a cluster, together with what really happened.
 type world struct {
 	t       *testing.T
 	random  *rand.Rand
@@ -26,12 +26,13 @@ type world struct {
 	// turns counts the holders of the lock; noted is the holder that wrote the note.
 	turns, noted int
 	now          time.Time
-	// stated are all runs with manifests, the oldest first. It is the oracle.
+	// stated has all runs with manifests, the oldest first. The test compares the history with it.
 	stated []told
-	// lost: a run was deleted or its Secrets never written. former: a former version wrote a run.
-	// early: a run was killed before it renewed the Lease, which does not know it.
+	// lost means that a run was deleted, or that its Secrets were never written. former means that
+	// a former version wrote a run. early means that a run was killed before it renewed the Lease,
+	// so that the Lease does not record it.
 	lost, former, large, early bool
-	// unsure: a run could not know which run it follows.
+	// unsure means that a run could not find out which run it follows.
 	unsure bool
 }
 
@@ -129,7 +130,7 @@ func (w *world) trim() {
 	}
 }
 
-// runFormer does one run of a former version, which records no places.
+// runFormer does one run of a former version, which does not record the places of runs.
 func (w *world) runFormer(id, input string) {
 	w.now, w.turns = w.now.Add(time.Minute), w.turns+1
 	run := runOf(id, history.Applied, configMap("a", input))
@@ -144,14 +145,14 @@ func (w *world) runFormer(id, input string) {
 	w.stated = append(w.stated, told{input, run.Result == history.Applied})
 }
 
-// byTime returns the runs as a former version orders them.
+// byTime returns the runs in the order that a former version gives them.
 func (w *world) byTime() []history.Run {
 	runs := w.kept(true).Runs
 	slices.SortFunc(runs, func(a, b history.Run) int { return b.Started.Compare(a.Started) })
 	return runs
 }
 
-// remove deletes a run by hand, unless nothing else would show that it existed.
+// remove deletes a run by hand, unless no other record would show that the run existed.
 func (w *world) remove() {
 	if names := slices.Sorted(maps.Keys(w.secrets)); len(names) > 0 && !w.early {
 		delete(w.secrets, names[w.random.IntN(len(names))])
@@ -159,7 +160,7 @@ func (w *world) remove() {
 	}
 }
 
-// want returns the run to roll back to, from everything that happened.
+// want returns the run that a rollback must lead to, derived from everything that happened.
 func (w *world) want() string {
 	for i := len(w.stated) - 2; i >= 0; i-- {
 		if w.stated[i].applied {
@@ -185,8 +186,8 @@ func (w *world) has(input string) bool {
 	return found > 0 && same == 1
 }
 
-// Whatever a history lacks, a rollback leads to the last successful run before the last one, or
-// nowhere, but never one run too far. A complete history always has it.
+// Even if parts of the history are missing, a rollback leads to the last successful run before the
+// last run, or fails. It never leads to an older run. With a complete history, it never fails.
 func TestNeverOneTooFar(t *testing.T) {
 	seeds := uint64(300)
 	if testing.Short() {
@@ -227,7 +228,8 @@ func TestNeverOneTooFar(t *testing.T) {
 	}
 }
 
-// chain encodes runs of this version, the oldest first, like past, and also returns the last.
+// chain encodes runs of this version, the oldest first, in the notation of past. It also returns
+// the last run.
 func chain(t *testing.T, results string) (secrets []*unstructured.Unstructured, last history.Run) {
 	t.Helper()
 	for i, letter := range results {
@@ -247,14 +249,13 @@ func chain(t *testing.T, results string) (secrets []*unstructured.Unstructured, 
 	return secrets, last
 }
 
-// of reads the history.
 func of(secrets []*unstructured.Unstructured, last history.Run) history.Kept {
 	kept := history.Kept{Last: last}
 	kept.Runs, kept.Faults = history.Decode(secrets)
 	return kept
 }
 
-// refused checks that an error says why, and its hint names runs.
+// refused checks that an error has the reason, and a hint that names the runs.
 func refused(t *testing.T, err error, why, hint string) {
 	t.Helper()
 	var hinted interface{ Hint() string }
@@ -263,7 +264,8 @@ func refused(t *testing.T, err error, why, hint string) {
 	}
 }
 
-// namesIn returns the names of the runs in a hint, each of which must have its time and user.
+// namesIn returns the names of the runs in a hint. It checks that the hint has the time and user of
+// each run.
 func namesIn(hint string) string {
 	lines := strings.Split(hint, "\n")
 	for i, line := range lines[1:] {
@@ -272,8 +274,9 @@ func namesIn(hint string) string {
 	return strings.Replace(strings.Join(lines, ", "), ":, ", ": ", 1)
 }
 
-// If the last run is missing, a rollback has the same target. If the target is missing, the error
-// names it and the remaining runs. A missing run cannot be chosen, either.
+// If the last run is missing from the history, a rollback has the same target. If the target is
+// missing, the error names the target and the remaining runs. A user cannot choose a missing run,
+// either.
 func TestGap(t *testing.T) {
 	secrets, last := chain(t, "AAAF")
 	without := of(secrets[:3], last)
@@ -283,7 +286,7 @@ func TestGap(t *testing.T) {
 	if newest, ok := without.Newest(); !ok || newest.ID != "run3" || without.Keeps(newest) || !of(secrets, last).Keeps(newest) {
 		t.Errorf("the last run is %s, %v", newest.ID, ok)
 	}
-	// It is not listed. All others are, even one that failed.
+	// The missing run is not listed. All others are listed, even a failed run.
 	for want, kept := range map[string]history.Kept{
 		"run3 failed, run2 applied, run1 applied, run0 applied": of(secrets, last), "run2 applied, run1 applied, run0 applied": without,
 	} {
@@ -303,13 +306,13 @@ func TestGap(t *testing.T) {
 	refused(t, err, "run2: it is not in the history", "it can roll back to: run1, run0")
 	_, err = without.To("run3")
 	refused(t, err, "run3: it is not in the history", "it can roll back to: run2, run1, run0")
-	// Without the Lease, the history still knows which run its last one followed.
+	// Even without the Lease, the history shows which run the last run followed.
 	_, err = of(append(secrets[:2:2], secrets[3]), history.Run{}).To("")
 	refused(t, err, "run2: it is not in the history", "it can roll back to: run1, run0")
 }
 
-// A run with the input of the last one is recorded only if that is not in the history. A run that
-// is not stored knows its predecessor only if the last note is certainly the last.
+// A run with the same input as the last run is recorded only if the last run is not in the history.
+// A run that is not stored knows its predecessor only if the note is certainly of the last run.
 func TestFollow(t *testing.T) {
 	secrets, last := chain(t, "AAA")
 	repeated := history.Run{ID: "again", Input: last.Input}
@@ -336,8 +339,8 @@ func TestFollow(t *testing.T) {
 	refused(t, err, "the run before run unsure is not recorded", "name one with --to; it can roll back to: run2, run1, run0")
 }
 
-// A former version records no place, and overwrites that of a run which it repeats, so its time
-// decides.
+// A former version does not record the place of a run, and overwrites the place of a run that it
+// repeats. In this case, the start time decides.
 func TestFormerVersion(t *testing.T) {
 	secrets, last := chain(t, "AAA")
 	former := func(i int, after time.Duration) {
@@ -361,7 +364,7 @@ func TestFormerVersion(t *testing.T) {
 	}
 }
 
-// Numbers order runs, not the clocks of their machines.
+// Runs are ordered by their numbers, not by the clocks of their machines.
 func TestClocks(t *testing.T) {
 	secrets, _ := chain(t, "AAAA")
 	annotated(secrets[3:], "k8sconnect.io/started", begun.Add(-time.Hour).Format(time.RFC3339Nano))
@@ -384,7 +387,7 @@ func TestTooLargeIsNotSkipped(t *testing.T) {
 			want = "it can roll back to: run2, run0"
 		}
 		refused(t, err, "run1: its manifests were too large for the history", want)
-		// The same with a former version, which records no places.
+		// The same is true for a former version, which does not record the places of runs.
 		for _, u := range secrets {
 			annotated([]*unstructured.Unstructured{u}, "k8sconnect.io/place", "")
 		}
@@ -393,8 +396,8 @@ func TestTooLargeIsNotSkipped(t *testing.T) {
 	}
 }
 
-// A later version may store its history differently, so the last run is unknown. Its Secrets stay,
-// and readable runs can be chosen.
+// A later version may store its history in another format, so the last run is unknown. The Secrets
+// of the later version stay, and a user can choose a readable run.
 func TestLaterVersion(t *testing.T) {
 	secrets, last := chain(t, "AAA")
 	annotated(secrets[2:], "k8sconnect.io/history-format", "2")
@@ -419,7 +422,7 @@ func TestLaterVersion(t *testing.T) {
 	if again || next.Place.Known || next.Place.Number < 3 {
 		t.Errorf("%v %+v", again, next.Place)
 	}
-	// The same if the Lease has a later format or is unreadable.
+	// The last run is also unknown if the note in the Lease has a later format or is unreadable.
 	for _, text := range []string{`{"format":2,"run":"run2"}`, `{"format":"2","run":["run2"]}`, `{`, `{"format":1}`, `{"format":1,"run":"a"}`, `{"format":1,"number":1}`, `{"format":1,"run":"a","number":"x"}`, `{"run":"a","number":1}`} {
 		_, err := history.ReadNote(text)
 		if err == nil {

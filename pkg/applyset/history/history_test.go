@@ -75,7 +75,7 @@ func encode(t *testing.T, run history.Run) []*unstructured.Unstructured {
 	return secrets
 }
 
-// Runs survive encoding and decoding, whatever their size and the order of their parts, and no
+// Runs of any size are unchanged after encoding and decoding, in any order of their parts. No
 // Secret exceeds the server's limit.
 func TestEncoded(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
@@ -202,7 +202,7 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-// unpacked returns the content of a Secret with one part, without using the tested code.
+// unpacked returns the content of a Secret with one part. It does not use the tested code.
 func unpacked(t *testing.T, u *unstructured.Unstructured) string {
 	t.Helper()
 	content, err := base64.StdEncoding.DecodeString(u.Object["data"].(map[string]any)["objects"].(string))
@@ -220,8 +220,8 @@ func unpacked(t *testing.T, u *unstructured.Unstructured) string {
 	return string(text)
 }
 
-// past encodes runs of a former version, the oldest first: A is applied, L applied but too large, F
-// failed, R running, B rolled back.
+// past encodes runs of a former version, the oldest first. Each letter is one run: A was applied, L
+// was applied but is too large, F failed, R is running, and B was rolled back.
 func past(t *testing.T, results string) []*unstructured.Unstructured {
 	t.Helper()
 	var all []*unstructured.Unstructured
@@ -234,8 +234,7 @@ func past(t *testing.T, results string) []*unstructured.Unstructured {
 	return all
 }
 
-// A rollback leads to the last successful run before the newest one, whether the newest succeeded
-// or not.
+// A rollback leads to the last successful run before the newest run, even if the newest run failed.
 func TestTo(t *testing.T) {
 	for results, want := range map[string]string{
 		"": "", "A": "", "F": "", "AA": "run0", "AF": "run0", "AR": "run0", "AAF": "run1", "AFA": "run0", "FAB": "run1", "FF": "",
@@ -258,7 +257,7 @@ func TestTo(t *testing.T) {
 	}
 }
 
-// An unreadable run still has its place, so that a rollback never leads one run too far.
+// An unreadable run keeps its place, so that a rollback does not skip it and lead to an older run.
 func TestToUnread(t *testing.T) {
 	for at, want := range []string{"run1", "", "run1"} { // the damaged run, and the target
 		secrets := past(t, "AAA")
@@ -309,8 +308,8 @@ func headsOf(secrets []*unstructured.Unstructured) int {
 	return len(runs)
 }
 
-// A job may always use the same id, or apply twice: runs with the same id and different input are
-// different runs; a repeated run is the same.
+// A job may always use the same id, or apply twice. Runs with the same id and different input are
+// different runs. A run with the same id and input replaces the earlier one.
 func TestRunsOfOneID(t *testing.T) {
 	random := rand.New(rand.NewPCG(15, 22))
 	secrets := map[string]*unstructured.Unstructured{} // the cluster's Secrets by name

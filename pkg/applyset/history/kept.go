@@ -9,20 +9,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Kept is the existing history of a set: users may have deleted runs, and some may never have been
-// written.
+// Kept is the history of a set as it is stored. Runs may be missing, because users deleted them or
+// because they were never written.
 type Kept struct {
 	// Runs and Faults are the results of [Decode] or [Heads].
 	Runs   []Run
 	Faults []error
-	// Last is the last run that applied something, from the set's Lease: see [ReadNote]. Its ID is
-	// empty if the Lease has no note.
+	// Last is the last run that applied something, as the note in the set's Lease describes it (see
+	// [ReadNote]). Its ID is empty if the Lease has no note.
 	Last Run
 }
 
 // To returns the run with the id. Without an id, it returns the last successful run before the
-// newest one. If that run was deleted, was too large or cannot be read, it returns an error instead
-// of an older run, which the user would not expect.
+// newest run. It returns an error if that run was deleted, was too large or cannot be read, because
+// the user does not expect the state of an even older run.
 func (k Kept) To(id string) (Run, error) {
 	all := k.all()
 	if id != "" {
@@ -68,7 +68,8 @@ func (k Kept) called(id string, all []Run) (Run, error) {
 	return readable(named[0], all)
 }
 
-// Newest returns the last run that applied something; false if there is none or it is unknown.
+// Newest returns the last run that applied something. It returns false if there is no such run, or
+// if it is unknown.
 func (k Kept) Newest() (Run, bool) {
 	if k.blind() != nil {
 		return Run{}, false
@@ -76,13 +77,13 @@ func (k Kept) Newest() (Run, bool) {
 	return newest(k.all())
 }
 
-// Keeps reports whether the history contains the run, readable or not.
+// Keeps reports whether the history contains the run, even if the run is not readable.
 func (k Kept) Keeps(run Run) bool {
 	return slices.ContainsFunc(k.all(), func(r Run) bool { return r.Name() == run.Name() && !errors.Is(r.damage, errNotKept) })
 }
 
-// Follow returns the run with its place after all others. again reports that the last run was
-// successful, is in the history and had the same input, so that this one adds nothing.
+// Follow returns the run with its place after all other runs. again reports that the run adds
+// nothing to the history: the last run was successful, is in the history and had the same input.
 func (k Kept) Follow(run Run) (placed Run, again bool) {
 	for _, r := range append(k.all(), k.Last) {
 		run.Place.Number = max(run.Place.Number, r.Place.Number)
@@ -103,11 +104,11 @@ func (k Kept) Follow(run Run) (placed Run, again bool) {
 	return run, ok && last.damage == nil && last.Usable() && last.Input == run.Input
 }
 
-// Unlisted is [Kept.Follow] for a run that is not stored and has read only the note of the last
-// one. sure means that the run that wrote the note then released its lock, so that no run has
-// followed it.
+// Unlisted is like [Kept.Follow], for a run that is not stored and has read only the note of the
+// last run. sure means that the writer of the note has released its lock since, so that no other
+// run has followed it.
 func Unlisted(last, run Run, sure bool) Run {
-	// A killed run may have written Secrets with a higher number, and no note.
+	// A killed run may have written Secrets with a higher number but no note.
 	const room = 1000
 	placed, _ := Kept{Last: last}.Follow(run)
 	placed.Place.Number += room
@@ -117,7 +118,8 @@ func Unlisted(last, run Run, sure bool) Run {
 	return placed
 }
 
-// blind returns why the last run is unknown, because a later version wrote one; nil if it is known.
+// blind returns the reason why the last run is unknown: a later version of this program wrote one
+// of the runs. It returns nil if the last run is known.
 func (k Kept) blind() error {
 	for _, err := range k.Faults {
 		if fault, ok := errors.AsType[*FaultError](err); ok && fault.blind {
@@ -127,8 +129,8 @@ func (k Kept) blind() error {
 	return nil
 }
 
-// all returns the readable runs, the unreadable ones and the last one, the newest first. It omits
-// runs without a start time.
+// all returns all known runs, the newest first: the readable runs, the unreadable runs and the last
+// run. It omits runs without a start time.
 func (k Kept) all() []Run {
 	all := slices.Clone(k.Runs)
 	for _, err := range k.Faults {
@@ -144,7 +146,7 @@ func (k Kept) all() []Run {
 			last.damage = errNotKept
 			all = append(all, last)
 		case all[at].Place.Number > 0 && all[at].Place.Number <= k.Last.Place.Number:
-			// Only the Lease may have the end of a run, or its second attempt.
+			// The Lease may be the only record of the end of a run, or of its second attempt.
 			all[at].Result, all[at].Started, all[at].Place = k.Last.Result, k.Last.Started, k.Last.Place
 		}
 	}
@@ -152,8 +154,8 @@ func (k Kept) all() []Run {
 	return all
 }
 
-// newest returns the last run that applied something, which has the highest number. A run without a
-// number is from a former version, and is ordered by its time.
+// newest returns the last run that applied something, which is the run with the highest number. A
+// run of a former version has no number, and is ordered by its start time.
 func newest(all []Run) (Run, bool) {
 	if len(all) == 0 {
 		return Run{}, false
@@ -170,7 +172,7 @@ func newest(all []Run) (Run, bool) {
 	return all[at], true
 }
 
-// before returns the last successful run before this one; zero if there was none.
+// before returns the last successful run before the given one; zero if there was none.
 func before(run Run, all []Run) (name Name, known bool) {
 	if run.Place.Number > 0 {
 		return run.Place.Before, run.Place.Known
@@ -187,7 +189,8 @@ func before(run Run, all []Run) (name Name, known bool) {
 	return Name{}, true
 }
 
-// readable returns the run if its objects can be read, or an error that names the others.
+// readable returns the run if its objects can be read. Otherwise it returns an error with a hint
+// that names the usable runs.
 func readable(run Run, all []Run) (Run, error) {
 	why := ""
 	switch {
@@ -203,7 +206,8 @@ func readable(run Run, all []Run) (Run, error) {
 	return Run{}, unusable(run.ID, why, usableOf(all))
 }
 
-// Listed is a run in a list: the name that a rollback accepts, and a line with its time and user.
+// Listed is a run in a list. Name is the name that a rollback accepts. Line describes the run with
+// its time and user.
 type Listed struct {
 	Run
 	Name, Line string
@@ -226,7 +230,7 @@ var errNoneBefore error = &object.HintedError{
 	Advice: "apply the manifests that you want to roll back to",
 }
 
-// others returns a hint that names the usable runs, or the remedy if there are none.
+// others returns a hint that names the usable runs, or another remedy if there are none.
 func others(known []string) string {
 	if len(known) == 0 {
 		return "it has no successful run to roll back to: apply the manifests that you want"
@@ -234,10 +238,10 @@ func others(known []string) string {
 	return "it can roll back to:" + listed(known)
 }
 
-// listed puts each run on its own line, because users choose it by its time.
+// listed puts each run on its own line, because users choose a run by its time.
 func listed(runs []string) string { return "\n    " + strings.Join(runs, "\n    ") }
 
-// naming is others for a rollback without the name of a run.
+// naming is like others, for a rollback to a run that the user has not named.
 func naming(known []string) string {
 	if len(known) == 0 {
 		return others(known)
@@ -249,20 +253,20 @@ func unusable(id, why string, known []string) error {
 	return object.Hinted(others(known), "cannot roll back to run %s: %s", id, why)
 }
 
-// errNotKept says that the history lacks a known run.
+// errNotKept says that a run is known, but is not in the history.
 var errNotKept = errors.New("it is not in the history: its Secrets were deleted, or never written")
 
-// FaultError says that a run in the history cannot be read. It does not affect the others.
+// FaultError says that a run in the history cannot be read. Other runs are not affected.
 type FaultError struct {
-	// Run is the id, or the name of the Secret if that is unknown.
+	// Run is the id of the run, or the name of its Secret if the id is unknown.
 	Run string
 	Err error
 
 	// note means that the note in the Lease cannot be read.
 	note bool
-	// blind means that the run's place among the others is unknown.
+	// blind means that the run's place among the other runs is unknown.
 	blind bool
-	// of is the run without its objects. Its start is zero if that cannot be read, either.
+	// of is the run without its objects. If its start time cannot be read, it is zero.
 	of Run
 }
 

@@ -1,7 +1,7 @@
-// Package history stores the manifests of a set's last runs in compressed Secrets of bounded size.
-// [Encode] makes them, [Decode] reads them and detects missing or changed parts, [Excess] returns
-// those to delete. It never stores values of Secrets outside the parent's namespace, and sends
-// nothing.
+// Package history stores the manifests of a set's last runs in compressed Secrets of limited size.
+// [Encode] makes the Secrets, [Decode] reads them and detects missing or changed parts, and
+// [Excess] returns the Secrets to delete. The package never stores values of Secrets outside the
+// parent's namespace, and sends no requests.
 package history
 
 import (
@@ -25,12 +25,12 @@ const (
 	Running Result = "running"
 	// Applied means that the whole input was applied.
 	Applied Result = "applied"
-	// Failed means that some of it was not applied.
+	// Failed means that part of the input was not applied.
 	Failed Result = "failed"
 	// RolledBack means that the run was rolled back.
 	RolledBack Result = "rolledBack"
-	// Refused means that nothing was written, because a user must confirm it. Only the lock records
-	// it.
+	// Refused means that nothing was written, because a user must confirm the run. Only the lock
+	// records this result.
 	Refused Result = "refused"
 )
 
@@ -38,29 +38,31 @@ const (
 type Run struct {
 	// ID is the id of the run, as in the server's audit log.
 	ID string
-	// Started is its start by the clock of its machine.
+	// Started is when the run started, by the local clock of its machine.
 	Started time.Time
-	// The run's user; empty if unknown.
+	// The user of the run; empty if unknown.
 	Who    string
 	Result Result
 	// Input is a digest of the run's input.
 	Input string
-	// Objects are the applied manifests as sent; nil if TooLarge.
+	// Objects are the applied manifests as they were sent; nil if TooLarge is set.
 	Objects []Object
-	// TooLarge means that the manifests exceed the limit, so the run cannot be rolled back to.
+	// TooLarge means that the manifests exceed the limit of the history, so that a rollback to the
+	// run is impossible.
 	TooLarge bool
-	// Place is the run's place in the history of its set; zero for a run of a former version.
+	// Place is the run's place in the history of its set. It is zero if a former version of this
+	// program recorded the run.
 	Place Place
 
-	// damage is why its objects cannot be read.
+	// damage is the reason why the run's objects cannot be read.
 	damage error
 }
 
 // Object is one applied manifest.
 type Object struct {
 	Manifest *unstructured.Unstructured
-	// Withheld means that it is a Secret outside the parent's namespace, whose values are not
-	// stored.
+	// Withheld means that the object is a Secret outside the parent's namespace, so that its values
+	// are not stored.
 	Withheld bool
 }
 
@@ -68,8 +70,8 @@ type Object struct {
 // stored.
 func (r Run) Usable() bool { return r.Result == Applied && !r.TooLarge }
 
-// ObjectOf returns a manifest for the history: a Secret outside the parent's namespace loses its
-// values. It does not modify its argument.
+// ObjectOf returns a manifest for the history. A Secret outside the parent's namespace loses its
+// values. The given manifest is not modified.
 func ObjectOf(parent object.Ref, manifest *unstructured.Unstructured) Object {
 	u := manifest.DeepCopy()
 	isSecret := u.GroupVersionKind().GroupKind().String() == "Secret"
@@ -83,7 +85,7 @@ func ObjectOf(parent object.Ref, manifest *unstructured.Unstructured) Object {
 			withheld = true
 		}
 	}
-	// kubectl's client-side apply stores a copy of the values.
+	// The annotation of kubectl's client-side apply contains a copy of the values.
 	if notes := u.GetAnnotations(); notes[lastApplied] != "" {
 		delete(notes, lastApplied)
 		u.SetAnnotations(notes)
@@ -93,7 +95,8 @@ func ObjectOf(parent object.Ref, manifest *unstructured.Unstructured) Object {
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// newestFirst orders runs by their numbers, or by their start if one has none, then by id.
+// newestFirst orders runs by their numbers, then by their start times, then by their ids. If one of
+// two runs has no number, their numbers do not count.
 func newestFirst(a, b Run) int {
 	if a.Place.Number > 0 && b.Place.Number > 0 && a.Place.Number != b.Place.Number {
 		return cmp.Compare(b.Place.Number, a.Place.Number)
@@ -104,7 +107,8 @@ func newestFirst(a, b Run) int {
 	return strings.Compare(b.ID, a.ID)
 }
 
-// named returns the runs with that name: an id, or an id with a part of the input's digest.
+// named returns the runs that a user means by a name, which is an id, or an id with the beginning
+// of the input's digest.
 func named(runs []Run, name string) []Run {
 	var out []Run
 	for _, r := range runs {
@@ -115,8 +119,8 @@ func named(runs []Run, name string) []Run {
 	return out
 }
 
-// Names returns the names for a rollback: the ids, with a part of the input's digest if several
-// runs share one.
+// Names returns the names that a rollback accepts for the runs. A name is the run's id. If several
+// runs have the same id, the beginning of the input's digest is added.
 func Names(runs []Run) []string {
 	out := make([]string, len(runs))
 	for i, r := range runs {
@@ -127,14 +131,15 @@ func Names(runs []Run) []string {
 	return out
 }
 
-// name distinguishes the run from others with its id.
+// name returns the run's id with the beginning of its input's digest, which distinguishes runs with
+// the same id.
 func (r Run) name() string {
-	const enough = 6 // digits: few runs share an id
+	const enough = 6 // digits are enough, because few runs have the same id
 	_, digits, _ := strings.Cut(r.Input, ":")
 	return r.ID + "." + digits[:min(enough, len(digits))]
 }
 
-// as returns the line for the run in a list.
+// as returns the line that describes the run in a list.
 func (r Run) as(name string) string {
 	name += " of " + r.Started.UTC().Format(time.RFC3339)
 	if r.Who != "" {
@@ -151,7 +156,7 @@ func names(runs []Run) []string {
 	return out
 }
 
-// usableOf returns the lines for the runs that the set can be rolled back to.
+// usableOf returns the lines that describe the usable runs.
 func usableOf(runs []Run) []string {
 	var out []string
 	for i, name := range Names(runs) {
@@ -162,15 +167,16 @@ func usableOf(runs []Run) []string {
 	return out
 }
 
-// format is the format of this version. A former version wrote none, which is readable; another
-// format is from a later version and is not.
+// format is the version of the storage format that this program writes. Former programs wrote no
+// version, and their runs are readable. Any other version comes from a later program and is not
+// readable.
 const format = 1
 
-// Place is a run's place in the history of its set. It reveals gaps: a run names the one before it,
-// even if that is no longer stored.
+// Place is a run's place in the history of its set. It reveals gaps, because each run names the run
+// before it, even if that run is no longer stored.
 type Place struct {
-	// Number counts the runs of the set from 1, with gaps; zero if unknown. It orders runs without
-	// a clock.
+	// Number increases with each run of the set, from 1, possibly with gaps. It is zero if unknown.
+	// It orders runs without relying on clocks.
 	Number int64 `json:"number"`
 	// Known means that the run before this one is known.
 	Known bool `json:"known"`
@@ -178,7 +184,8 @@ type Place struct {
 	Before Name `json:"before,omitzero"`
 }
 
-// Name identifies a run in its set: users choose ids, and may reuse one with different input.
+// Name identifies a run in its set. The id is not enough, because users choose ids and may reuse an
+// id with different input.
 type Name struct {
 	ID    string `json:"run"`
 	Input string `json:"input"`
@@ -187,7 +194,7 @@ type Name struct {
 // Name returns the identity of the run in its set.
 func (r Run) Name() Name { return Name{ID: r.ID, Input: r.Input} }
 
-// note is stored in the set's Lease for the last run that applied something.
+// note describes the last run that applied something. It is stored in the set's Lease.
 type note struct {
 	Format int `json:"format"`
 	Name
@@ -196,14 +203,14 @@ type note struct {
 	Place
 }
 
-// Note encodes the last run without its objects, for [ReadNote].
+// Note encodes the run without its objects. [ReadNote] decodes it.
 func Note(run Run) (string, error) {
 	text, err := json.Marshal(note{Format: format, Name: run.Name(), Started: run.Started.UTC(), Result: run.Result, Place: run.Place})
 	return string(text), err
 }
 
-// ReadNote decodes a note; the run has no ID if the text is empty. Any error is a [FaultError], for
-// [Kept].
+// ReadNote decodes a note. If the text is empty, the run has no ID. Any error is a [FaultError],
+// and belongs in [Kept.Faults].
 func ReadNote(text string) (Run, error) {
 	if text == "" {
 		return Run{}, nil
@@ -228,7 +235,7 @@ func ReadNote(text string) (Run, error) {
 	return Run{ID: n.ID, Input: n.Input, Started: n.Started, Result: n.Result, Place: n.Place}, nil
 }
 
-// later returns an error unless the format is this version's.
+// later returns an error unless this program can read the format.
 func later(written string) error {
 	if written == fmt.Sprint(format) {
 		return nil
