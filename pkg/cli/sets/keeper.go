@@ -28,7 +28,7 @@ const endTime = 15 * time.Second
 type Keeper struct {
 	Server Server
 	Parent object.Ref
-	// Who is the user of this run, for people to read.
+	// The user of this run, for display.
 	Who string
 	// Keep is how many runs to keep; zero keeps none.
 	Keep int
