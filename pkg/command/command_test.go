@@ -38,7 +38,6 @@ func TestFill(t *testing.T) {
 
 // prose speaks of kubectl; it is nothing to paste.
 var prose = []string{
-	"kubectl delete --raw sends a request",
 	"see: kubectl k8sconnect wait", "see: kubectl k8sconnect version", // where flags were not understood
 }
 
