@@ -23,7 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
-// ordered prints the manifests of a file or folder in order, where no server is.
+// ordered prints the manifests of a file or folder in order, without a server.
 func ordered(t *testing.T, path string) (code int, out, stderr string) {
 	t.Helper()
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
-// The discovery cache is where kubectl keeps it, and never in the working folder unless
-// the user says so: without a home, as in many pipelines, nothing is cached.
+// The discovery cache is where kubectl keeps it, and never in the working directory unless the user
+// chooses that. Without a home directory, as in many pipelines, nothing is cached.
 func TestWhereTheCacheIs(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answers := map[string]string{

@@ -32,7 +32,7 @@ func callAs(t *testing.T, program string, args ...string) (code int, out, err st
 	return code, stdout.String(), stderr.String()
 }
 
-// noCluster makes a folder in which nothing configures a cluster, and goes there.
+// noCluster changes to an empty folder, without any configuration of a cluster.
 func noCluster(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -104,7 +104,7 @@ func TestHelpAll(t *testing.T) {
 	}
 }
 
-// golden compares a text with a file of testdata.
+// golden compares a string with a file in testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".golden")
@@ -122,7 +122,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// A usage error is one line, which says where to find help.
+// A usage error is one line that refers to the help.
 func TestUsageErrors(t *testing.T) {
 	const help = "  hint: see: kubectl k8sconnect %s--help\n"
 	const managerHint = "  hint: use a name such as --field-manager=team-shop; the default is k8sconnect\n"
@@ -336,8 +336,8 @@ users:
 - {name: me, user: {token: x}}
 `
 
-// --timeout means the same to all verbs: less than nothing is no limit, and nothing is not to wait. A
-// run that is bounded as a whole takes time, so that 0 is a slip.
+// --timeout has the same meaning for all verbs: a negative value is no limit, and 0 does not wait.
+// For a verb that bounds the whole run, 0 is a mistake.
 func TestTimeout(t *testing.T) {
 	noCluster(t)
 	for line, waits := range map[string]bool{
@@ -420,7 +420,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// A run that was interrupted says so, and that is no answer of the server's.
+// An interrupted run reports that, not an error of the server.
 func TestInterrupted(t *testing.T) {
 	noCluster(t)
 	write(t, "kubeconfig", twoContexts)
@@ -436,7 +436,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// Text of a manifest is no command for the terminal, in errors of the input too.
+// Text in a manifest cannot control the terminal, including in errors about the input.
 func TestErrorsOfTheInputAreClean(t *testing.T) {
 	noCluster(t)
 	const text = "apiVersion: v1\nkind: \"Con\\e[31m\\nfig\"\nmetadata: {}\n"

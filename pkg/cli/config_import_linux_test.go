@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/terminal"
 )
 
-// A field that cannot become a rule is reported in lines that fit the terminal; elsewhere each is
-// one line.
+// In a terminal, a field that cannot become a rule is reported in lines that fit; otherwise on one
+// line.
 func TestConfigImportFitsTheTerminal(t *testing.T) {
 	noCluster(t)
 	write(t, "apps.yaml", "kind: Application\nspec:\n  ignoreDifferences:\n  - group: admissionregistration.k8s.io\n    kind: ValidatingWebhookConfiguration\n    jqPathExpressions: ['.webhooks[] | select(.name == \"a\") | .clientConfig.caBundle']\n  - group: '*'\n    kind: '*'\n    managedFieldsManagers: [kube-controller-manager]\n    jqPathExpressions: [.data | keys | .[] | select(. == \"a\") | tostring | ascii_downcase]\n")

@@ -7,8 +7,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
-// The rules are all that stdout has, and the status says whether everything became one. No
-// cluster is needed.
+// Stdout has only the rules, and the exit status shows whether everything became one. No server is
+// needed.
 func TestConfigImport(t *testing.T) {
 	noCluster(t)
 	write(t, "plain.yaml", "kind: Application\nspec: {ignoreDifferences: [{kind: Secret, jsonPointers: [/data]}]}\n")

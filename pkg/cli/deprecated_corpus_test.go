@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// kubent's own fixtures: each file holds an object that it finds. We find it, too, unless the
-// row says why not.
+// The fixtures of kubent: each file contains an object that kubent reports. We report it too,
+// unless the row has a reason.
 func TestFixturesOfKubent(t *testing.T) {
 	dir, err := filepath.Abs(filepath.Join(cmp.Or(os.Getenv("CORPUS"), "../../../shared/corpus"), "deprecated", "kube-no-trouble"))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
-// A file name reaches the terminal as text only.
+// A file name cannot control the terminal.
 func TestSkippedNamesAreCleaned(t *testing.T) {
 	noCluster(t)
 	if err := os.Mkdir("set", 0o700); err != nil {

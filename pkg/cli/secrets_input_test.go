@@ -13,10 +13,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
 )
 
-// canary is in every Secret of these inputs. It holds no blank, as a token.
+// canary is in every Secret of these inputs. It contains no spaces, like a token.
 const canary = "canary-7f3a9-of-the-vault"
 
-// leaked returns a telling part of the canary that a text holds, plain or in base64.
+// leaked returns a recognizable part of the canary in a string, plain or in base64.
 func leaked(text string) string {
 	const telling = 7
 	for _, form := range []string{canary, base64.StdEncoding.EncodeToString([]byte(canary))} {
@@ -29,8 +29,7 @@ func leaked(text string) string {
 	return ""
 }
 
-// Edge case 86: whatever is wrong with an input, its error quotes no value of a Secret.
-// Nothing is sent: there is no server.
+// Edge case 86: no error about an input quotes a value of a Secret. There is no server.
 func TestErrorsOfInputsQuoteNoSecret(t *testing.T) {
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\n"
 	tests := map[string]struct {

@@ -159,7 +159,7 @@ func TestDeleteHintsAtAClusterThatIsGone(t *testing.T) {
 	}
 }
 
-// answering makes the server give one answer to whatever is asked but its health.
+// answering lets the server give the same response to everything but health checks.
 func answering(code int, reason string) func(*testing.T, *away) {
 	return func(_ *testing.T, s *away) {
 		s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

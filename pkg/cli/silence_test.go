@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
-// listener is stderr that calls a function when it has heard a text.
+// listener is a stderr that calls a function once it has received a string.
 type listener struct {
 	mu    sync.Mutex
 	text  bytes.Buffer

@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// Which file is found beside which input.
 func TestFind(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{

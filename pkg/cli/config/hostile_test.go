@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A file says the same in whatever way an editor has written it, and its faults have the same place.
+// A file has the same meaning however an editor has written it, and its faults have the same place.
 func TestSpellings(t *testing.T) {
 	const text = "yield:\n- {manager: a}\n- manager: b\n  path: .spec\n"
 	const slip = "yield:\n- {manager: a}\n- manager: b\n  paht: .spec\n"

@@ -137,7 +137,8 @@ func yieldedBy(t *testing.T, file, object string, held map[string][]string) (pat
 	return paths
 }
 
-// objectsOf returns an object as an item and as it is live, where others hold some of it.
+// objectsOf returns an object as an item of a plan and as a live object with fields of other
+// owners.
 func objectsOf(t *testing.T, text string, held map[string][]string) (plan.Item, *unstructured.Unstructured) {
 	t.Helper()
 	stated := &unstructured.Unstructured{}

@@ -104,7 +104,7 @@ func TestAnswersAboutSecrets(t *testing.T) {
 	}
 }
 
-// Values are known before anybody has read the whole of what holds them.
+// The vault knows a value before the reader has the whole object.
 func TestSecretsAreLearntInTime(t *testing.T) {
 	const value = "very-long-secret"
 	for name, tt := range map[string]struct{ path, body string }{

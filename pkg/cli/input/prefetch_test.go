@@ -26,7 +26,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// sick does not say what it serves, and counts how often it is asked.
+// sick does not report its kinds, and counts the requests for them.
 type sick struct {
 	*httptest.Server
 	api, apis atomic.Int32

@@ -83,7 +83,7 @@ func flipped(t *testing.T, packed string) string {
 	return base64.StdEncoding.EncodeToString(raw)
 }
 
-// A revision that Helm has not finished counts, with a caution; so does one that went.
+// A revision that Helm has not finished is used, with a warning, and so is an uninstalled one.
 func TestCaution(t *testing.T) {
 	for status, want := range map[string]string{
 		"deployed": "", "failed": "", "superseded": "", "": "",
@@ -130,7 +130,7 @@ func TestDecodeBroken(t *testing.T) {
 	if _, err := inventory.Decode(&unstructured.Unstructured{Object: map[string]any{}}); err == nil {
 		t.Error("there is no release in it")
 	}
-	// It says which of the Secrets it is, and what to do meanwhile.
+	// The error names the Secret and an alternative.
 	broken := secret("3", inventory.SecretType, "")
 	broken.SetNamespace("shop")
 	broken.SetLabels(map[string]string{"name": "web", "version": "3"})

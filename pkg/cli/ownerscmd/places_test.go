@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Where no TYPE is named, all kinds are counted but Events, in whichever of their two groups. A
-// kind of another group with the same name is no Event.
+// Without a TYPE, all kinds are counted except Events, in both of their groups. A kind with the
+// same name in another group is counted.
 func TestWorthCounting(t *testing.T) {
 	kind := func(group, kind string, namespaced bool) object.Kind {
 		return object.Kind{GVK: schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, Namespaced: namespaced}
@@ -42,8 +42,8 @@ func TestWorthCounting(t *testing.T) {
 	}
 }
 
-// A kind that goes while the whole cluster is counted holds nothing. It is an error if the user
-// named it, and if only its refusal is known.
+// A kind that is deleted while the whole cluster is counted has no objects. It is an error if the
+// user named the kind.
 func TestGoneWhileCounted(t *testing.T) {
 	gone := &client.NoKindError{GVK: schema.GroupVersionKind{Group: "shop.example", Version: "v1", Kind: "Box"}}
 	because := &client.NoKindError{GVK: gone.GVK, Err: errors.New("its API server does not answer")}

@@ -336,7 +336,7 @@ func TestIsInCI(t *testing.T) {
 	}
 }
 
-// An object whose refusal says nothing of a path can be taken.
+// If the refusal of an object names no path, its paths can be taken.
 func TestOtherRefusals(t *testing.T) {
 	all := contested(t)[:1]
 	all[0].Refusal = errors.New("the server is tired")
@@ -346,7 +346,7 @@ func TestOtherRefusals(t *testing.T) {
 	}
 }
 
-// A count is of what is asked at once; where more phases may follow, it says so.
+// The number of conflicts is that of one phase; if later phases may have more, the prompt says so.
 func TestDialogueCounts(t *testing.T) {
 	for phases, want := range map[int]string{
 		1: "conflict 1 of 4: deployment.apps/web -n shop\n",

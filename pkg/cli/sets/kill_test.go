@@ -32,7 +32,7 @@ type world struct {
 	parent  *unstructured.Unstructured
 	members map[object.Key]string // whose each object is
 	calls   int
-	// versions counts those of the parent.
+	// versions counts the versions of the parent.
 	versions int
 	killAt   int // 0 for never
 	// joinAt is when another tool, which knows no lock, adds a member; 0 for never.
@@ -163,7 +163,7 @@ func (w *world) Metadata(_ context.Context, kind object.Kind, sel object.Selecti
 	return nil
 }
 
-// Contents: nothing in this world holds others.
+// Contents visits nothing: no object here contains others.
 func (w *world) Contents(context.Context, *unstructured.Unstructured, func(*unstructured.Unstructured)) error {
 	return nil
 }

@@ -31,7 +31,7 @@ type server struct {
 	// each way takes at most.
 	away, lost bool
 	slow       time.Duration
-	// cut is the run that is cut off from the server, by its context.
+	// cut is the run whose requests fail, by its context.
 	cut    any
 	writes int
 }
@@ -116,7 +116,7 @@ func (s *server) change(do func()) {
 	do()
 }
 
-// held writes the Lease as another run has it.
+// held writes a Lease that another run holds.
 func (s *server) held(by string) {
 	other := NewLock(by, "run")
 	s.change(func() {
@@ -184,7 +184,7 @@ func TestHeld(t *testing.T) {
 	})
 }
 
-// A second run waits until the first one is done, or says which run has the lock.
+// A second run waits for the first one, or reports which run has the lock.
 func TestSecondRun(t *testing.T) {
 	in(t, func(t *testing.T, s *server) {
 		first, _ := acquire(t, s, "a", 0)

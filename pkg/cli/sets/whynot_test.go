@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// Whoever reads that nothing was pruned looks for the reason that is named.
+// The report names the reason why nothing was pruned.
 func TestWhyNot(t *testing.T) {
 	interrupted, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -120,7 +120,7 @@ func TestTargetsInFiles(t *testing.T) {
 	}
 }
 
-// A reference on a screen can be pasted behind a verb, and then means that object.
+// A printed reference can be pasted after a verb and selects the same object.
 func TestWhatIsShownCanBePasted(t *testing.T) {
 	random := rand.New(rand.NewPCG(18, 1))
 	pick := func(from ...string) string { return from[random.IntN(len(from))] }

@@ -21,7 +21,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// A user who interrupts a question has not said yes.
+// An interrupted prompt is not a yes.
 func TestAskInterrupted(t *testing.T) {
 	why := errors.New("interrupted")
 	for name, in := range map[string]func() io.Reader{

@@ -85,8 +85,7 @@ func TestPodLogsUnread(t *testing.T) {
 	}
 }
 
-// A log that was cut off where its bytes were too many ends in the middle of a word, which
-// may be half a password: that line is not shown.
+// A truncated log ends in the middle of a word, which the mask would not recognize.
 func TestPodLogsCutOff(t *testing.T) {
 	vault := redact.NewVault()
 	vault.Add("correct-horse-battery")
