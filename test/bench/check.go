@@ -77,7 +77,7 @@ func (r references) check(title string, manifests []*unstructured.Unstructured, 
 	for _, u := range manifests {
 		n := nameOf(u)
 		if is, other := live[n].content, r[title][n].content; is != other {
-			return fmt.Errorf("%s is not what another tool made of it:\n%s\n%s", n, is, other)
+			return fmt.Errorf("%s differs from another tool's result:\n%s\n%s", n, is, other)
 		}
 	}
 	return nil

@@ -99,8 +99,8 @@ func TestReferences(t *testing.T) {
 		{"what differs each time does not count", service("", "10.0.0.2", "2", "http"), ""},
 		{"Helm's marks do not count", service(", labels: {app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: bench}", "a", "3", "http"), ""},
 		{"the label of a set does not count", service(", labels: {applyset.kubernetes.io/part-of: bench}", "a", "3", "http"), ""},
-		{"another label counts", service(", labels: {app.kubernetes.io/name: me}", "a", "4", "http"), "not what another tool made of it"},
-		{"content counts", service("", "10.0.0.1", "1", "https"), "not what another tool made of it"},
+		{"another label counts", service(", labels: {app.kubernetes.io/name: me}", "a", "4", "http"), "differs from another tool's result"},
+		{"content counts", service("", "10.0.0.1", "1", "https"), "differs from another tool's result"},
 	} {
 		t.Run(step.what, func(t *testing.T) {
 			expect(t, r.check("few", manifests, map[name]state{nameOf(manifests[0]): {"7", canonical(step.live)}}), step.wrong)

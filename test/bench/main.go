@@ -32,7 +32,7 @@ const (
 	verbRaw    = "raw"    // FILE
 )
 
-var errWrong = errors.New("a tool did something wrong")
+var errWrong = errors.New("a tool had a wrong result")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -92,7 +92,7 @@ const intro = `usage: bench [flags]
 
 Measures the plugin beside kubectl and the raw limit, and prints Markdown. With --kind or --count but
 not --set, it skips the real sets; with --set but neither of them, the generated objects.
-Exit status: 0; 1 if a tool did something wrong; 2 if it could not measure.
+Exit status: 0; 1 if a tool had a wrong result; 2 if it could not measure.
 
 `
 

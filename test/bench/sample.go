@@ -129,7 +129,7 @@ func realSamples(dir string, sets []string, note func(format string, args ...any
 		return nil, err
 	}
 	if _, err := os.Stat(filepath.Join(corpus, "INDEX.md")); err != nil {
-		note("no real manifests (%s names their folder): a sample of our own stands in", envCorpus)
+		note("no real manifests (%s names their folder): used a sample of our own", envCorpus)
 		s, err := shop(dir)
 		return []sample{s}, err
 	}

@@ -161,7 +161,7 @@ func (c *Cluster) awaitAPIServer(ctx context.Context) error {
 		return last == nil
 	})
 	if err != nil && last != nil {
-		return fmt.Errorf("%w; its last answer: %w", err, last)
+		return fmt.Errorf("%w; its last response: %w", err, last)
 	}
 	return err
 }

@@ -70,7 +70,7 @@ func checkAssets(ctx context.Context, dir, want string) (version string, err err
 		return "", fmt.Errorf("%s --version says %q", path, out)
 	}
 	if minorOf(version) != minorOf(want) {
-		return "", fmt.Errorf("%s is Kubernetes %s, and %s is needed", path, version, minorOf(want))
+		return "", fmt.Errorf("%s is Kubernetes %s, but %s is required", path, version, minorOf(want))
 	}
 	return version, nil
 }

@@ -53,7 +53,7 @@ func Build(ctx context.Context, out io.Writer, programs ...string) (string, erro
 	if len(missing) == 0 {
 		return dir, nil
 	}
-	fmt.Fprintf(out, "building %s; this happens once and takes several minutes\n", strings.Join(missing, ", "))
+	fmt.Fprintf(out, "building %s; this is needed once and takes several minutes\n", strings.Join(missing, ", "))
 	partial, err := freshDir(dir + ".partial-")
 	if err != nil {
 		return "", err

@@ -108,7 +108,7 @@ func (c *Cluster) makeDir() (err error) {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(c.Dir, "pki")); err == nil {
-		return fmt.Errorf("%s holds a cluster already", c.Dir)
+		return fmt.Errorf("%s already contains a cluster", c.Dir)
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func TestRestartKeepsAddressAndData(t *testing.T) {
 		mustKubectl(t, c, c.KubeconfigPath, "rollout", "status", "deployment/"+name, "--timeout=60s")
 	}
 	if err := c.StartAPIServer(t.Context()); err == nil {
-		t.Error("a second API server starts beside the first")
+		t.Error("a second API server started next to the first")
 	}
 }
 

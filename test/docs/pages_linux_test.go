@@ -208,7 +208,7 @@ func draw(root, name string, lines [][]docs.Span) error {
 			continue
 		}
 		if !*update {
-			return fmt.Errorf("the picture %s is stale, or not there; it is now:\n    %s", path, strings.Join(docs.Plain(lines), "\n    "))
+			return fmt.Errorf("the picture %s is stale or missing; it is now:\n    %s", path, strings.Join(docs.Plain(lines), "\n    "))
 		}
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err

@@ -27,7 +27,7 @@ func TestConflictAfterTheCheck(t *testing.T) {
 		t.Errorf("%+v", conflict)
 	}
 	if got := value(t, c, ns, "cm-0001"); got != "alice" {
-		t.Errorf("the object holds %q", got)
+		t.Errorf("the object contains %q", got)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestTakeLooksAgain(t *testing.T) {
 		t.Error(r)
 	}
 	if got := value(t, c, ns, "cm-0000"); got != "bob" {
-		t.Errorf("the object holds %q", got)
+		t.Errorf("the object contains %q", got)
 	}
 
 	// A change that causes no conflict, such as a controller's, does not prevent the run from
@@ -60,7 +60,7 @@ func TestTakeLooksAgain(t *testing.T) {
 	})
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set, "--take=all").ends(t, 0).says(t, "1 configured")
 	if got := value(t, c, ns, "cm-0000"); got != "2" {
-		t.Errorf("the object holds %q", got)
+		t.Errorf("the object contains %q", got)
 	}
 }
 
@@ -75,6 +75,6 @@ func TestDeletedAfterTheCheck(t *testing.T) {
 	})
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "2"))).ends(t, 0)
 	if got := value(t, c, ns, "cm-0000"); got != "2" {
-		t.Errorf("the object holds %q", got)
+		t.Errorf("the object contains %q", got)
 	}
 }

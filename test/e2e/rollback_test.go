@@ -46,7 +46,7 @@ func TestRollbackLooksOnceMore(t *testing.T) {
 	r.wait(t)
 	r.ends(t, 1).says(t, "nothing was done: the cluster has changed since the changes were shown")
 	if got := value(t, c, ns, "cm-0000"); got != "2" {
-		t.Errorf("nobody confirmed it, and the value is %s", got)
+		t.Errorf("without a confirmation, the value changed to %s", got)
 	}
 	if out := kubectl(t, c, "get", "configmap", "cm-0001", "-n", ns, "--ignore-not-found"); out != "" {
 		t.Errorf("it was created: %s", out)

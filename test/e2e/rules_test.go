@@ -83,7 +83,7 @@ spec:
 		}
 	}
 	if strings.Contains(r.stderr.String(), "plain") {
-		t.Errorf("a rule decided of an object of which its manager holds nothing:\n%s", r.stderr.String())
+		t.Errorf("a rule decided about an object in which its manager owns nothing:\n%s", r.stderr.String())
 	}
 	k8sconnect(t, c.KubeconfigPath, "diff", "-n", ns, "-f", folder).ends(t, 0)
 	for _, verb := range []string{"apply", "diff"} {

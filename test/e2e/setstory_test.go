@@ -300,7 +300,7 @@ func (s *story) holds(t *testing.T, at step, faults []string) {
 	reason, isOpen := s.open[at]
 	switch {
 	case isOpen && len(faults) == 0:
-		t.Errorf("%s holds by now: take it from the table (%s)", at, reason)
+		t.Errorf("%s succeeds now: remove it from the table (%s)", at, reason)
 	case isOpen:
 		t.Logf("%s: open (%s): %s", at, reason, strings.Join(faults, "\n"))
 	case len(faults) > 0:

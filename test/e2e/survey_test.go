@@ -65,7 +65,7 @@ func TestSurveyIsTheSumOfOwners(t *testing.T) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("the namespace never holds still")
+			t.Fatal("the namespace keeps changing")
 		}
 	}
 }

@@ -88,7 +88,7 @@ func checkImage(t *testing.T, dist, program string) {
 	dir := t.TempDir()
 	untar(t, filepath.Join(dist, program+"_v"+version+".oci.tar"), dir)
 	if digest := openLayout(t, dir).digest; digest != index.digest {
-		t.Errorf("the file holds %s, the folder %s", digest, index.digest)
+		t.Errorf("the file contains %s, the folder %s", digest, index.digest)
 	}
 }
 

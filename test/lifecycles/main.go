@@ -88,7 +88,7 @@ func write(root string, files map[string][]byte, check bool) error {
 		}
 	}
 	if check && len(stale) > 0 {
-		return fmt.Errorf("not what the pinned modules give: %s; run make generate", strings.Join(stale, ", "))
+		return fmt.Errorf("differs from the pinned modules: %s; run make generate", strings.Join(stale, ", "))
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func read(root string) (lifecycles, error) {
 		text, err := os.ReadFile(path)
 		methods := method.FindAllStringSubmatch(string(text), -1)
 		if len(methods) < strings.Count(string(text), ") APILifecycle") {
-			return fmt.Errorf("%s: a method is not of the known form", path)
+			return fmt.Errorf("%s: a method has an unknown form", path)
 		}
 		for _, m := range methods {
 			gvk := gv.WithKind(m[1])

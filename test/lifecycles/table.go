@@ -71,7 +71,7 @@ func (l lifecycles) check() error {
 		lc := l[gvk]
 		if r := lc.Replacement; !r.Empty() {
 			if _, known := l[r]; !known || r == gvk {
-				return fmt.Errorf("%s: its replacement %s is no kind that is known", name(gvk), name(r))
+				return fmt.Errorf("%s: its replacement %s is not a known kind", name(gvk), name(r))
 			}
 		}
 		if !lc.Removed.IsZero() && lc.Removed.Compare(lc.Deprecated) < 0 {

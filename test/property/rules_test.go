@@ -106,7 +106,7 @@ func TestRuleByManager(t *testing.T) {
 				continue // a parent, or a removed value
 			}
 			if held[spelt(t, c.Path)] && !isNothing(value) {
-				t.Errorf("%s is taken, and %s holds it", c.Path, manager)
+				t.Errorf("%s is taken, and %s owns it", c.Path, manager)
 			}
 		}
 	})

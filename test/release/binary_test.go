@@ -36,7 +36,7 @@ func checkBinary(root string, data []byte, p Platform, stamp Stamp) error {
 	}
 	for _, said := range []string{stamp.Version, stamp.Commit} {
 		if !bytes.Contains(data, []byte(said)) {
-			wrong = append(wrong, fmt.Errorf("the program does not say %q", said))
+			wrong = append(wrong, fmt.Errorf("the program does not contain %q", said))
 		}
 	}
 	for _, place := range append(places(), root) {
@@ -72,7 +72,7 @@ func checkSettings(data []byte, p Platform) error {
 			delete(want, s.Key)
 		}
 		if strings.HasPrefix(s.Key, "vcs") {
-			return fmt.Errorf("the program has %s=%s beside its stamp", s.Key, s.Value)
+			return fmt.Errorf("the program has %s=%s in addition to its stamp", s.Key, s.Value)
 		}
 	}
 	if len(want) > 0 {

@@ -78,7 +78,7 @@ func checkSums(dist, version string) error {
 	for line := range strings.Lines(string(text)) {
 		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		if !ok || listed[name] != "" || path.Base(name) != name {
-			return fmt.Errorf("%s: %q is no line of sha256sum", checksums(version), line)
+			return fmt.Errorf("%s: %q is not a line of sha256sum", checksums(version), line)
 		}
 		listed[name] = sum
 	}
@@ -98,7 +98,7 @@ func checkSums(dist, version string) error {
 		delete(listed, name)
 	}
 	for name := range listed {
-		wrong = append(wrong, fmt.Errorf("%s: listed, but not there", name))
+		wrong = append(wrong, fmt.Errorf("%s: listed, but missing", name))
 	}
 	return errors.Join(wrong...)
 }
@@ -131,13 +131,13 @@ func checkEntries(root string, entries []entry, p Platform, stamp Stamp) error {
 		delete(want, e.Name)
 		switch {
 		case !expected:
-			wrong = append(wrong, fmt.Errorf("%q is in the archive, or twice", e.Name))
+			wrong = append(wrong, fmt.Errorf("%q is in the archive unexpectedly, or twice", e.Name))
 		case e.Mode != mode:
 			wrong = append(wrong, fmt.Errorf("%s has mode %s, not %s", e.Name, e.Mode, mode))
 		case e.uid != 0 || e.gid != 0 || e.names != "":
 			wrong = append(wrong, fmt.Errorf("%s has an owner: %d, %d, %q", e.Name, e.uid, e.gid, e.names))
 		case !e.time.Equal(stamp.At):
-			wrong = append(wrong, fmt.Errorf("%s is of %s, not of the commit's time %s", e.Name, e.time, stamp.At))
+			wrong = append(wrong, fmt.Errorf("%s has the time %s, not the commit's %s", e.Name, e.time, stamp.At))
 		case e.Name == license:
 			wrong = append(wrong, sameFile(e.Data, filepath.Join(root, license)))
 		case e.Name == notices:
@@ -230,12 +230,12 @@ func checkSBOM(dist string, p Platform, stamp Stamp) error {
 		return err
 	}
 	if len(doc.Packages) < 20 || doc.Packages[0].Checksums[0].Value != sha256Of(archive) {
-		return fmt.Errorf("the SBOM of %d parts is not of this archive", len(doc.Packages))
+		return fmt.Errorf("the SBOM with %d parts is not for this archive", len(doc.Packages))
 	}
 	var ids []string
 	for _, c := range doc.Packages {
 		if c.Version == "" || c.LicenseDeclared == "" || slices.Contains(ids, c.ID) {
-			return fmt.Errorf("the SBOM's part %s is incomplete or there twice", c.ID)
+			return fmt.Errorf("the SBOM's part %s is incomplete or duplicated", c.ID)
 		}
 		ids = append(ids, c.ID)
 	}

@@ -64,17 +64,17 @@ func readManifest(text []byte) (*krewManifest, error) {
 			wrong = append(wrong, fmt.Errorf("krew manifest: "+format, args...))
 		}
 	}
-	rule(m.APIVersion == "krew.googlecontainertools.github.com/v1alpha2", "apiVersion %q is none that krew knows", m.APIVersion)
+	rule(m.APIVersion == "krew.googlecontainertools.github.com/v1alpha2", "krew does not know apiVersion %q", m.APIVersion)
 	rule(m.Kind == "Plugin", "kind is %q, not Plugin", m.Kind)
 	rule(krewName.MatchString(m.Metadata.Name), "name %q is not lower case with hyphens", m.Metadata.Name)
-	rule(!strings.HasPrefix(m.Metadata.Name, "kube"), "name %q repeats what every plugin is for", m.Metadata.Name)
-	rule(krewVersion.MatchString(m.Spec.Version), "version %q is no semantic version with a v", m.Spec.Version)
-	rule(strings.HasPrefix(m.Spec.Homepage, "https://"), "homepage %q is no https address", m.Spec.Homepage)
+	rule(!strings.HasPrefix(m.Metadata.Name, "kube"), "name %q starts with kube, like the program", m.Metadata.Name)
+	rule(krewVersion.MatchString(m.Spec.Version), "version %q is not a semantic version with a v", m.Spec.Version)
+	rule(strings.HasPrefix(m.Spec.Homepage, "https://"), "homepage %q is not an https URL", m.Spec.Homepage)
 	short := m.Spec.ShortDescription
 	rule(short != "" && !strings.ContainsAny(short, "\r\n"), "shortDescription has to be one line")
 	rule(len(short) <= 50 && !strings.HasSuffix(short, "."), "shortDescription has to be short, without a full stop")
 	rule(!strings.Contains(strings.ToLower(short), "kubectl"), "shortDescription names kubectl")
-	rule(m.Spec.Description != "" && narrow(m.Spec.Description), "description has to be there, in lines of 80 characters")
+	rule(m.Spec.Description != "" && narrow(m.Spec.Description), "description is missing, or has lines of more than 80 characters")
 	rule(m.Spec.Caveats == "" || narrowProse(m.Spec.Caveats), "caveats have a line longer than 80 characters")
 	seen := map[Platform]bool{}
 	for i, p := range m.Spec.Platforms {
@@ -99,9 +99,9 @@ func (p krewPlatform) check() []error {
 	}
 	labels := p.Selector.MatchLabels
 	rule(len(labels) == 2 && labels["os"] != "" && labels["arch"] != "", "selector has to match os and arch, and nothing else")
-	rule(strings.HasPrefix(p.URI, "https://"), "uri %q is no https address", p.URI)
+	rule(strings.HasPrefix(p.URI, "https://"), "uri %q is not an https URL", p.URI)
 	rule(strings.HasSuffix(p.URI, ".tar.gz") || strings.HasSuffix(p.URI, ".zip"), "uri %q is neither .tar.gz nor .zip", p.URI)
-	rule(krewSHA256.MatchString(p.SHA256), "sha256 %q is no checksum in lower case", p.SHA256)
+	rule(krewSHA256.MatchString(p.SHA256), "sha256 %q is not a lower-case checksum", p.SHA256)
 	rule(len(p.Files) > 0, "files is empty")
 	installed := false
 	licensed := false
@@ -110,7 +110,7 @@ func (p krewPlatform) check() []error {
 		installed = installed || path.Join(f.To, path.Base(f.From)) == path.Clean(p.Bin)
 		licensed = licensed || path.Base(f.From) == license
 	}
-	rule(p.Bin != "" && installed, "bin %q is none of the files", p.Bin)
+	rule(p.Bin != "" && installed, "bin %q is not one of the files", p.Bin)
 	rule(licensed, "files lack %s", license)
 	rule(labels["os"] != "windows" || strings.HasSuffix(p.Bin, ".exe"), "bin %q does not end in .exe", p.Bin)
 	return wrong

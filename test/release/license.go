@@ -46,7 +46,7 @@ func expression(texts []Text) (string, error) {
 		name := strings.ToLower(text.File[strings.LastIndex(text.File, "/")+1:])
 		adds := strings.HasPrefix(name, "notice") || strings.HasPrefix(name, "patents") || strings.HasPrefix(name, "copyright")
 		if len(found) == 0 && !adds {
-			return "", fmt.Errorf("%s is no licence that is known here", text.File)
+			return "", fmt.Errorf("%s is not a known licence", text.File)
 		}
 		if !adds {
 			ids = append(ids, found...)

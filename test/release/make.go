@@ -30,7 +30,7 @@ func ReadStamp(ctx context.Context, root string) (Stamp, error) {
 	}
 	words := strings.Fields(string(out))
 	if len(words) != 3 {
-		return Stamp{}, errors.New("a release is made in a clone with its history: git has its version, commit and date")
+		return Stamp{}, errors.New("a release needs a clone with its history: git has the version, commit and date")
 	}
 	at, err := time.Parse(time.RFC3339, words[2])
 	return Stamp{Version: words[0], Commit: words[1], At: at}, err

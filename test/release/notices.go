@@ -12,7 +12,7 @@ const rule = "------------------------------------------------------------------
 // Identical texts appear once.
 func (s *Software) Notices() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s holds the software below, each on the conditions that follow the list.\n\n", s.Name)
+	fmt.Fprintf(&out, "%s contains the software below, under the licences that follow the list.\n\n", s.Name)
 	var order []string
 	of := map[string][]string{}
 	for _, m := range s.Modules {

@@ -190,7 +190,7 @@ func standard(ctx context.Context, root, version string) (Module, error) {
 	}
 	words := strings.Fields(string(out))
 	if len(words) != 2 || words[0] != version {
-		return Module{}, fmt.Errorf("the program was built by %s, not by the %s that is here", version, out)
+		return Module{}, fmt.Errorf("the program was built with %s, but this is %s", version, out)
 	}
 	texts, err := textsIn(words[1], words[1])
 	return Module{Path: "std", Version: strings.TrimPrefix(version, "go"), Texts: texts}, err

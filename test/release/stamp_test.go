@@ -128,7 +128,7 @@ func TestStampRefuses(t *testing.T) {
 	}
 	t.Setenv("VERSION", "1.2.3")
 	if _, err := ReadStamp(t.Context(), r.dir); err == nil || !strings.Contains(err.Error(), "MAJOR.MINOR.PATCH") {
-		t.Errorf("it is not said why: %v", err)
+		t.Errorf("no reason is given: %v", err)
 	}
 	for _, version := range []string{"v1.2.3", "v0.0.0", "v1.2.3-rc.1", "v1.2.3-5-gabcdef-dirty", "v1.2.3+build.5"} {
 		if got, _, _ := r.stamp("VERSION=" + version); got != version {

@@ -17,7 +17,7 @@ import (
 // the tag is published.
 func CheckTagged(ctx context.Context, root, dist string, stamp Stamp) error {
 	if !released.MatchString(stamp.Version) {
-		return fmt.Errorf("%s is no version for a tag: vMAJOR.MINOR.PATCH, or with -rc.N", stamp.Version)
+		return fmt.Errorf("%s is not a version for a tag: it has to be vMAJOR.MINOR.PATCH, or with -rc.N", stamp.Version)
 	}
 	return errors.Join(CheckWhole(ctx, root), checkCommitted(root, dist), checkChart(root, stamp.Version), checkChanges(root, stamp.Version))
 }
@@ -27,7 +27,7 @@ func CheckTagged(ctx context.Context, root, dist string, stamp Stamp) error {
 // after the tag.
 func CheckReady(ctx context.Context, root string, stamp Stamp) error {
 	if !released.MatchString(stamp.Version) {
-		return fmt.Errorf("%s is no version for a tag: say VERSION=vMAJOR.MINOR.PATCH, or with -rc.N", stamp.Version)
+		return fmt.Errorf("%s is not a version for a tag: set VERSION=vMAJOR.MINOR.PATCH, or with -rc.N", stamp.Version)
 	}
 	if err := CheckWhole(ctx, root); err != nil {
 		return err
@@ -47,7 +47,7 @@ func CheckReady(ctx context.Context, root string, stamp Stamp) error {
 func CheckWhole(ctx context.Context, root string) error {
 	shallow, err := git(ctx, root, "rev-parse", "--is-shallow-repository")
 	if err == nil && shallow == "true" {
-		return errors.New("this clone is shallow: it does not tell of which commit the archives are, and they would differ from the release's; git fetch --unshallow --tags gets the history")
+		return errors.New("this clone is shallow: the archives could name the wrong commit, and differ from the release's; git fetch --unshallow --tags fetches the history")
 	}
 	return err
 }
@@ -68,7 +68,7 @@ func checkCommitted(root, dist string) error {
 		return err
 	}
 	if err := sameFile(made, filepath.Join(root, "krew-manifest.yaml")); err != nil {
-		return fmt.Errorf("krew-manifest.yaml does not fit the archives; make krew-manifest writes it (with the Go of go.mod's toolchain line): %w", err)
+		return fmt.Errorf("krew-manifest.yaml does not match the archives; make krew-manifest writes it (with the Go version in go.mod's toolchain line): %w", err)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-var errWrong = errors.New("something is wrong, not only slow")
+var errWrong = errors.New("a result was wrong")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -247,7 +247,7 @@ func (s site) tryStrictly(ctx context.Context, mapping *meta.RESTMapping, o *uns
 	err = request.AbsPath(path...).Param("fieldManager", "strict").Param("dryRun", "All").Param("force", "true").
 		Param("fieldValidation", "Strict").Body(content).Do(ctx).Error()
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("its kind or namespace is not there: %w", err)
+		return fmt.Errorf("its kind or namespace does not exist: %w", err)
 	}
 	return err
 }

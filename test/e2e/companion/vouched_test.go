@@ -246,7 +246,7 @@ func TestViewerBelievesNone(t *testing.T) {
 	}
 	data, _, _ := unstructured.NestedStringMap(published.Object, "data")
 	if len(data) != 4 || published.Object["binaryData"] != nil || len(data["checkpoint"]) > len(`{"heard":"2026-11-27T00:00:00Z"}`) {
-		t.Errorf("published beside coverage, scope and namespace: %v", data)
+		t.Errorf("published in addition to coverage, scope and namespace: %v", data)
 	}
 	if said, status := c.owners(t, "cm", "-n", companion.Namespace, "--as=ada"); status != 2 {
 		t.Errorf("she may read other namespaces: status %d\n%s", status, said)

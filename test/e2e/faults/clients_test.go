@@ -60,7 +60,7 @@ plugins:
 	}
 	defer func() { _ = connection.Close() }()
 	if status := promise(connection, r.AdmissionAddress()); status != "" {
-		t.Errorf("a stranger is answered %q", status)
+		t.Errorf("an unknown client gets the response %q", status)
 	}
 }
 

@@ -90,7 +90,7 @@ func TestStrangers(t *testing.T) {
 	for _, record := range records {
 		for _, e := range record.Entries {
 			if e.User == "mallory" {
-				t.Errorf("recorded of a stranger: %+v", e)
+				t.Errorf("a forged review was recorded: %+v", e)
 			}
 		}
 	}

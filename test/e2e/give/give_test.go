@@ -202,10 +202,10 @@ func TestSelected(t *testing.T) {
 	// A typo is not the same as nothing to do.
 	if status, out := s.give(t, "cm", "-l", "app=web", "--from=kubectl-edti", "--to=flux", "--as-operation=apply"); status != 1 ||
 		!strings.Contains(strings.Join(strings.Fields(out), " "), "kubectl-edti (did you mean kubectl-edit?) owns nothing in the 12 objects") {
-		t.Errorf("a slip: status %d", status)
+		t.Errorf("a typo: status %d", status)
 	}
 	if status, out := s.give(t, "cm/a1", "--from=kubectl-edti", "--to=flux", "--as-operation=apply"); status != 1 || !strings.Contains(out, "kubectl-edti (did you mean kubectl-edit?) owns none of its fields") {
-		t.Errorf("a slip beside a name: status %d", status)
+		t.Errorf("a typo and a right name: status %d", status)
 	}
 	if status, out := s.give(t, "cm", "-l", "app=web", "--from=kubectl-edit", "--to=flux", "--as-operation=apply"); status != 0 || !strings.Contains(out, "6 given, 6 unchanged") {
 		t.Errorf("status %d", status)

@@ -98,7 +98,7 @@ func TestNoStrayOwner(t *testing.T) {
 		}
 		for _, e := range u.GetManagedFields() {
 			if e.APIVersion != "stray.example.com/v1beta1" {
-				t.Errorf("%s holds its fields at %s", e.Manager, e.APIVersion)
+				t.Errorf("%s owns its fields at %s", e.Manager, e.APIVersion)
 			}
 		}
 	}

@@ -417,7 +417,7 @@ func TestFewRequests(t *testing.T) {
 	v.kind(t, "", "v1", "ConfigMap")
 	v.kind(t, "apps", "v1", "Deployment")
 	if n := p.Count("GET", "/api") - asked; n != 0 {
-		t.Errorf("%d requests for what kubectl's cache holds: %v", n, p.Requests()[asked:])
+		t.Errorf("%d requests for kinds in kubectl's cache: %v", n, p.Requests()[asked:])
 	}
 
 	cold := visit(t, kubeconfig, door.Options{CacheDir: t.TempDir()})

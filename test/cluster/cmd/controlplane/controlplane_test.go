@@ -134,7 +134,7 @@ func TestDownLeavesOthersAlone(t *testing.T) {
 		t.Error(err)
 	}
 	if commandLine(stranger.Process.Pid) == "" {
-		t.Error("a stranger was killed")
+		t.Error("an unrelated process was killed")
 	}
 	if _, err := os.Stat(kept); err != nil {
 		t.Error(err)

@@ -62,7 +62,7 @@ func (h home) clean(ctx context.Context) error {
 	return nil
 }
 
-var errImpatient = errors.New("it does not end")
+var errImpatient = errors.New("a process does not end")
 
 func (h home) await(ctx context.Context, done func() (bool, error)) error {
 	for end := time.Now().Add(patience); time.Now().Before(end); {

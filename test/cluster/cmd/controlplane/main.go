@@ -23,15 +23,15 @@ import (
 
 const usage = `usage: controlplane build | bin | up | down | status [flags]
 
-  build   build all programs, if they are not there yet
-  bin     print the folder of those that --nodes needs, and build what is not there:
-          kubectl is in it
-  up      start a cluster in the background, unless it runs
+  build   build all missing programs
+  bin     build the missing programs that --nodes needs, and print their folder, which
+          also contains kubectl
+  up      start a cluster in the background, unless it is running
   down    stop it, and remove its folder
-  status  say what runs
+  status  list the running programs
 
-With --nodes=0, only etcd, kube-apiserver and kubectl are needed, and may be those in the
-folder that KUBEBUILDER_ASSETS names.
+--nodes=0 needs only etcd, kube-apiserver and kubectl, which may be in the folder of
+KUBEBUILDER_ASSETS.
 
 flags:
 `

@@ -35,6 +35,6 @@ func TestOneAtATime(t *testing.T) {
 func TestNoFolder(t *testing.T) {
 	t.Parallel()
 	if _, err := Try(filepath.Join(t.TempDir(), "none", "lock")); err == nil {
-		t.Error("a lock in a folder that is not there")
+		t.Error("locked a file in a missing folder")
 	}
 }

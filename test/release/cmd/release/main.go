@@ -69,6 +69,6 @@ func run(ctx context.Context, args []string) error {
 		return release.CheckReady(ctx, root, stamp)
 	default:
 		flags.Usage()
-		return errors.New("say what to do")
+		return errors.New("no command given")
 	}
 }
