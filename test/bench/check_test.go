@@ -49,7 +49,7 @@ func TestCheckWritten(t *testing.T) {
 		"diff wrote":            {workDiff, same, at("4", "5", "3"), "2 of 3 objects were written, not 0"},
 		"one changed":           {workChange, same, at("4", "2", "3"), ""},
 		"all written, not one":  {workChange, same, at("4", "5", "6"), "3 of 3 objects were written, not 1"},
-		"nothing written of it": {workChange, same, same, "0 of 3 objects were written, not 1"},
+		"change not written":    {workChange, same, same, "0 of 3 objects were written, not 1"},
 		"written for no set":    {workSetAgain, same, at("1", "2", "4"), "1 of 3 objects were written, not 0"},
 		"pruned":                {workPrune, same, at("1", "2"), ""},
 		"nothing pruned":        {workPrune, same, same, "there are 3 of 3 objects, not 2"},

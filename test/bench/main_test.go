@@ -44,7 +44,7 @@ func TestPlan(t *testing.T) {
 			args: "--kind ConfigMap --count 10000",
 			want: "10,000 ConfigMaps, 0s: create again wait; 10,000 ConfigMaps, 0s: create a set set again prune a tenth",
 		},
-		"a sample of our own where there is no corpus": {
+		"our own sample without a corpus": {
 			args: "--set argocd --rtt 0s",
 			want: "sample shop (48 objects), 0s: create again diff; sample shop (48 objects), 0s: delete",
 		},

@@ -39,7 +39,7 @@ var betweens = []between{
 	{name: "a status", do: func(r *reviewOfSet) bool {
 		return r.patch(r.at, `{"status":{"conditions":[{"type":"Seen","status":"True","reason":"Seen","message":"","lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`, "status")
 	}},
-	{name: "a label that no one states", do: func(r *reviewOfSet) bool {
+	{name: "a label in no manifest", do: func(r *reviewOfSet) bool {
 		return r.patch(r.at, fmt.Sprintf(`{"metadata":{"labels":{"seen":"v%d"}}}`, r.random.Uint32()))
 	}},
 	{name: "an owner of the changed object", do: func(r *reviewOfSet) bool { return r.share(r.at) }},

@@ -71,7 +71,7 @@ func mutations() map[string]mutation {
 		},
 		"replicas on a yielded path": {kubectl: []string{"scale deployment/web --replicas=5"}, before: web},
 		"status":                     {kubectl: []string{`patch deployment/web --subresource=status -p {"status":{"collisionCount":7}}`}, before: web},
-		"a label that no one states": {kubectl: []string{"label configmap/a team=shop"}, before: a},
+		"a label in no manifest":     {kubectl: []string{"label configmap/a team=shop"}, before: a},
 		"an owner at the value before": {
 			kubectl: []string{"apply --server-side --field-manager=other -f APPLIED"}, applied: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "1"}}`, before: a,
 			named: `configmap/a .*\.data\.k\n.*now "1" → "2", contested \(other`, raced: `conflict +configmap/a`,
@@ -228,7 +228,7 @@ func TestConfirmRecreate(t *testing.T) {
 	all := map[string]mutation{
 		"nothing": {},
 		"status":  {kubectl: []string{`patch job/j --subresource=status -p {"status":{"conditions":[{"type":"Seen","status":"True"}]}}`}},
-		"a label that goes with it": {
+		"a label removed with it": {
 			kubectl: []string{"label job/j team=shop"}, named: `job\.batch/j -n \S+  \.metadata\.labels\.team\n.*reviewed unchanged, now shop → nothing`,
 			raced: `job\.batch/j .*\n.*the result would differ from what was confirmed: reviewed unchanged, now shop → nothing`,
 		},

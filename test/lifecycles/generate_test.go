@@ -88,17 +88,17 @@ func TestUnite(t *testing.T) {
 		want []string
 		err  string
 	}{
-		"the newer one is right, in any order": {
+		"the newer one counts, in any order": {
 			[]module{widget("1.31", "24", "33"), widget("1.30", "23", "26")},
 			[]string{"example.com Widget v1beta1 1.20 1.24 1.33 -"},
 			"",
 		},
-		"gone before its date": {
+		"removed before its date": {
 			[]module{widget("1.30", "32", "35"), empty("1.31")},
 			[]string{"example.com Widget v1beta1 1.20 1.31 1.31 -"},
 			"",
 		},
-		"gone after it": {
+		"removed after its date": {
 			[]module{widget("1.30", "23", "26"), empty("1.31")},
 			[]string{"example.com Widget v1beta1 1.20 1.23 1.26 -"},
 			"",
@@ -150,12 +150,12 @@ func TestDecode(t *testing.T) {
 		return `{"Path":"k8s.io/api","Version":"v0.37.2","Sum":"` + sum + `","Dir":"/d","Info":"` + info + `"}`
 	}
 	for name, tt := range map[string]struct{ out, err string }{
-		"pinned":           {answer("h1:right"), ""},
-		"another checksum": {answer("h1:wrong"), "is h1:wrong, pinned is"},
-		"no answer":        {"", "no answer for k8s.io/api"},
-		"one too many":     {answer("h1:right") + answer("h1:right"), "was not asked for"},
-		"not there":        {`{"Path":"k8s.io/api","Version":"v0.37.2","Error":"404"}`, "404"},
-		"no answer at all": {"<html>", "invalid character"},
+		"pinned":            {answer("h1:right"), ""},
+		"another checksum":  {answer("h1:wrong"), "is h1:wrong, pinned is"},
+		"no answer":         {"", "no answer for k8s.io/api"},
+		"one too many":      {answer("h1:right") + answer("h1:right"), "was not asked for"},
+		"not there":         {`{"Path":"k8s.io/api","Version":"v0.37.2","Error":"404"}`, "404"},
+		"an invalid answer": {"<html>", "invalid character"},
 	} {
 		got, err := decode([]byte(tt.out), []pin{pinned})
 		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {

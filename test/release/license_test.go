@@ -16,15 +16,15 @@ func TestExpression(t *testing.T) {
 		texts []Text
 		want  string
 	}{
-		"Apache":               {[]Text{{"LICENSE", apache}}, "Apache-2.0"},
-		"a notice beside it":   {[]Text{{"LICENSE", apache}, {"NOTICE", "This has software of …"}}, "Apache-2.0"},
-		"two in one file":      {[]Text{{"LICENSE", apache + "\n" + mit}}, "Apache-2.0 AND MIT"},
-		"another below":        {[]Text{{"LICENSE", apache}, {"third_party/x/LICENSE", bsd3}}, "Apache-2.0 AND BSD-3-Clause"},
-		"BSD with two clauses": {[]Text{{"LICENSE", bsd2}}, "BSD-2-Clause"},
-		"none":                 {nil, ""},
-		"a notice alone":       {[]Text{{"NOTICE", "This has software of …"}}, ""},
-		"copyleft":             {[]Text{{"LICENSE", gpl}}, ""},
-		"copyleft below":       {[]Text{{"LICENSE", mit}, {"x/COPYING", gpl}}, ""},
+		"Apache":                   {[]Text{{"LICENSE", apache}}, "Apache-2.0"},
+		"with a notice":            {[]Text{{"LICENSE", apache}, {"NOTICE", "This has software of …"}}, "Apache-2.0"},
+		"two licences in one file": {[]Text{{"LICENSE", apache + "\n" + mit}}, "Apache-2.0 AND MIT"},
+		"another below":            {[]Text{{"LICENSE", apache}, {"third_party/x/LICENSE", bsd3}}, "Apache-2.0 AND BSD-3-Clause"},
+		"BSD with two clauses":     {[]Text{{"LICENSE", bsd2}}, "BSD-2-Clause"},
+		"none":                     {nil, ""},
+		"a notice alone":           {[]Text{{"NOTICE", "This has software of …"}}, ""},
+		"copyleft":                 {[]Text{{"LICENSE", gpl}}, ""},
+		"copyleft below":           {[]Text{{"LICENSE", mit}, {"x/COPYING", gpl}}, ""},
 	} {
 		got, err := expression(test.texts)
 		if got != test.want || (err == nil) != (test.want != "") {

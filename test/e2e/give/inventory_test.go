@@ -191,10 +191,10 @@ func TestInventoryFaults(t *testing.T) {
 		status int
 		says   []string
 	}{
-		"an object that is gone": {
+		"a deleted object": {
 			args: []string{"--inventory-of=ks/give-faults/absent"}, status: 2, says: []string{"given deployment.apps/web", `configmaps "gone" not found`},
 		},
-		"a kind that is gone": {
+		"a removed kind": {
 			args: []string{"--inventory-of=ks/give-faults/unserved", "--dry-run=server"}, status: 2,
 			says: []string{"kustomization/give-faults/unserved lists thing.gone.example.com/x", "the server does not serve the kind Thing"},
 		},
