@@ -8,9 +8,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// bringers returns the objects of the set that may make the server serve an item's kind: a CRD with
-// its version, an APIService of its group version, and workloads whose service account has a role
-// that names the group. A role for all groups proves nothing.
+// bringers returns the objects of the set that may make the server serve an item's kind. These are
+// a CRD with the item's version, an APIService of its group version, and workloads whose service
+// account has a role that names the group. A role for all groups does not count.
 func (b *builder) bringers(it Item) []object.Key {
 	if it.Kind.Resource != "" || object.IsBuiltIn(it.GVK.Group) {
 		return nil
@@ -26,7 +26,8 @@ func (b *builder) bringers(it Item) []object.Key {
 	return append(keys, b.operators(it.GVK.Group)...)
 }
 
-// onlyIn returns the versions that a CRD in the set serves if it lacks the item's.
+// onlyIn returns the versions that a CRD in the set serves, if the item's version is not one of
+// them.
 func (b *builder) onlyIn(it Item) []string {
 	d, ok := b.crds[it.GVK.GroupKind()]
 	if !ok || it.Kind.Resource != "" || d.served[it.GVK.Version] {
@@ -91,7 +92,7 @@ func (b *builder) accounts(roles map[object.Key]bool) map[object.Key]bool {
 	return accounts
 }
 
-// accountOf returns the service account of an item's Pods; false if it has none.
+// accountOf returns the service account of an item's Pods; false if the item has no Pods.
 func accountOf(it Item) (object.Key, bool) {
 	spec, ok := podSpec(it)
 	name := text(spec, "serviceAccountName")
@@ -104,11 +105,12 @@ func accountOf(it Item) (object.Key, bool) {
 	return object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: name}, ok
 }
 
-// networkFirst puts the network before other workloads if a network plugin is in the set: on a bare
-// cluster, all other Pods wait for it.
+// networkFirst puts the network before other workloads if a network plugin is in the set, because
+// all other Pods on a bare cluster wait for the network.
 //
-// Workloads that run without a Pod network are in the same phase, because the plugin may wait for
-// them: its operator, the cloud controller. They need only configuration, which is applied before.
+// Workloads that run without a Pod network are in the same phase. The plugin may wait for some of
+// them, such as its operator or the cloud controller. They need only configuration, which is
+// applied earlier.
 func (b *builder) networkFirst() {
 	if !slices.ContainsFunc(b.nodes, func(n node) bool { return isNetworkPlugin(n.Item) }) {
 		return
@@ -121,9 +123,9 @@ func (b *builder) networkFirst() {
 	}
 }
 
-// isNetworkPlugin reports whether an item provides a node's Pod network. Such plugins have in
-// common: one Pod on each node, even if the node is not ready for lack of a network; the node's own
-// network; and a host folder for CNI plugins or their settings.
+// isNetworkPlugin reports whether an item provides the Pod network of a node. All such plugins run
+// one Pod on each node, even on a node that is not ready for lack of a network. They use the node's
+// own network, and mount a host folder for CNI plugins or their settings.
 func isNetworkPlugin(it Item) bool {
 	if it.GVK.GroupKind() != (groupKind{Group: "apps", Kind: "DaemonSet"}) {
 		return false
@@ -132,8 +134,8 @@ func isNetworkPlugin(it Item) bool {
 	return runsWithoutNetwork(spec) && slices.ContainsFunc(mapsOf(spec["volumes"]), isCNIFolder)
 }
 
-// runsWithoutNetwork reports whether Pods run on a node without a Pod network: they use the node's
-// own, and are scheduled although the node is not ready.
+// runsWithoutNetwork reports whether Pods can run on a node without a Pod network: they use the
+// node's own network, and are scheduled even if the node is not ready.
 func runsWithoutNetwork(spec map[string]any) bool {
 	ownNetwork, _ := spec["hostNetwork"].(bool)
 	return ownNetwork && slices.ContainsFunc(mapsOf(spec["tolerations"]), toleratesNotReady)

@@ -92,7 +92,7 @@ func TestBringers(t *testing.T) {
 	}
 }
 
-// The kinds are an API server's.
+// The kinds are those of an API server.
 func TestBuiltinKinds(t *testing.T) {
 	for gvk, want := range builtIn(t) {
 		u := &unstructured.Unstructured{}

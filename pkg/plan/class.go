@@ -17,16 +17,16 @@ type class int
 const (
 	// crds contains CRDs and namespaces, without which other objects cannot exist.
 	crds class = iota
-	// configuration contains objects that others refer to, or that change others when they are
-	// written.
+	// configuration contains objects that other objects refer to, or that change other objects at
+	// the time of a write.
 	configuration
 	// network contains network plugins and the workloads that run without a Pod network. It is used
 	// only if a network plugin is in the set.
 	network
 	// workloads contains everything else, including custom resources.
 	workloads
-	// webhookConfigurations intercept requests. Their servers must run first, or they would block
-	// the rest of the set.
+	// webhookConfigurations intercept requests. The servers of the webhooks must run first;
+	// otherwise the webhooks would block the rest of the set.
 	webhookConfigurations
 	// unknown contains kinds that the operators, CRDs or aggregated APIs of the set may provide.
 	unknown
@@ -102,8 +102,8 @@ func (p place) String() string {
 	return p.class.String() + " " + strconv.Itoa(p.step+1)
 }
 
-// BuiltinKinds returns whether the manifests' kinds in Kubernetes' own groups are namespaced, which
-// is known without a server. A server may lack these kinds or versions.
+// BuiltinKinds returns the manifests' kinds in Kubernetes' own groups, and whether they are
+// namespaced, which is known without a server. The server may lack some of these kinds or versions.
 func BuiltinKinds(manifests []object.Manifest) map[schema.GroupVersionKind]object.Kind {
 	kinds := map[schema.GroupVersionKind]object.Kind{}
 	for _, m := range manifests {
@@ -190,7 +190,7 @@ func annotation(it Item, key string) string {
 	return text(annotations, key)
 }
 
-// podSpec returns the spec of an item's Pods; false if it has none.
+// podSpec returns the spec of an item's Pods; false if the item has no Pods.
 func podSpec(it Item) (map[string]any, bool) {
 	at := []string{"spec", "template", "spec"}
 	switch it.GVK.GroupKind() {

@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// The real sets have plans without an error, except for duplicates with different content.
-// Duplicates with the same content are planned once.
+// Real sets have plans without an error, except for duplicates with different content. Duplicates
+// with the same content are planned once.
 func TestCorpus(t *testing.T) {
 	if testing.Short() {
 		t.Skip("our own samples are the tables of the other tests")
@@ -39,8 +39,8 @@ func TestCorpus(t *testing.T) {
 		"microservices-demo": {phases: "configuration, workloads"},
 	} {
 		t.Run(set, func(t *testing.T) {
-			// The set "deprecated" has invalid documents, which package manifest reports; its valid
-			// objects are planned.
+			// The set "deprecated" has invalid documents, which package manifest reports. The valid
+			// objects in it are planned.
 			in, err := manifest.Read(t.Context(), manifest.Options{
 				Filenames: []string{filepath.Join(dir, set)}, Recursive: true, SkipNonObjects: true,
 			})

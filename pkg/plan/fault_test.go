@@ -94,7 +94,7 @@ func TestCycleError(t *testing.T) {
 	}
 }
 
-// An object that is not in the input may be in the cluster.
+// An object that is not in the input may exist in the cluster, so it is no fault to depend on it.
 func TestDependsOnAbsent(t *testing.T) {
 	in := shorts("v1 ConfigMap c apps/namespaces/prod/Deployment/db x.io/Thing/t")
 	p, err := plan.Build(manifests(t, in), plan.Options{Kinds: builtIn(t), Namespace: "prod"})
@@ -148,7 +148,8 @@ func names(p *plan.Plan) []string {
 	return all
 }
 
-// Faulty objects, including both copies of a duplicate, are omitted, and so are needs for them.
+// Faulty objects, including both copies of a duplicate, are omitted. Other objects no longer need
+// them.
 func TestSkipInvalid(t *testing.T) {
 	in := manifests(t, shorts(
 		"v1 ConfigMap twice", "v1 ConfigMap twice /namespaces/prod/Secret/s", "v1 Secret s nonsense",
@@ -171,7 +172,7 @@ func TestSkipInvalid(t *testing.T) {
 	if _, err := plan.Build(in, o); len(strings.Split(message(err), "\n")) != 3 {
 		t.Errorf("without leaving out: %v", err)
 	}
-	// Like kubectl, use the last one.
+	// With LastWins, Build uses the last manifest of an object, like kubectl.
 	p, err = plan.Build(in[:2], plan.Options{Kinds: builtIn(t), Namespace: "prod", LastWins: true})
 	if err != nil || len(names(p)) != 1 || p.Phases[0].Items[0].Source != in[1].Source || len(p.Warnings) == 0 {
 		t.Errorf("the last one counts: %v, %v, %v", names(p), p, err)

@@ -10,16 +10,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// builder contains the set as a graph: nodes are items, edges are needs.
+// builder contains the set as a graph: its nodes are items, and its edges are needs.
 type builder struct {
 	options Options
 	crds    map[groupKind]crd
 	nodes   []node
 	index   map[object.Key]int
-	// but are objects to omit; faulty are those found to be faulty.
+	// but are the objects to omit; faulty are the objects with faults.
 	but, faulty map[object.Key]bool
 	warnings    []Warning
-	operatorsOf map[string][]object.Key // by API group; a cache
+	operatorsOf map[string][]object.Key // a cache by API group
 }
 
 type node struct {
@@ -29,7 +29,8 @@ type node struct {
 }
 
 // identity returns the key by which an item is found. An item of unknown scope is treated as
-// namespaced: two with the same key are one object, whatever the scope of their kind.
+// namespaced. This is safe, because two items with the same kind, namespace and name are one object
+// in either scope.
 func (b *builder) identity(it Item) object.Key {
 	key := it.Key()
 	if !it.known() && key.Namespace == "" {
@@ -38,8 +39,8 @@ func (b *builder) identity(it Item) object.Key {
 	return key
 }
 
-// find looks up an object by the name in a manifest. If its scope is unknown, the name may lack the
-// namespace.
+// find looks up an object by the reference in a manifest. If the scope of the object is unknown,
+// the reference may lack the namespace.
 func (b *builder) find(key object.Key) (int, bool) {
 	i, ok := b.index[key]
 	if ok || key.Namespace != "" {
@@ -70,9 +71,9 @@ func (b *builder) kind(gvk schema.GroupVersionKind) object.Kind {
 	return object.Kind{}
 }
 
-// references returns the objects, in the set or not, that must exist when the item is written,
-// because the API server would refuse it or the cluster treat it differently. Most references need
-// no order: a Deployment waits for its ConfigMap.
+// references returns the objects, in the set or not, that must exist when the item is written.
+// Without them, the API server would refuse the item, or the cluster would treat it differently.
+// Most references need no order: for example, a Deployment waits for its ConfigMap.
 func (b *builder) references(it Item) []object.Key {
 	var keys []object.Key
 	if namespace := b.identity(it).Namespace; namespace != "" {
@@ -83,11 +84,11 @@ func (b *builder) references(it Item) []object.Key {
 	}
 	switch it.GVK.GroupKind() {
 	case groupKind{Group: rbacGroup, Kind: "RoleBinding"}, groupKind{Group: rbacGroup, Kind: "ClusterRoleBinding"}:
-		// A user without the right to bind roles must have every permission of this one, so the API
-		// server looks up the role.
+		// The API server looks up the role, because a user without the right to bind roles must
+		// have every permission in it.
 		keys = append(keys, roleOf(it))
 	case groupKind{Kind: "Pod"}:
-		// Admission refuses a Pod whose account or classes do not exist.
+		// Admission refuses a Pod whose service account or class does not exist.
 		spec, _ := it.Object.Object["spec"].(map[string]any)
 		keys = append(keys,
 			object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: text(spec, "serviceAccountName")},
@@ -102,7 +103,7 @@ func (b *builder) references(it Item) []object.Key {
 		}
 	}
 	if !it.known() {
-		// An aggregated API of the set may serve it.
+		// An aggregated API of the set may serve the kind.
 		name := it.GVK.Version + "." + it.GVK.Group
 		keys = append(keys, object.Key{Group: serviceGroup, Kind: "APIService", Name: name})
 	}
@@ -111,7 +112,7 @@ func (b *builder) references(it Item) []object.Key {
 
 // arrange gives each node the earliest place that its class and needs permit.
 func (b *builder) arrange() error {
-	waiting := make([]int, len(b.nodes)) // the number of remaining needs of each node
+	waiting := make([]int, len(b.nodes)) // the number of needs of each node that have no place yet
 	wanted := make([][]int, len(b.nodes))
 	var ready []int
 	for i, n := range b.nodes {
@@ -157,7 +158,7 @@ func (b *builder) classify() {
 		hasDefinitions = hasDefinitions || n.place.class == crds
 	}
 	for i := range b.nodes {
-		// Bindings are one step after their roles. If there is a phase of CRDs, put roles into it,
+		// Bindings are one step after their roles. If there is a phase of CRDs, roles move into it,
 		// so that bindings need no step of their own.
 		n := &b.nodes[i]
 		if hasDefinitions && len(n.needs) == 0 && n.known() && isRole(n.GVK.GroupKind()) {
@@ -190,13 +191,13 @@ func (b *builder) phases() []Phase {
 	return phases
 }
 
-// dependsOnAnnotation names objects to apply before this one. The format is that of cli-utils,
-// Config Sync and kpt: references separated by commas, each GROUP/KIND/NAME or
-// GROUP/namespaces/NAMESPACE/KIND/NAME, where the core group is empty.
+// dependsOnAnnotation names the objects to apply before this object. cli-utils, Config Sync and kpt
+// use the same format: references separated by commas. Each reference is GROUP/KIND/NAME or
+// GROUP/namespaces/NAMESPACE/KIND/NAME. The core group is empty.
 const dependsOnAnnotation = "config.kubernetes.io/depends-on"
 
-// dependsOn parses the annotation. Each malformed reference is an error, because its author relies
-// on the order.
+// dependsOn parses the depends-on annotation. A malformed reference is an error, because the author
+// of the annotation relies on the order.
 func dependsOn(it Item) ([]object.Key, []error) {
 	value := annotation(it, dependsOnAnnotation)
 	if strings.TrimSpace(value) == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// On a bare cluster, Pods wait for the network, so its plugin and workloads that run without a
-// network come first. Plugins are recognized by their properties, not by name.
+// On a bare cluster, Pods wait for the network. The network plugin and workloads that run without a
+// network therefore come first. Plugins are recognized by their properties, not by name.
 func TestNetworkFirst(t *testing.T) {
 	for name, want := range map[string][]string{
 		"calico": {
@@ -45,7 +45,7 @@ func TestNetworkFirst(t *testing.T) {
 	}
 }
 
-// Without any one of its properties, a network plugin is an ordinary workload.
+// A DaemonSet that lacks one property of a network plugin is an ordinary workload.
 func TestNetworkPlugin(t *testing.T) {
 	const plugin = `apiVersion: apps/v1
 kind: DaemonSet
@@ -94,8 +94,8 @@ spec:
 	}
 }
 
-// Without a plugin in the set, the network comes from elsewhere and the order is the usual one.
-// Needs outrank the phase.
+// If no plugin is in the set, the network comes from elsewhere, and the order is the usual one.
+// Needs take precedence over the network phase.
 func TestNetworkElsewhere(t *testing.T) {
 	const exporter = `apiVersion: apps/v1
 kind: DaemonSet

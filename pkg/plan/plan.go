@@ -1,7 +1,7 @@
-// Package plan orders objects into phases, whose objects may be applied concurrently. Start with
-// [Build]. An object's class (CRDs and namespaces, configuration, network, workloads, webhooks,
-// unknown kinds) is its earliest phase; what it needs may move it to a later one. It reads and
-// sends nothing.
+// Package plan orders objects into phases. The objects of a phase may be applied concurrently.
+// Start with [Build]. The class of an object is its earliest phase: CRDs and namespaces,
+// configuration, network, workloads, webhooks, or unknown kinds. The needs of an object may move it
+// to a later phase. The package reads no files and sends no requests.
 package plan
 
 import (
@@ -19,18 +19,20 @@ import (
 
 // Options are the input of Build besides the manifests.
 type Options struct {
-	// Kinds are the manifests' kinds that the cluster serves. A missing kind is looked up in the
-	// CRDs of the set.
+	// Kinds are those of the manifests' kinds that the cluster serves. Other kinds are looked up in
+	// the CRDs of the set.
 	Kinds map[schema.GroupVersionKind]object.Kind
-	// Namespace is for namespaced objects without one; empty means "default".
+	// Namespace is the namespace of namespaced objects whose manifest names none; empty means
+	// "default".
 	Namespace string
-	// Enforced makes another namespace in a manifest an error, because the user set -n.
+	// Enforced makes it an error if a manifest names another namespace than Namespace, because the
+	// user set -n.
 	Enforced bool
 	// SkipInvalid omits faulty objects and lists them in [Plan].Invalid. A cycle of needs is always
 	// an error.
 	SkipInvalid bool
-	// LastWins keeps the last of several manifests of one object, with a warning, like kubectl;
-	// otherwise different content is an error.
+	// LastWins keeps the last of several manifests of one object, with a warning, like kubectl. If
+	// it is not set, manifests of one object with different content are an error.
 	LastWins bool
 }
 
@@ -89,39 +91,44 @@ type Item struct {
 	Source object.Source
 	// Object is the manifest to send. It shares values with the input: copy it before changing it.
 	Object *unstructured.Unstructured
-	// Kind is how the cluster serves the kind. Its Resource is empty if the cluster does not serve
-	// it yet; all of it is empty if no CRD in the set has it, either.
+	// Kind is the kind as the cluster serves it. If the cluster does not serve the kind yet, its
+	// Resource is empty. If no CRD in the set declares the kind, either, all of Kind is empty.
 	Kind object.Kind
-	// Needs are the objects of the set in earlier phases without which this one cannot exist: its
-	// namespace, its CRD, objects that the API server looks up when it is written, and those in its
-	// depends-on annotation.
+	// Needs are the objects of the set in earlier phases without which this object cannot exist.
+	// These are its namespace, its CRD, the objects that the API server looks up when this object
+	// is written, and the objects in its depends-on annotation.
 	Needs []object.Key
-	// Bringers are objects of the set that may make the server serve the kind if it does not yet.
-	// Without any, waiting is pointless.
+	// Bringers are the objects of the set that may make the server serve the kind of this object.
+	// They are empty if the server already serves the kind. If there are none, it is pointless to
+	// wait for the kind.
 	Bringers []object.Key
-	// OnlyIn are the versions of the kind's CRD in the set if it lacks the object's.
+	// OnlyIn are the versions of the kind's CRD in the set, if the object's version is not one of
+	// them.
 	OnlyIn []string
 }
 
-// Warning is about an object that can be applied nonetheless.
+// Warning is about an object that can be applied despite the warning.
 type Warning struct {
 	Ref    object.Ref
 	Source object.Source
-	// Text is one line, without Ref and Source. Detail, its end, is specific to this object.
+	// Text is one line, without Ref and Source. Detail is the end of the line, which is specific to
+	// this object.
 	Text, Detail string
 }
 
-// Build finds the scopes of the manifests and orders them. Within a phase they stay in input order,
-// so the same input has the same plan.
+// Build finds the scopes of the manifests and orders them. The objects of a phase stay in input
+// order, so that the same input always has the same plan.
 //
-// A kind that the cluster does not serve has the scope of its CRD in the set. Without a CRD, an
-// operator in the set may install it, so it comes last, with an empty Kind.
+// If the cluster does not serve a kind, the scope comes from the kind's CRD in the set. Without a
+// CRD, an operator in the set may install the kind. Its objects come last, with an empty Kind.
 //
-// If an object is in the set twice with the same content, one is kept, with a warning. With other
-// content, or at another version, it is an error, because either could be the right one.
+// If an object is in the set twice with the same content, it is planned once, with a warning.
+// Different content, or another version, is an error, because either manifest could be the right
+// one.
 //
-// The error joins all faults: namespaces that contradict -n, duplicate objects, malformed
-// depends-on annotations, and, if there are none of these, a *[CycleError] for each cycle of needs.
+// The error joins all faults: namespaces that contradict -n, duplicate objects and malformed
+// depends-on annotations. Only if there are none of these faults, Build looks for cycles of needs,
+// and returns a *[CycleError] for each.
 func Build(manifests []object.Manifest, o Options) (*Plan, error) {
 	b, faults := gather(manifests, o, nil)
 	if !o.SkipInvalid && len(faults) > 0 {
@@ -140,15 +147,16 @@ func Build(manifests []object.Manifest, o Options) (*Plan, error) {
 	return &Plan{Phases: b.phases(), Warnings: b.warnings, Invalid: faults}, nil
 }
 
-// Faults returns the faults that Build finds whatever kinds the cluster serves, so that an invalid
-// input can be reported completely without a request.
+// Faults returns the faults that Build finds even without knowing which kinds the cluster serves.
+// An invalid input can thus be reported completely without a request.
 func Faults(manifests []object.Manifest, o Options) []error {
 	o.Kinds = nil
 	_, faults := gather(manifests, o, nil)
 	return faults
 }
 
-// gather makes a graph of the manifests except but, and returns their faults.
+// gather makes a graph of the manifests, without the objects in but, and returns the faults of the
+// manifests.
 func gather(manifests []object.Manifest, o Options, but map[object.Key]bool) (*builder, []error) {
 	b := &builder{
 		options: o,
@@ -196,7 +204,7 @@ func (b *builder) warn(it Item, text, detail string) {
 
 // again handles a duplicate object.
 func (b *builder) again(first, it Item) []error {
-	// If the scope is unknown, one of them may lack the namespace.
+	// If the scope is unknown, one of the two manifests may lack the namespace.
 	namespace := b.identity(it).Namespace
 	detail := fmt.Sprintf(" (%s and %s)", first.Source, it.Source)
 	switch {
@@ -209,7 +217,7 @@ func (b *builder) again(first, it Item) []error {
 		return nil
 	}
 	var faults []error
-	if b.options.SkipInvalid && !b.faulty[b.identity(it)] { // The first is omitted, too.
+	if b.options.SkipInvalid && !b.faulty[b.identity(it)] { // The first manifest is omitted, too.
 		faults = append(faults, first.twice(it))
 	}
 	b.faulty[b.identity(it)] = true
@@ -238,8 +246,8 @@ func (b *builder) link(i int) []error {
 	for _, key := range named {
 		on, ok := b.find(key)
 		if !ok {
-			// It may be in the cluster from an earlier run or another tool. cli-utils makes this an
-			// error.
+			// The object may be in the cluster, from an earlier run or another tool. cli-utils
+			// makes this an error.
 			b.warn(it, fmt.Sprintf("depends on %s, which is not in the input: the order is not guaranteed", key.Ref()), "")
 			continue
 		}
@@ -248,10 +256,10 @@ func (b *builder) link(i int) []error {
 	return faults
 }
 
-// CycleError is a cycle of needs: none of its objects can be applied before the others.
+// CycleError is a cycle of needs, in which no object can be applied before the others.
 type CycleError struct {
-	// Members start with the object that is first in the input. Each needs the next, and the last
-	// the first.
+	// Members start with the object that is first in the input. Each object needs the next one, and
+	// the last object needs the first.
 	Members []Member
 }
 
@@ -277,8 +285,8 @@ func (e *CycleError) Hint() string {
 	return "an arrow means \"needs\"; remove one from a " + dependsOnAnnotation + " annotation"
 }
 
-// cycles returns an error for each strongly connected group of waiting nodes, so that each can be
-// corrected separately.
+// cycles returns an error for each strongly connected group of waiting nodes, so that users can
+// correct each cycle separately.
 func (b *builder) cycles(waiting []int) error {
 	var (
 		faults []error
@@ -310,7 +318,7 @@ func (b *builder) cycles(waiting []int) error {
 	return errors.Join(faults...)
 }
 
-// cycle returns the cycle that closes at a node of the path, or nil if part of it has been
+// cycle returns the cycle that closes at a node of the path, or nil if a part of the cycle has been
 // reported.
 func (b *builder) cycle(path []int, at int, reported []bool) error {
 	start := len(path) - 1

@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// randomSet makes a set from bytes, three for each object: its kind, its name and its depends-on
-// reference. There are few names and namespaces, so that objects are related.
+// randomSet makes a set from bytes. Three bytes make an object: its kind, its name and its
+// depends-on reference. There are few names and namespaces, so that objects are related.
 func randomSet(data []byte) []object.Manifest {
 	kinds := [][2]string{
 		{"v1", "Namespace"},
@@ -101,7 +101,7 @@ func FuzzBuild(f *testing.F) {
 	})
 }
 
-// Each cycle is found in random graphs in which every object has up to two needs.
+// Build finds each cycle in random graphs, in which every object has up to two needs.
 func FuzzCycles(f *testing.F) {
 	f.Add([]byte{1, 0, 2, 0, 0, 0})
 	kinds := builtIn(f)
@@ -146,7 +146,8 @@ func FuzzCycles(f *testing.F) {
 	})
 }
 
-// hasCircle removes nodes without needs until nothing changes.
+// hasCircle removes nodes without needs until no such node is left. If other nodes remain, they
+// contain a cycle.
 func hasCircle(needs [][]int) bool {
 	gone := make([]bool, len(needs))
 	for changed := true; changed; {

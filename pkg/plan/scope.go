@@ -9,9 +9,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Resolve returns the item with its kind, which may be unknown, and its namespace. Call it again
-// once the cluster serves the kind: it sets the namespace as Build would have, with the same error.
-// Needs of other items keep the key from the plan.
+// Resolve returns the item with the given kind, which may be unknown, and with its namespace. Call
+// it again once the cluster serves the kind: it then sets the namespace as Build would have, or
+// returns the same error. The Needs of other items still have the item's key from the plan.
 func (it Item) Resolve(kind object.Kind, o Options) (Item, error) {
 	it.Kind = kind
 	written := it.Namespace
@@ -19,7 +19,7 @@ func (it Item) Resolve(kind object.Kind, o Options) (Item, error) {
 	case !it.known():
 		return it, nil
 	case !kind.Namespaced:
-		it.Namespace = "" // Like kubectl: authors often add one without meaning it.
+		it.Namespace = "" // Authors often add a namespace by mistake, which kubectl ignores, too.
 	case written == "":
 		it.Namespace = o.namespace()
 	case o.Enforced && written != o.namespace():
@@ -40,8 +40,8 @@ func (o Options) namespace() string {
 	return o.Namespace
 }
 
-// inNamespace returns the object with the namespace, or without one. It copies only what it
-// changes.
+// inNamespace returns the object with the namespace, or without a namespace if it is empty. It
+// copies only what it changes.
 func inNamespace(u *unstructured.Unstructured, namespace string) *unstructured.Unstructured {
 	old, _ := u.Object["metadata"].(map[string]any)
 	written, has := old["namespace"]
@@ -68,7 +68,7 @@ type crd struct {
 	served     map[string]bool // versions
 }
 
-// crdsOf reads the CRDs of a set. It ignores incomplete ones, which the API server will refuse.
+// crdsOf reads the CRDs of a set. It ignores incomplete CRDs, which the API server will refuse.
 func crdsOf(manifests []object.Manifest) map[groupKind]crd {
 	crds := map[groupKind]crd{}
 	for _, m := range manifests {

@@ -78,7 +78,7 @@ func TestKind(t *testing.T) {
 	}
 }
 
-// Edge case 18: the scope is known once the operator has installed the kind.
+// Edge case 18: the scope of a kind is known once an operator has installed the kind.
 func TestResolve(t *testing.T) {
 	o := plan.Options{Kinds: builtIn(t), Namespace: "prod", Enforced: true}
 	p, err := plan.Build(manifests(t, shorts("x.io/v1 Thing t", "x.io/v1 Thing other/u")), o)
