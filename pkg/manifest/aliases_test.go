@@ -13,7 +13,7 @@ import (
 
 const configMapHead = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\n"
 
-// bombs are small texts with exploding aliases, by the line to report.
+// bombs are small texts with exploding aliases. The key is the line to report.
 var bombs = map[string]struct {
 	text string
 	line string
@@ -32,7 +32,7 @@ var bombs = map[string]struct {
 	},
 }
 
-// layers returns one list for each name, each with n aliases of the previous one.
+// layers returns one list for each name. Each list contains n aliases of the previous list.
 func layers(names string, n int) string {
 	var b strings.Builder
 	for i := 1; i < len(names); i++ {
@@ -41,8 +41,8 @@ func layers(names string, n int) string {
 	return b.String()
 }
 
-// Edge case 93: aliases are bounded before they are expanded. The test counts allocations, which do
-// not depend on the machine's speed.
+// Edge case 93: the size of aliases is limited before they are expanded. The test counts
+// allocations, which do not depend on the machine's speed.
 func TestAliasesAreBounded(t *testing.T) {
 	for name, bomb := range bombs {
 		for _, kustomized := range []bool{false, true} {
@@ -69,7 +69,7 @@ func TestAliasesAreBounded(t *testing.T) {
 	}
 }
 
-// Documents that are each within the bound are bounded together.
+// The limit also applies to all documents together, even if each document is within its own limit.
 func TestAliasesOfAllDocumentsAreBounded(t *testing.T) {
 	one := configMapHead + "x: &x " + strings.Repeat("a", 4000) + "\ndata: [" + strings.Repeat("*x,", 900) + "]\n---\n"
 	dir := t.TempDir()

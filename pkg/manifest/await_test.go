@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// never is a server that does not answer.
 type never struct{}
 
 func (never) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -41,7 +40,7 @@ func dribble(w io.Writer, text string) error {
 	return nil
 }
 
-// Each wait is reported after a moment, with its limit, and ends.
+// Each wait is reported after a moment, together with its limit, and ends at the limit.
 func TestSilentInputs(t *testing.T) {
 	const url, shown = "https://someone:secret@example.com/app.yaml?token=secret", "https://example.com/app.yaml?***"
 	for name, tt := range map[string]struct {
@@ -86,7 +85,7 @@ type refused struct{}
 
 func (refused) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("refused") }
 
-// A server that refuses at once is asked three times, and no wait is reported.
+// A server that refuses connections is tried three times, and no wait is reported.
 func TestRefusedInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -100,7 +99,7 @@ func TestRefusedInput(t *testing.T) {
 	})
 }
 
-// Slow input is not silent, so it is read to its end.
+// Slow input is not silent, so it is read to the end.
 func TestSlowInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, writer := io.Pipe()
@@ -135,7 +134,7 @@ func TestPromptInput(t *testing.T) {
 	})
 }
 
-// The end of ctx interrupts the answer to a URL.
+// If ctx ends, the read of a URL stops, even in the middle of the answer.
 func TestSilentURLEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

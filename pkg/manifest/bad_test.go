@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Edge cases 22 and 23: each fault is one line with file and line.
+// Edge cases 22 and 23: each fault is reported in one line with its file and line.
 func TestBadInput(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text string
@@ -218,7 +218,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// An unreadable value may be a password, so it is never quoted.
+// A value that cannot be decoded may be a password, so it is never quoted.
 func TestValuesAreNotQuoted(t *testing.T) {
 	for name, tt := range map[string]struct {
 		value string
@@ -271,7 +271,7 @@ func TestValuesAreNotQuoted(t *testing.T) {
 	}
 }
 
-// A file that is not for the API server is one line, and can be skipped.
+// A file that is not for the API server is reported in one line, and can be skipped.
 func TestNonObjects(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text, reason string

@@ -13,7 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// check finds faults that are invalid for every kind. The API server finds the others.
+// check finds the faults that make an object of any kind invalid. The API server finds other
+// faults.
 func (r *reader) check(fields map[string]any, path []any) {
 	r.subject = subject(fields)
 	apiVersion := r.text(fields, path, "apiVersion")
@@ -43,7 +44,8 @@ func (r *reader) check(fields map[string]any, path []any) {
 	r.texts(metadata, path, "annotations")
 }
 
-// subject names the object by kind and name, or only by kind, or not, depending on its fields.
+// subject returns the kind and name of the object. If the name is unknown, it returns only the
+// kind, which may be empty.
 func subject(fields map[string]any) string {
 	kind, _ := fields["kind"].(string)
 	metadata, _ := fields["metadata"].(map[string]any)
@@ -74,7 +76,7 @@ func (r *reader) segment(fields map[string]any, path []any, key string) {
 	}
 }
 
-// texts checks an optional map of strings. Like the API server, it accepts null.
+// texts checks that a field is a map of strings. Like the API server, it accepts null.
 func (r *reader) texts(fields map[string]any, path []any, key string) {
 	path = under(path, key)
 	values, ok := fields[key].(map[string]any)

@@ -8,7 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 )
 
-// Our own config file in a folder is ignored; an object in a file of that name is read.
+// The config file of k8sconnect in a folder is ignored. If a file of that name contains an object,
+// the object is read.
 func TestConfigFileIsNoManifest(t *testing.T) {
 	for text, want := range map[string]int{
 		"yield: [{path: .spec}]\n":                               1,

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// corpus returns the folder of real manifests, or skips the test without one: it is not part of the
-// project. Other tests cover each of its special cases.
+// corpus returns the folder of real manifests. It skips the test if the folder does not exist,
+// because it is not part of the project. Other tests cover each special case in these manifests.
 func corpus(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
@@ -26,8 +26,8 @@ func corpus(t testing.TB) string {
 	return dir
 }
 
-// The numbers are the objects that a real API server was given, without the documents that cannot
-// be applied.
+// The numbers count the objects that were sent to a real API server, without the documents that
+// cannot be applied.
 func TestCorpus(t *testing.T) {
 	dir := corpus(t)
 	for set, want := range map[string]struct {

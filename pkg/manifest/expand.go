@@ -20,7 +20,7 @@ import (
 // stdin is the name of standard input.
 const stdin = "-"
 
-// expand returns the inputs for the user's names, in order. The files in a folder or a pattern are
+// expand returns the inputs that the user named, in order. The files in a folder or a pattern are
 // in lexical order.
 func expand(o Options) ([]input, error) {
 	if o.Kustomize != "" {
@@ -58,8 +58,8 @@ type expansion struct {
 	seen      map[string]bool
 }
 
-// add adds an input unless one with the same key was added before: a file and its folder may both be
-// named.
+// add adds an input unless an input with the same key was added before. A user may name both a file
+// and its folder.
 func (e *expansion) add(key string, in input) {
 	if e.seen[key] {
 		return
@@ -110,7 +110,7 @@ func (e *expansion) addPath(name string) error {
 func (e *expansion) addFolder(root string) error {
 	var faults []error
 	found, deeper := false, false
-	// The separator makes WalkDir enter a root that is itself a link.
+	// The separator makes WalkDir enter the root even if it is a link.
 	err := filepath.WalkDir(root+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			faults = append(faults, unreadable(path, err))
@@ -130,7 +130,7 @@ func (e *expansion) addFolder(root string) error {
 		if !isManifestName(path) {
 			return nil
 		}
-		info, err := os.Stat(path) // not d, which does not follow links
+		info, err := os.Stat(path) // Stat follows links, unlike d.
 		switch {
 		case err != nil:
 			faults = append(faults, unreadable(path, err))
@@ -174,10 +174,10 @@ func (e *expansion) localFile(name string, info fs.FileInfo) input {
 }
 
 // kustomization builds a folder, or a URL for which kustomize calls git, with the options of
-// kubectl's -k. Its output is decoded like a file, but its line numbers refer to no file.
+// kubectl's -k. The output is decoded like a file, but its line numbers refer to no file.
 //
-// An error of kustomize may quote anything that it read, so the values of Secrets in it must be
-// masked.
+// An error of kustomize may quote any file that it read, so the values of Secrets in the error must
+// be masked.
 func kustomization(o Options) input {
 	path := o.Kustomize
 	build := func(context.Context, *heard) ([]byte, error) {
@@ -201,9 +201,9 @@ func kustomization(o Options) input {
 	}}
 }
 
-// fault returns the error for a kustomization that cannot be built. It masks values before and
-// after it joins lines, because a value may span several lines. URLs may contain a password or a
-// token.
+// fault returns the error for a kustomization that cannot be built. It masks values both before and
+// after it joins lines, because a value may span several lines. It also masks URLs, which may
+// contain a password or a token.
 func (r *recorder) fault(path string, err error, secrets Secrets) error {
 	r.learn(secrets)
 	said := secrets.Text(text.OneLine(secrets.Text(err.Error())))

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// answers is a server that gives one answer after another, then repeats the last. Status 0 means no
-// answer.
+// answers is a server that gives the listed answers one after another, and then repeats the last.
+// Status 0 means no answer.
 type answers struct {
 	status []int
 	asked  int
@@ -74,7 +74,8 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// A URL may contain a password, a token or a signature, but appears in errors, reports and CI logs.
+// A URL may contain a password, a token or a signature. These must not appear in errors, reports
+// and CI logs.
 func TestURLIsShownWithoutItsSecrets(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://example.com/app.yaml":                         "https://example.com/app.yaml",
@@ -101,7 +102,7 @@ func TestURLIsShownWithoutItsSecrets(t *testing.T) {
 	}
 }
 
-// Two URLs that look the same without secrets are two inputs.
+// Two URLs that differ only in masked parts are two inputs.
 func TestURLsThatAreShownAlike(t *testing.T) {
 	server := &answers{status: []int{200}}
 	names := []string{"https://example.com/get?file=a", "https://example.com/get?file=b", "https://example.com/get?file=a"}

@@ -31,9 +31,9 @@ func (s *filter) add(file []*outcome) []error {
 	}
 	if len(foreign) > 0 && !holdsObject {
 		if filepath.Base(foreign[0].source.File) == ConfigFile {
-			return nil // Our settings may be next to the manifests.
+			return nil // The config file of k8sconnect may be in the folder of the manifests.
 		}
-		// It is another kind of file: report it once, not once for each document.
+		// A file without an object is reported once, not once for each document.
 		if s.skip {
 			s.Skipped = append(s.Skipped, Skipped{Source: foreign[0].source, Reason: foreign[0].foreign})
 			return nil
@@ -70,7 +70,7 @@ func (s *filter) keep(f found) error {
 	return nil
 }
 
-// sift reports whether to keep an object, which is a hook unless h is nil. The error is set if
+// sift reports whether to keep an object. h is nil unless the object is a hook. fault is set if
 // hooks are errors.
 func (s *filter) sift(h *Hook) (keep bool, fault error) {
 	switch {
@@ -96,12 +96,12 @@ func labelsOf(u *unstructured.Unstructured) labels.Set {
 	return set
 }
 
-// Hooks says what to do with Helm hooks in the input: objects that Helm creates at certain events,
-// mostly to run once.
+// Hooks says how to treat the Helm hooks in the input: objects that Helm creates at certain events,
+// usually to run once.
 type Hooks string
 
 const (
-	// HooksSkip skips them and lists them in [Result].Hooks.
+	// HooksSkip skips all hooks and lists them in [Result].Hooks.
 	HooksSkip Hooks = ""
 	// HooksApply treats the hooks of an install or upgrade like other objects. It skips tests and
 	// the hooks of a delete or rollback.
@@ -114,7 +114,7 @@ const (
 type Hook struct {
 	Ref    object.Ref
 	Source object.Source
-	// On lists the events at which Helm runs it, such as pre-install.
+	// On lists the events at which Helm runs the hook, such as pre-install.
 	On []string
 }
 
@@ -127,8 +127,8 @@ func (h Hook) Applicable() bool {
 
 const hookAnnotation = "helm.sh/hook"
 
-// hookOf returns the hook in an object, or false. Helm 2 marked a chart's CRDs as crd-install; they
-// belong to the chart, and Helm 3 ignores that mark.
+// hookOf returns the hook in an object; false if the object is no hook. Helm 2 marked a chart's
+// CRDs as crd-install. Such CRDs belong to the chart, and are no hooks in Helm 3.
 func hookOf(m object.Manifest) (Hook, bool) {
 	moments, marked, _ := unstructured.NestedString(m.Object.Object, "metadata", "annotations", hookAnnotation)
 	if !marked {
@@ -153,5 +153,5 @@ func onlyHooks(hooks []Hook) error {
 	return fault
 }
 
-// ApplyHooksHint is how to apply the hooks that [Hook.Applicable] reports.
+// ApplyHooksHint says how to apply the hooks that [Hook.Applicable] reports.
 const ApplyHooksHint = "--helm-hooks=apply applies the hooks of an install or upgrade as objects"

@@ -90,8 +90,8 @@ func kubectlReads(text []byte) (any, error) {
 	return value, err
 }
 
-// Objects that we accept are decoded like kubectl's. We refuse more, because kubectl silently loses
-// data.
+// The values of an accepted object are those that kubectl decodes. Read refuses more objects than
+// kubectl, because kubectl silently loses data.
 func FuzzLikeKubectl(f *testing.F) {
 	for _, s := range samples() {
 		f.Add([]byte(s))

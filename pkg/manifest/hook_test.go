@@ -13,8 +13,8 @@ func hook(kind, name, moments string) string {
 	return "apiVersion: v1\nkind: " + kind + "\nmetadata:\n  name: " + name + "\n  annotations:\n    helm.sh/hook: " + moments + "\n---\n"
 }
 
-// A rendered chart contains its hooks. Options decide which of them are applied, but never tests,
-// or hooks of a delete.
+// A rendered chart contains its hooks. The options decide which hooks are applied. Tests and hooks
+// of a delete are never applied.
 func TestHooks(t *testing.T) {
 	chart := strings.Join([]string{
 		configMap("web") + "---\n",
@@ -88,7 +88,7 @@ func TestHooks(t *testing.T) {
 	})
 }
 
-// An input with only hooks has an error of its own.
+// An input with only hooks has a special error.
 func TestOnlyHooks(t *testing.T) {
 	const said = "the input contains only Helm hooks, which were skipped"
 	for moments, want := range map[string][]string{

@@ -22,14 +22,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 )
 
-// maxBytes bounds one file, URL or stream. An API server accepts objects of up to 1.5 MB, and no
-// file contains hundreds of that size.
+// maxBytes limits the size of one file, URL or stream. An API server accepts objects of up to 1.5
+// MB, and no file contains hundreds of objects of that size.
 const maxBytes = 256 << 20
 
 // input is one file or stream to read.
 type input struct {
 	name string
-	// generated means that the text is a program's output, so that its lines mean nothing to the
+	// generated means that the text is a program's output, so that line numbers would not help the
 	// user.
 	generated bool
 	open      func(context.Context) ([]byte, error)
@@ -50,8 +50,8 @@ func (in input) documents(ctx context.Context) ([]*yamldoc.Document, error) {
 	return docs, nil
 }
 
-// text returns the input as UTF-8. Like kubectl, it adds a missing newline at the end, even to a
-// block scalar.
+// text returns the input as UTF-8. Like kubectl, it adds a newline at the end if there is none,
+// even at the end of a block scalar.
 func (in input) text(ctx context.Context) ([]byte, error) {
 	text, err := in.open(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func isManifestName(path string) bool {
 	return false
 }
 
-// readAll reads at most limit bytes; it returns an error if there are more.
+// readAll reads the whole input, and returns an error if it is larger than limit.
 func readAll(name string, r io.Reader, limit int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
@@ -113,9 +113,9 @@ func toUTF8(name string, text []byte) ([]byte, error) {
 	return nil, &inputError{where: fmt.Sprintf("%s:%d", name, line), text: "not UTF-8 text"}
 }
 
-// utf16Of returns a decoder for UTF-16 text, or nil. Without a byte order mark, the first character
-// decides: it is ASCII in YAML and JSON, so one of its bytes is zero, which UTF-8 text must not
-// contain (YAML 1.2, 5.2).
+// utf16Of returns a decoder for UTF-16 text; nil for other text. Without a byte order mark, the
+// first character shows the encoding. It is ASCII in YAML and JSON, so one of its two bytes in
+// UTF-16 is zero. UTF-8 text must not contain a zero byte (YAML 1.2, 5.2).
 func utf16Of(text []byte) transform.Transformer {
 	if len(text) < 2 {
 		return nil
@@ -149,8 +149,8 @@ const (
 	fetchTimeout  = time.Minute
 )
 
-// fetch reads a URL. It follows redirects and, like kubectl, makes three attempts one second apart
-// if there is no answer or a 429 or 5xx.
+// fetch reads a URL. It follows redirects. Like kubectl, it makes up to three attempts, one second
+// apart, if the server does not answer or answers with 429 or 5xx.
 func fetch(ctx context.Context, client *http.Client, url string, h *heard) ([]byte, error) {
 	if client == nil {
 		client = &http.Client{Timeout: fetchTimeout}
@@ -161,7 +161,7 @@ func fetch(ctx context.Context, client *http.Client, url string, h *heard) ([]by
 		if err == nil || !again || attempt == fetchAttempts {
 			return text, err
 		}
-		if time.Since(began) < moment { // The server answered, so our pause is not its silence.
+		if time.Since(began) < moment { // The server answered, so the pause does not count as silence.
 			h.later(fetchPause)
 		}
 		select {
@@ -191,7 +191,7 @@ func fetchOnce(ctx context.Context, client *http.Client, url string, h *heard) (
 	return text, true, err
 }
 
-// unreachable drops the method and URL that net/http adds to an error.
+// unreachable removes the method and URL that net/http adds to an error.
 func unreachable(name string, err error) error {
 	if onURL, ok := errors.AsType[*neturl.Error](err); ok {
 		err = onURL.Err
@@ -200,7 +200,7 @@ func unreachable(name string, err error) error {
 }
 
 // publicURL returns a URL without its user, query and fragment, which may contain a password or
-// signature. It does not parse the URL, because an invalid one may contain a password, too.
+// signature. It does not parse the URL, because even an invalid URL may contain a password.
 func publicURL(url string) string {
 	user := regexp.MustCompile(`(?i)([a-z][a-z0-9+.-]*:/+)[^/?#\s'"]*@`)
 	shown, _, _ := strings.Cut(user.ReplaceAllString(url, "$1"), "#")
@@ -216,7 +216,7 @@ func publicURLs(text string) string {
 }
 
 const (
-	// moment is the silence after which the wait is reported.
+	// moment is how long an input may be silent before the wait is reported.
 	moment = time.Second
 	// longestSilence is how long standard input or a pipe may send nothing, or a kustomization may
 	// build, before reading fails.
@@ -228,7 +228,7 @@ type heard struct{ nanos atomic.Int64 }
 
 func (h *heard) now() { h.later(0) }
 
-// later counts silence only after a pause of our own.
+// later makes silence count only after a pause.
 func (h *heard) later(pause time.Duration) { h.nanos.Store(time.Now().Add(pause).UnixNano()) }
 
 func (h *heard) at() time.Time { return time.Unix(0, h.nanos.Load()) }
@@ -245,17 +245,17 @@ func (r hearing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// patience is how to wait for an input that may block.
+// patience says how to wait for an input that may block.
 type patience struct {
-	// name is the input's name in errors, what its name in sentences.
+	// name is the input's name in errors; what is its name in the middle of a sentence.
 	name, what string
 	most       time.Duration
 	tell       func(what string, since time.Time, within time.Duration)
 }
 
-// await calls read and waits until it returns, ctx ends, or the input has been silent for too long.
-// It reports silence after a moment. If read ignores ctx, it keeps running until it returns or the
-// process ends.
+// await calls read and waits until read returns, ctx ends, or the input has been silent for too
+// long. It reports the silence after a moment. If read ignores ctx, read keeps running until it
+// returns or the process ends.
 func (p patience) await(ctx context.Context, read func(context.Context, *heard) ([]byte, error)) ([]byte, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -121,8 +121,7 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errors.New("torn off") }
 
-// Like in kubectl, a block scalar at the end of a file ends with a newline even if the file does
-// not.
+// As in kubectl, a block scalar at the end of a file ends with a newline even if the file does not.
 func TestLastLineWithoutNewline(t *testing.T) {
 	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata:\n  a: |\n    one\n    two"
 	for _, input := range []string{text, text + "\n", text + "\n---\n" + strings.Replace(text, "NAME", "other", 1), text + "\r\n"} {
@@ -145,7 +144,7 @@ func TestMissingFileCanBeTold(t *testing.T) {
 	}
 }
 
-// If standard input or a named pipe is silent, the end of ctx ends the read.
+// If standard input or a named pipe is silent, the read ends together with ctx.
 func TestSilence(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := syscall.Mkfifo("p.yaml", 0o600); err != nil {

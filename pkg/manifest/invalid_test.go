@@ -10,7 +10,7 @@ import (
 )
 
 // A folder may also contain a dashboard, the configuration of a tool, an object without a name, or
-// invalid YAML. None of these hides the rest.
+// invalid YAML. All valid objects in the folder are read nevertheless.
 func TestSkipInvalid(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -48,12 +48,12 @@ func TestSkipInvalid(t *testing.T) {
 		t.Errorf("%d objects; left out (-want +got):\n%s", len(in.Objects), diff)
 	}
 
-	// Unreadable names are not skipped, because they may contain anything.
+	// A file that cannot be read is not skipped, because it may contain any object.
 	if _, err = Read(t.Context(), Options{Filenames: []string{dir, dir + "/none.yaml"}, SkipInvalid: true}); err == nil {
 		t.Error("no error for a file that is not there")
 	}
 
-	// SkipNonObjects also skips the tool's file.
+	// SkipNonObjects also skips the configuration of the tool.
 	in, _ = Read(t.Context(), Options{Filenames: []string{dir}, SkipNonObjects: true, SkipInvalid: true})
 	if len(in.Skipped) != 2 || len(in.Invalid) != 2 {
 		t.Errorf("skipped %d, invalid %d, want 2 of each", len(in.Skipped), len(in.Invalid))

@@ -20,7 +20,8 @@ func TestKustomize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Lines would be those of kustomize's output, which is not on disk.
+	// Objects have no line numbers. The lines of kustomize's output would not help, because the
+	// output is not in a file.
 	want := []string{"app Namespace/prod", "app ConfigMap/prod/my-a", "app ConfigMap/prod/my-gen"}
 	if diff := cmp.Diff(want, places(res)); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
@@ -36,7 +37,7 @@ func TestKustomize(t *testing.T) {
 	}
 }
 
-// Charts are not inflated; the hint names the command that does it.
+// Charts are not inflated. The hint names the command that inflates them.
 func TestKustomizeWithHelmCharts(t *testing.T) {
 	write(t, map[string]string{
 		"app/kustomization.yaml": "helmCharts:\n- {name: game, releaseName: test, version: 3.1.3, repo: 'https://charts.example.com'}\n",
@@ -48,7 +49,7 @@ func TestKustomizeWithHelmCharts(t *testing.T) {
 	}
 }
 
-// Kustomize quotes URLs with their passwords and tokens.
+// Kustomize quotes URLs with their passwords and tokens, which must be masked.
 func TestKustomizeURLIsShownWithoutItsSecrets(t *testing.T) {
 	write(t, map[string]string{"app/kustomization.yaml": "resources: ['https://me:secret@127.0.0.1:1/x.yaml?token=secret']\n"})
 	for _, name := range []string{

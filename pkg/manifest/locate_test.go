@@ -50,7 +50,7 @@ items:
 	}
 }
 
-// A word that YAML 1.1 reads as another value is reported with that value.
+// If YAML 1.1 reads an unquoted word as another value, the error names both the word and the value.
 func TestWordsThatAreTrueOrFalse(t *testing.T) {
 	for written, want := range map[string]string{
 		"n": "quote it: unquoted, n is false in YAML 1.1", "On": "quote it: unquoted, On is true in YAML 1.1", "True": "quote it", "7": "quote it",

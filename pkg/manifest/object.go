@@ -17,7 +17,7 @@ import (
 // outcome is the result of decoding one document.
 type outcome struct {
 	source object.Source
-	// foreign describes the document if it is not a Kubernetes object.
+	// foreign describes the document if it is not a Kubernetes object; otherwise it is empty.
 	foreign string
 	// holdsObject means that the document contains an object, valid or not.
 	holdsObject bool
@@ -53,8 +53,9 @@ func outcomeOf(d *yamldoc.Document, how *reading) outcome {
 	return o
 }
 
-// isTemplate reports whether template braces make the text invalid: they are at the fault, or at
-// the beginning. Braces elsewhere prove nothing: alerting rules are full of them.
+// isTemplate reports whether template braces make the text invalid. The braces must be at the
+// fault, or at the beginning of the text. Valid texts may contain braces elsewhere; alerting rules
+// are full of them.
 func isTemplate(d *yamldoc.Document, faults []error) bool {
 	braces := []byte("{{")
 	if bytes.HasPrefix(d.Text, braces) {
@@ -66,8 +67,8 @@ func isTemplate(d *yamldoc.Document, faults []error) bool {
 		if !errors.As(f, &fault) {
 			continue
 		}
-		// YAML has more kinds of line breaks than we count, so the fault may be below our last
-		// line.
+		// YAML has more kinds of line breaks than this code counts, so the fault may be below the
+		// last line.
 		here := max(0, min(fault.Source.Line-d.Line, len(lines)-1))
 		if bytes.Contains(lines[here], braces) || here > 0 && bytes.Contains(lines[here-1], braces) {
 			return true
@@ -76,9 +77,10 @@ func isTemplate(d *yamldoc.Document, faults []error) bool {
 	return false
 }
 
-// foreign describes a value that is not for the API server; empty if it is. An object has an
-// apiVersion, a kind and metadata. If only one is missing, the author probably forgot it. A
-// kustomization is recognized only by its file name.
+// foreign describes a value that is not for the API server; it is empty for an object. An object
+// has an apiVersion, a kind and metadata. If only one of these is missing, the author probably
+// forgot it, and the value counts as an object. A kustomization without an apiVersion is recognized
+// only by its file name.
 func foreign(value any, file string) string {
 	fields, ok := value.(map[string]any)
 	if !ok {
@@ -106,9 +108,9 @@ func foreign(value any, file string) string {
 	}
 }
 
-// isConfiguration reports whether a document configures a program: a Kubernetes component, by the
-// convention for its group, or a tool that creates clusters. No API server serves these groups. See
-// KEP-115 (component configuration), https://kind.sigs.k8s.io/docs/user/configuration/,
+// isConfiguration reports whether a document configures a program: a Kubernetes component, or a
+// tool that creates clusters. The API group shows this, because no API server serves these groups.
+// See KEP-115 (component configuration), https://kind.sigs.k8s.io/docs/user/configuration/,
 // https://kubernetes.io/docs/reference/config-api/.
 func isConfiguration(fields map[string]any) bool {
 	apiVersion, _ := fields["apiVersion"].(string)
@@ -125,11 +127,11 @@ const ConfigFile = "k8sconnect.yaml"
 
 const kustomizationFile = "a kustomization, which -k reads"
 
-// group is the kind that items of a typed list inherit.
+// group is the apiVersion and kind that the items of a typed list inherit.
 type group struct{ apiVersion, kind string }
 
-// read extracts an object, or every object of a list, however deeply nested. path is its path in
-// the document.
+// read extracts an object, or every object of a list, including lists in lists. path is the place
+// of fields in the document.
 func (r *reader) read(fields map[string]any, path []any, parent group) {
 	if _, ok := fields["apiVersion"]; !ok && parent.apiVersion != "" {
 		fields["apiVersion"] = parent.apiVersion
@@ -164,8 +166,8 @@ func (r *reader) read(fields map[string]any, path []any, parent group) {
 	}
 }
 
-// isList reports whether this is a list of objects: its kind ends in List, it has items, and it has
-// no name, which a custom kind with such a name would have.
+// isList reports whether the value is a list of objects. The kind of a list ends in List, and a
+// list has items but no name. An object of a custom kind whose name ends in List would have a name.
 func isList(fields map[string]any) bool {
 	kind, _ := fields["kind"].(string)
 	_, has := fields["items"]
@@ -176,7 +178,7 @@ func isList(fields map[string]any) bool {
 // object adds an object if check finds no fault.
 func (r *reader) object(fields map[string]any, path []any) {
 	before := len(r.faults)
-	r.secrets.Learn(fields) // before fields are removed
+	r.secrets.Learn(fields) // Learn must come before fields are removed.
 	r.check(fields, path)
 	if len(r.faults) > before {
 		return

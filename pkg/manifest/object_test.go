@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Edge case 22: documents and lists of all kinds, each object with its line.
+// Edge case 22: documents and lists in all forms. Each object has its line.
 func TestObjects(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text string
@@ -84,7 +84,7 @@ func toUTF16(text string, high int) string {
 	return b.String()
 }
 
-// Edge cases 16 and 22: scalars and maps as kubectl reads them.
+// Edge cases 16 and 22: scalars and maps are decoded as in kubectl.
 func TestValues(t *testing.T) {
 	text := configMap("a") + `spec:
   value: =
@@ -208,8 +208,8 @@ status: {ready: true}
 	}
 }
 
-// Strings in a Secret are decoded like kubectl's. Binary data with the tag !!binary is refused with
-// its place, because kubectl corrupts it.
+// Strings in a Secret are decoded as in kubectl. Binary data with the tag !!binary is refused,
+// because kubectl would corrupt it. The error names the place.
 func TestTextsOfSecrets(t *testing.T) {
 	for value, want := range map[string]string{
 		`"\xff"`: "\u00ff", `"\u00e9"`: "\u00e9", `"\U0001F600"`: "\U0001F600", "!!binary aGk=": "hi",

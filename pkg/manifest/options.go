@@ -1,6 +1,6 @@
 // Package manifest reads files, folders, URLs, standard input and kustomizations into objects with
-// their file and line. Start with [Read]. Values are decoded as in kubectl (YAML 1.1). It reports
-// every fault of every document. It knows nothing about kinds, scopes or schemas.
+// their file and line. Start with [Read]. Values are decoded as in kubectl (YAML 1.1). The package
+// reports every fault of every document. It does not use kinds, scopes or schemas.
 package manifest
 
 import (
@@ -14,47 +14,49 @@ import (
 // Options say what to read. They work like kubectl's flags of the same names.
 type Options struct {
 	// Filenames are files, folders, glob patterns, http and https URLs, and "-" for standard input.
-	// A folder provides its .yaml, .yml and .json files in lexical order; a file that is named may
-	// have any extension.
+	// In a folder, the .yaml, .yml and .json files are read, in lexical order. A file that the user
+	// names may have any extension.
 	Filenames []string
 	// Recursive also reads subfolders. Links to folders are not followed.
 	Recursive bool
 	// Kustomize is the folder or URL of a kustomization. It cannot be combined with Filenames and
 	// Recursive.
 	Kustomize string
-	// Selector keeps objects whose labels match; empty keeps all.
+	// Selector is a label selector for the objects to keep; empty keeps all objects.
 	Selector string
-	// SkipNonObjects lists files without a Kubernetes object in [Result].Skipped instead of
-	// failing. A file with an object, even an invalid one, is never skipped.
+	// SkipNonObjects skips files without a Kubernetes object and lists them in [Result].Skipped;
+	// otherwise such a file is an error. A file with an object, even an invalid one, is never
+	// skipped.
 	SkipNonObjects bool
-	// SkipInvalid omits faults in the content from the error, but not names that cannot be read.
+	// SkipInvalid leaves faults in the content out of the error. Names that cannot be read are
+	// still an error.
 	SkipInvalid bool
 	// Empty allows input without objects.
 	Empty bool
-	// AsIs keeps fields that a server has set, such as status, for objects that will not be
-	// written.
+	// AsIs keeps the fields that a server has set, such as status. It is for objects that will not
+	// be written.
 	AsIs bool
-	// Unnamed accepts objects that have only a generateName, like kubectl create.
+	// Unnamed accepts objects that have a generateName instead of a name, like kubectl create.
 	Unnamed bool
-	// Hooks says what to do with Helm hooks.
+	// Hooks says how to treat Helm hooks.
 	Hooks Hooks
 	// In is standard input.
 	In io.Reader
-	// Secrets learns the values of Secrets in the input, so that messages do not quote them; it may
-	// be nil.
+	// Secrets learns the values of Secrets in the input, so that messages do not quote these
+	// values; it may be nil.
 	Secrets Secrets
-	// Client fetches URLs; nil means one with a timeout of a minute.
+	// Client fetches URLs; nil means a client with a timeout of a minute.
 	Client *http.Client
-	// Tell is called for an input that blocks, with its name, the start of its silence, and the
-	// longest wait. It may be nil.
+	// Tell is called when an input blocks. what is the name of the input, since is the start of its
+	// silence, and within is the longest wait. Tell may be nil.
 	Tell func(what string, since time.Time, within time.Duration)
 }
 
 // Result is what was read.
 type Result struct {
-	// Objects are in the order of Filenames, and of each text.
+	// Objects are in the order of Filenames, and within a file in the order of its text.
 	Objects []object.Manifest
-	// Skipped are the files without an object, with [Options].SkipNonObjects.
+	// Skipped are the files without an object, if [Options].SkipNonObjects is set.
 	Skipped []Skipped
 	// Invalid are the faults of content that is not in Objects, one line each.
 	Invalid []error
@@ -73,7 +75,7 @@ type Skipped struct {
 	Reason string
 }
 
-// Warning is about an object that is usable nonetheless.
+// Warning is about an object that can be used despite the warning.
 type Warning struct {
 	Ref    object.Ref
 	Source object.Source
@@ -93,7 +95,6 @@ type Secrets interface {
 	Text(text string) string
 }
 
-// noSecrets masks nothing.
 type noSecrets struct{}
 
 func (noSecrets) Learn(map[string]any) {}

@@ -25,11 +25,11 @@ type reading struct {
 	unnamed bool
 }
 
-// found is an object with its warning and the facts that filters need.
+// found is an object with its warning and the properties that filters need.
 type found struct {
 	object.Manifest
 	warning string
-	// unmatched means that the selector does not match it.
+	// unmatched means that the selector does not match the object.
 	unmatched bool
 	// hook is nil unless the object is a hook.
 	hook *Hook
@@ -71,9 +71,10 @@ func typeName(value any) string {
 	return "a mapping"
 }
 
-// Locate finds a field of an object in its file: its place and, for an unquoted scalar, its
-// spelling. steps are keys and positions from the top of the object. If the file is gone, or the
-// input has no line numbers, it returns the source unchanged.
+// Locate finds a field of an object in the object's file. steps are the keys and positions from the
+// top of the object to the field. Locate returns the place of the field and the spelling of an
+// unquoted scalar. If the file is gone, or the input has no line numbers, it returns the source
+// unchanged.
 func Locate(at object.Source, steps []any) (object.Source, string) {
 	info, err := os.Stat(at.File)
 	if at.Line == 0 || err != nil || !info.Mode().IsRegular() {
@@ -101,14 +102,14 @@ func Locate(at object.Source, steps []any) (object.Source, string) {
 
 // Read reads everything that the options name.
 //
-// The error joins one line for each fault: first names that cannot be read, then faults of the
-// content, in order. Many have a Hint() string. With an error, Objects still contains the valid
-// objects, so that callers can find further faults. Input without objects is an error unless Empty
-// is set.
+// The error joins one line for each fault. Names that cannot be read come first, then faults of the
+// content, in order. Many faults have a Hint() string. Even with an error, Objects contains the
+// valid objects, so that callers can find further faults. Input without objects is an error unless
+// Empty is set.
 //
-// If ctx ends, Read returns at once, even if standard input or a kustomization blocks; the
-// goroutine that reads it ends with the process. Read waits three minutes for a URL, and for other
-// inputs until they have been silent for five minutes.
+// If ctx ends, Read returns at once, even if standard input or a kustomization blocks. The blocked
+// goroutine then ends with the process. Read waits at most three minutes for a URL. It waits for
+// other inputs until they have been silent for five minutes.
 func Read(ctx context.Context, o Options) (Result, error) {
 	selector, err := labels.Parse(o.Selector)
 	if err != nil {
@@ -157,7 +158,7 @@ func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, er
 		workers errgroup.Group
 		aliases = &yamldoc.Aliases{}
 	)
-	// The limit also keeps reading from running ahead of decoding, which saves memory.
+	// The limit also prevents reading from getting far ahead of decoding, which saves memory.
 	workers.SetLimit(runtime.GOMAXPROCS(0))
 	for i, in := range inputs {
 		if ctx.Err() != nil {
@@ -185,7 +186,7 @@ func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, er
 	return files, errors.Join(errors.Join(faults...), workers.Wait())
 }
 
-// inputError is a fault of a whole input. Faults at a place in it are [object.FaultError]s.
+// inputError is a fault of a whole input. A fault at a place in an input is an [object.FaultError].
 type inputError struct {
 	where string
 	text  string
@@ -208,8 +209,8 @@ func (e *inputError) Hint() string { return e.hint }
 
 func (e *inputError) Unwrap() error { return e.err }
 
-// unreadable returns the error for an input that cannot be read, without the file name that the
-// operating system's error repeats.
+// unreadable returns the error for an input that cannot be read. It removes the file name from the
+// operating system's error, because the result already begins with the name.
 func unreadable(name string, err error) error {
 	if onPath, ok := errors.AsType[*fs.PathError](err); ok {
 		err = onPath.Err

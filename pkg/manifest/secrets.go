@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 )
 
-// recorder is a file system that records everything read from it, because an error of kustomize may
-// quote any of it.
+// recorder is a file system that records every file that kustomize reads, because an error of
+// kustomize may quote any of them.
 type recorder struct {
 	filesys.FileSystem
 	aliases yamldoc.Aliases
@@ -53,8 +53,9 @@ func (r *recorder) has(field string) bool {
 	return false
 }
 
-// learn adds possible values of Secrets from the files. It is better to mask too much of an error:
-// in a file that cannot be parsed and mentions Secrets, everything but the keys is secret.
+// learn adds possible values of Secrets from the files. It is better to mask too much of an error
+// than too little. In a file that cannot be parsed and mentions Secrets, everything but the keys
+// counts as secret.
 func (r *recorder) learn(secrets Secrets) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +87,7 @@ func (l *learner) file(path string, text []byte) {
 	}
 }
 
-// value searches a Secret, a kustomization or a patch.
+// value searches a Secret, a kustomization or a patch for values of Secrets.
 func (l *learner) value(value any) {
 	switch v := value.(type) {
 	case []any:
@@ -106,7 +107,7 @@ func (l *learner) value(value any) {
 			case "stringData", "value":
 				l.all(below)
 			case "data":
-				if !hasKind { // It may be part of a Secret.
+				if !hasKind { // The map may be part of a Secret.
 					l.all(below)
 				}
 			default:
@@ -121,7 +122,7 @@ func (l *learner) value(value any) {
 	}
 }
 
-// generator adds one entry of secretGenerator.
+// generator adds the values in one entry of secretGenerator.
 func (l *learner) generator(g map[string]any) {
 	for _, key := range []string{"literals", "envs", "env", "files"} {
 		entries, isList := g[key].([]any)
@@ -142,7 +143,8 @@ func (l *learner) generator(g map[string]any) {
 	}
 }
 
-// source adds a file that becomes the value of a Secret, or one value for each line.
+// source adds a file that becomes the value of a Secret. In some generators, each line becomes a
+// value of its own.
 func (l *learner) source(text string) {
 	l.secrets.Add(text)
 	for line := range strings.Lines(text) {
@@ -153,7 +155,7 @@ func (l *learner) source(text string) {
 	}
 }
 
-// all adds a value that is secret whatever its type.
+// all adds a value that is secret, with everything in it.
 func (l *learner) all(value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -169,8 +171,8 @@ func (l *learner) all(value any) {
 	}
 }
 
-// words adds the values in a text of unknown format: everything after the keys, whole and word by
-// word.
+// words adds the possible values in a text of unknown format. For each line, these are the text
+// after the key and each word of this text.
 func (l *learner) words(text string) {
 	if !strings.Contains(strings.ToLower(text), "secret") && !strings.Contains(text, "stringData") {
 		return

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// maxExpansion bounds how much aliases may enlarge a document. The API server accepts objects
+	// maxExpansion limits how much aliases may enlarge a document. The API server accepts objects
 	// of up to 3 MiB.
 	maxExpansion = 4 << 20
-	// maxTotal bounds the expansion of all aliases in one run.
+	// maxTotal limits the expansion of all aliases in one run.
 	maxTotal = 256 << 20
 )
 
-// Aliases bounds the expansion of aliases over all documents of an input. The zero value is ready
-// to use and safe for concurrent use. A nil *Aliases bounds only each document.
+// Aliases limits the expansion of aliases over all documents of an input. The zero value is ready
+// to use and safe for concurrent use. A nil *Aliases limits only each single document.
 type Aliases struct{ total atomic.Int64 }
 
-// Admit rejects a document whose aliases make it too large, before it is expanded: a few kilobytes
-// of text can become gigabytes.
+// Admit rejects a document whose aliases make it too large. It does so before the aliases are
+// expanded, because a few kilobytes of text can become gigabytes.
 func (a *Aliases) Admit(d *Document) error {
 	if !bytes.Contains(d.Text, []byte("*")) || !mayAnchor(d.Text) {
 		return nil
@@ -41,10 +41,10 @@ func (a *Aliases) Admit(d *Document) error {
 	return nil
 }
 
-// mayAnchor reports whether the text may contain an anchor, without which there are no aliases.
-// Dashboards and CRDs are full of & and *, and measuring them costs as much as decoding them. The
-// name of an anchor consists of letters, digits, _ and -, and an anchor follows white space or an
-// indicator.
+// mayAnchor reports whether the text may contain an anchor; without an anchor, there are no aliases
+// to measure. Measuring costs as much as decoding, and dashboards and CRDs are full of & and * that
+// are no anchors. The name of an anchor consists of letters, digits, _ and -. An anchor follows
+// white space or an indicator.
 func mayAnchor(text []byte) bool {
 	if bytes.IndexByte(text, 0) >= 0 {
 		return true // UTF-16 or binary
@@ -75,11 +75,11 @@ func size(n int64) string {
 	}
 }
 
-// measure computes the size of a document with expanded aliases. It visits each node once.
+// measure computes the size of a document with all aliases expanded. It visits each node once.
 type measure struct {
 	sizes map[*yaml.Node]int64
 	added int64
-	// worst is the line of the alias that adds most; 0 if there is none.
+	// worst is the line of the alias that adds most to the size; 0 if there is no alias.
 	worst int
 	most  int64
 }
@@ -97,10 +97,10 @@ func (m *measure) document(d *Document) {
 	m.visit(top)
 }
 
-// enormous caps sizes, so that sums do not overflow.
+// enormous is the upper limit for sizes, so that sums do not overflow.
 const enormous = 1 << 50
 
-// visit returns the approximate size of a node in JSON.
+// visit returns the approximate size of a node as JSON.
 func (m *measure) visit(n *yaml.Node) int64 {
 	const around = 4 // quotes, colon, comma
 	if known, ok := m.sizes[n]; ok {

@@ -7,7 +7,7 @@ import (
 	"unique"
 )
 
-// valueError is a value that YAML allows and JSON does not.
+// valueError says that a value is valid in YAML but not in JSON.
 type valueError struct {
 	path []any // keys and positions, from the top
 	text string
@@ -21,8 +21,9 @@ func (f *valueError) under(step any) *valueError {
 	return f
 }
 
-// toJSON converts a value of yaml/v2 to the value that sigs.k8s.io/yaml and apimachinery's JSON
-// decoder would produce, without the JSON. A fuzz test compares the two.
+// toJSON converts a value of yaml/v2 to the types of apimachinery's JSON decoder. The result is the
+// same as with sigs.k8s.io/yaml and that decoder, but no JSON text is written. A fuzz test compares
+// the two.
 func toJSON(value any) (any, *valueError) {
 	switch v := value.(type) {
 	case map[any]any:
@@ -46,7 +47,7 @@ func toJSON(value any) (any, *valueError) {
 		return v, nil
 	case int:
 		return int64(v), nil
-	case uint64: // too large for int64
+	case uint64: // The number is too large for int64.
 		return float64(v), nil
 	case float64:
 		return numberToJSON(v)
@@ -69,13 +70,13 @@ func mapToJSON(in map[any]any) (any, *valueError) {
 		if fault != nil {
 			return nil, fault.under(key)
 		}
-		// Thousands of objects share a few keys: keep one copy of each.
+		// Thousands of objects share a few keys, so keep one copy of each key.
 		out[unique.Make(key).Value()] = value
 	}
 	return out, nil
 }
 
-// keyToJSON returns the key as sigs.k8s.io/yaml writes it.
+// keyToJSON returns the key in the spelling of sigs.k8s.io/yaml.
 func keyToJSON(key any) (string, bool) {
 	switch k := key.(type) {
 	case string:
@@ -100,8 +101,9 @@ func keyToJSON(key any) (string, bool) {
 	return "", false
 }
 
-// numberToJSON returns the number that a JSON decoder would read: 1.0 and 1e3 are integers. JSON
-// contains the shortest text for a float, so beyond 2^53 the result may differ from the float.
+// numberToJSON returns the number that a JSON decoder would read. For a JSON decoder, 1.0 and 1e3
+// are integers. JSON contains the shortest text for a float, so the result may differ from a float
+// above 2^53.
 func numberToJSON(f float64) (any, *valueError) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, &valueError{text: "is not a number that JSON can represent", hint: "quote it if it is text"}

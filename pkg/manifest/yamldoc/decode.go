@@ -14,8 +14,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Decode returns the document's value as apimachinery's JSON decoder would: maps, lists, strings,
-// bools, nil, int64 and float64. An empty document is nil. Each error is an [*object.FaultError].
+// Decode returns the document's value in the types of apimachinery's JSON decoder: maps, lists,
+// strings, bools, nil, int64 and float64. The value of an empty document is nil. Each error is an
+// [*object.FaultError].
 func (d *Document) Decode() (any, []error) {
 	if !d.IsJSON() {
 		return d.decodeYAML()
@@ -43,14 +44,15 @@ func (d *Document) Decode() (any, []error) {
 	return value, faults
 }
 
-// quotesKeys distinguishes JSON from YAML's flow style, for error messages.
+// quotesKeys reports whether the text seems to be JSON rather than YAML's flow style, because its
+// first key is quoted. It is used only for error messages.
 func (d *Document) quotesKeys() bool {
 	rest := bytes.TrimLeft(d.Text, " \t\r\n{")
 	return len(rest) > 0 && rest[0] == '"'
 }
 
-// decodeYAML decodes the text like kubectl, as YAML 1.1 by yaml/v2. But it rejects two faults that
-// kubectl ignores: duplicate keys, and text after the value.
+// decodeYAML decodes the text like kubectl, as YAML 1.1 with yaml/v2. It also rejects two faults
+// that kubectl ignores: duplicate keys, and text after the value.
 func (d *Document) decodeYAML() (any, []error) {
 	if err := d.Aliases.Admit(d); err != nil {
 		return nil, []error{err}
@@ -69,7 +71,7 @@ func (d *Document) decodeYAML() (any, []error) {
 	}
 	var duplicate *yaml.TypeError
 	if errors.As(err, &duplicate) && d.mergesKeys() {
-		// yaml/v2 also reports a key that overrides a merged one as a duplicate.
+		// yaml/v2 also reports a duplicate if a key overrides a merged key, which is valid.
 		value = nil
 		decoder = yaml.NewDecoder(bytes.NewReader(d.Text))
 		err = decoder.Decode(&value)
@@ -98,7 +100,7 @@ func (d *Document) syntaxFault(err error) error {
 		line = max(d.tagLine(), 1)
 	}
 	switch text {
-	case "could not find expected ':'": // The parser notices it after the line of the key.
+	case "could not find expected ':'": // The parser finds this fault after the line of the key.
 		for lines := bytes.Split(d.Text, []byte("\n")); line > 1; {
 			if line--; line <= len(lines) && len(bytes.TrimSpace(lines[line-1])) > 0 {
 				break
@@ -119,10 +121,10 @@ func (d *Document) syntaxFault(err error) error {
 
 const endOfStream = "found unexpected end of stream"
 
-// openQuote returns the line of an unclosed quote, which the scanner reports at the end of the
-// text: the first line after which every prefix of the text ends inside a quote.
+// openQuote returns the line of an unclosed quote, which the scanner reports only at the end of the
+// text. It is the first line after which every prefix of the text ends inside a quote.
 func (d *Document) openQuote(line int) int {
-	const most = 16 << 10 // It parses every prefix.
+	const most = 16 << 10 // The limit saves time, because every prefix is parsed.
 	lines := bytes.SplitAfter(d.Text, []byte("\n"))
 	at := len(lines)
 	for at > 0 && len(d.Text) <= most {
@@ -135,8 +137,9 @@ func (d *Document) openQuote(line int) int {
 	return min(line, at+1)
 }
 
-// wording returns an error of yaml/v2 without quoted values: one that begins with * or ! may be a
-// password. The library has no error types, and quotes values only in these errors.
+// wording returns the text of a yaml/v2 error without quoted values, because a value that begins
+// with * or ! may be a password. The library has no error types. It quotes values only in the
+// errors below.
 func wording(err error) (said, hint string) {
 	said = strings.TrimPrefix(err.Error(), "yaml: ")
 	if _, after, found := strings.Cut(said, ": "); found && strings.HasPrefix(said, "line ") {
@@ -155,8 +158,8 @@ func wording(err error) (said, hint string) {
 	return text.OneLine(said), ""
 }
 
-// yamlLine returns the line in an error of yaml/v2, or 0. The library's parser counts lines from 0,
-// its scanner from 1.
+// yamlLine returns the line in a yaml/v2 error, or 0. The parser of the library counts lines from
+// 0, and its scanner from 1.
 func yamlLine(err error) int {
 	if err == nil {
 		return 0
@@ -184,7 +187,7 @@ func isParserError(text string) bool {
 	return false
 }
 
-// aliasLine returns the line of the alias in an error of yaml/v2; 0 for other errors.
+// aliasLine returns the line of the alias that a yaml/v2 error names; 0 for other errors.
 func (d *Document) aliasLine(err error) int {
 	_, name, isAlias := strings.Cut(err.Error(), "unknown anchor '")
 	name, _, quoted := strings.Cut(name, "'")

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Positions are needed only for faults and for the items of lists. They come from a second parse,
-// by yaml/v3, which also reads JSON. Values never do, because yaml/v3 reads YAML 1.2.
+// Positions are needed only for faults and for the items of lists. They come from a second parse
+// with yaml/v3, which also reads JSON. Values never come from yaml/v3, because it reads YAML 1.2.
 
 // nodes returns the top of the document's tree, or nil if yaml/v3 cannot parse it.
 func (d *Document) nodes() *yaml.Node {
@@ -32,8 +32,8 @@ func (d *Document) nodes() *yaml.Node {
 
 func (d *Document) sourceOfNode(n *yaml.Node) object.Source { return d.below(n.Line - 1) }
 
-// SourceOf returns the place of the key or item at a path of keys and positions, or of its closest
-// existing ancestor.
+// SourceOf returns the place of the key or item at a path. path contains keys and positions. If the
+// document lacks the path, SourceOf returns the place of its closest existing ancestor.
 func (d *Document) SourceOf(path []any) object.Source {
 	source, n := d.Source(), d.nodes()
 	for _, step := range path {
@@ -46,7 +46,7 @@ func (d *Document) SourceOf(path []any) object.Source {
 	return source
 }
 
-// child returns the node at a step, and its value.
+// child returns the node of the key or item at a step, and the node of its value.
 func child(n *yaml.Node, step any) (name, value *yaml.Node) {
 	if n == nil {
 		return nil, nil
@@ -85,7 +85,7 @@ func asBoolean(key string) string {
 	return key
 }
 
-// keyFaults finds duplicate keys and keys that JSON does not allow, ordered by line.
+// keyFaults returns faults about duplicate keys and keys that JSON does not allow, ordered by line.
 func (d *Document) keyFaults() []error {
 	top := d.nodes()
 	if top == nil {
@@ -112,8 +112,9 @@ func (d *Document) keyFaults() []error {
 	return all
 }
 
-// secondObject returns the line at which another object begins without a separator, or on the line
-// of its separator; 0 if there is none.
+// secondObject returns the line at which a second object begins in the document, because there is
+// no separator before the line, or the separator is on the same line. It returns 0 if there is no
+// second object.
 func (d *Document) secondObject(top *yaml.Node) int {
 	if top.Kind != yaml.MappingNode || top.Style&yaml.FlowStyle != 0 {
 		return 0
@@ -151,14 +152,14 @@ func (d *Document) keyFaultsOf(mapping *yaml.Node) []*object.FaultError {
 			key = key.Alias
 		}
 		name := key.Value
-		if key.Style == 0 { // YAML 1.1 reads it as a boolean; yaml/v3 does not.
+		if key.Style == 0 { // YAML 1.1 reads some unquoted keys as booleans; yaml/v3 does not.
 			name = asBoolean(name)
 		}
 		before := first[name]
 		switch {
 		case key.Kind != yaml.ScalarNode:
 			faults = append(faults, At(d.sourceOfNode(written), "a mapping or a list as a key", "quote values that begin with { or ["))
-		case key.Tag == "!!merge": // may be repeated
+		case key.Tag == "!!merge": // A merge key may be repeated.
 		case before == nil:
 			first[name] = written
 		default:
@@ -212,7 +213,7 @@ func (d *Document) all() iter.Seq[*yaml.Node] {
 	}
 }
 
-// PathText formats a path of keys and positions for people: .spec.ports[0].name.
+// PathText formats a path of keys and positions for people, such as .spec.ports[0].name.
 func PathText(path []any) string {
 	var b strings.Builder
 	for _, step := range path {

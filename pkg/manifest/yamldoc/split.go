@@ -13,13 +13,13 @@ import (
 // content, after comments. It is not safe for concurrent use.
 type Document struct {
 	File string
-	// Line is the line of the text's first line, from 1; 0 if lines mean nothing.
+	// Line is the line in the file at which Text begins, from 1. It is 0 if the text has no
+	// meaningful line numbers.
 	Line int
 	Text []byte
-	// Aliases bounds the expansion of all documents together; nil for a single document.
+	// Aliases limits the expansion of all documents together; nil for a single document.
 	Aliases *Aliases
 
-	// tree is built when a position is first needed.
 	tree *yaml.Node
 }
 
@@ -35,14 +35,14 @@ func (d *Document) below(n int) object.Source {
 	return s
 }
 
-// Split splits a text into documents. A line with only --- or ... ends a document wherever it is:
-// YAML forbids it even inside quotes and block scalars, and JSON cannot contain it. Documents with
-// only comments are omitted.
+// Split splits a text into documents. A line with only --- or ... ends a document anywhere. YAML
+// forbids such a line even inside quotes and block scalars, and JSON cannot contain it. Documents
+// with only comments are omitted.
 func Split(file string, text []byte) []*Document {
 	var docs []*Document
 	current := Document{File: file, Line: 1}
-	start := 0          // of the current document's content
-	directives := false // it consists only of lines that begin with % so far
+	start := 0          // where the content of the current document begins
+	directives := false // The document so far has only lines that begin with %.
 	for pos, line := 0, 1; pos < len(text); line++ {
 		next := len(text)
 		if i := bytes.IndexByte(text[pos:], '\n'); i >= 0 {
@@ -51,7 +51,7 @@ func Split(file string, text []byte) []*Document {
 		here := text[pos:next]
 		switch {
 		case isMarker(here, "---") && directives:
-			directives = false // they belong to the document that begins here
+			directives = false // The directives belong to the document that begins here.
 		case isMarker(here, "---"):
 			docs = current.appendTo(docs, text[start:pos])
 			start, current.Line = pos, line
@@ -71,8 +71,8 @@ func Split(file string, text []byte) []*Document {
 	return current.appendTo(docs, text[start:])
 }
 
-// appendTo appends the document with this text unless it is empty. JSON may contain several values
-// in a row, each of which is a document.
+// appendTo appends the document with the text, unless the text is empty. JSON may contain several
+// values in a row. Each of them is a document.
 func (d Document) appendTo(docs []*Document, text []byte) []*Document {
 	if !startsJSON(text) {
 		if len(text) > 0 {
@@ -95,7 +95,7 @@ func (d Document) appendTo(docs []*Document, text []byte) []*Document {
 		d.Line += bytes.Count(text[begin:end], []byte("\n"))
 		done = end
 	}
-	// The rest is white space, or invalid JSON, which the decoder will report.
+	// The rest is white space, or invalid JSON that Decode will report.
 	rest := bytes.TrimLeft(text[done:], " \t\r\n")
 	if len(rest) > 0 {
 		d.Line += bytes.Count(text[done:len(text)-len(rest)], []byte("\n"))
@@ -104,8 +104,8 @@ func (d Document) appendTo(docs []*Document, text []byte) []*Document {
 	return docs
 }
 
-// IsJSON reports whether the text may be JSON, because it begins with a brace. This is kubectl's
-// test; YAML's flow style passes it, too.
+// IsJSON reports whether the text may be JSON, because it begins with a brace. kubectl uses the
+// same test, which YAML's flow style passes, too.
 func (d *Document) IsJSON() bool { return startsJSON(d.Text) }
 
 func startsJSON(text []byte) bool {
