@@ -10,12 +10,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// world is an object before a run, after it, and now.
+// world is an object at three times: before a run, after the run, and now.
 type world struct {
 	before, after, live version
 	// known means that the object after the run is known.
 	known bool
-	// touched are the paths that others have taken, or that we have lost, since the run.
+	// touched are the paths that others have taken since the run, and those that we have lost
+	// since.
 	touched *fieldpath.Set
 	// lost are the fields that the run took from others.
 	lost []managedfields.Entry
@@ -24,7 +25,7 @@ type world struct {
 // version is an object at one time.
 type version struct {
 	object map[string]any
-	// ours are the fields that the manager owns; entry is its entry.
+	// ours are the fields that the manager owns; entry is the manager's Apply entry.
 	ours   *fieldpath.Set
 	entry  managedfields.Entry
 	others []managedfields.Entry
@@ -55,7 +56,7 @@ func (n Note) compare(live *unstructured.Unstructured, manager string) (*world, 
 		return nil, err
 	}
 	w.after = w.live
-	since := w.before // the base for detecting changes of others
+	since := w.before // Changes of others are the differences from this version.
 	if w.known {
 		if w.after, err = versionOf(n.After, manager); err != nil {
 			return nil, fmt.Errorf("after the run: %w", err)
@@ -84,8 +85,9 @@ func (v version) holdings(owner managedfields.Owner) *fieldpath.Set {
 	return fieldpath.NewSet()
 }
 
-// changed returns the paths with former values that the run took from others or that had no owner.
-// The rollback must send them, because the server removes fields that only we own and do not send.
+// changed returns the paths that had a value before the run, and that the run took from others or
+// from no owner. The rollback must send these paths, because the server removes fields that only we
+// own and do not send.
 func (w *world) changed() *fieldpath.Set {
 	candidates := w.after.ours.Difference(w.before.ours)
 	for _, e := range w.lost {
@@ -100,8 +102,8 @@ func (w *world) changed() *fieldpath.Set {
 	return out
 }
 
-// held returns the paths of a set that are not theirs. It omits containers that are empty without
-// theirs, because sending one would set all of it.
+// held returns the paths of a set for which theirs is false. It omits a container if all paths of
+// the set in the container are omitted, because sending the container would set all of it.
 func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole bool) bool) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	var inner []fieldpath.Path
@@ -124,7 +126,7 @@ func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole boo
 }
 
 // around returns the containers that we own, that contain fields of others, and that values lacks.
-// If we released one, the others would lose their fields in it.
+// If we released such a container, the others would lose their fields in it.
 func (w *world) around(values *fieldpath.Set) []fieldpath.Path {
 	var out []fieldpath.Path
 	fieldpath.Each(w.live.ours, func(p fieldpath.Path) {
@@ -150,8 +152,8 @@ func hasBelow(set *fieldpath.Set, p fieldpath.Path) bool {
 	return true
 }
 
-// theirs reports whether others have changed a path since the run, so that it stays. whole includes
-// everything below it.
+// theirs reports whether others have changed a path since the run, so that it is not restored. If
+// whole is set, this includes everything below the path.
 func (w *world) theirs(p fieldpath.Path, whole bool) bool {
 	switch {
 	case fieldpath.Has(w.touched, p), w.wentAbove(p):
@@ -163,8 +165,8 @@ func (w *world) theirs(p fieldpath.Path, whole bool) bool {
 	}
 }
 
-// unstatable is theirs for values: it is also true if others own another value at the path, so that
-// sending ours would be a conflict.
+// unstatable is like theirs, for values. It is also true if others own another value at the path,
+// because sending our value would be a conflict.
 func (w *world) unstatable(p fieldpath.Path, whole bool) bool {
 	return w.theirs(p, whole) ||
 		whole && len(managedfields.HoldersOf(w.live.others, p)) > 0 && !p.Same(w.before.object, w.live.object)
@@ -180,7 +182,7 @@ func (w *world) wentAbove(p fieldpath.Path) bool {
 		first, _ := above.Get(w.before.object)
 		switch {
 		case !there && above[i-1].FieldName != nil && !w.isHeld(above) && !w.isClaimed(above):
-			return false // It was removed because it was empty.
+			return false // The parent was removed because it was empty.
 		case shapeOf(was) != shapeOf(is):
 			return true
 		case shapeOf(first) != shapeOf(is) && w.isClaimed(above):
@@ -192,14 +194,14 @@ func (w *world) wentAbove(p fieldpath.Path) bool {
 	return false
 }
 
-// isHeld reports whether the path itself had an owner after the run.
+// isHeld reports whether a manager owned the path itself after the run.
 func (w *world) isHeld(p fieldpath.Path) bool {
 	return fieldpath.Has(w.after.ours, p) ||
 		slices.ContainsFunc(w.after.others, func(e managedfields.Entry) bool { return fieldpath.Has(e.Fields, p) })
 }
 
-// isClaimed reports whether others own the path now. It may have no value: storage drops null, but
-// the owner stays.
+// isClaimed reports whether others own the path now. The path may have no value, because storage
+// drops null but keeps the owner.
 func (w *world) isClaimed(p fieldpath.Path) bool {
 	return len(managedfields.HoldersOf(w.live.others, p)) > 0
 }
@@ -218,8 +220,8 @@ func shapeOf(v any) string {
 	}
 }
 
-// stateEmpty adds an empty map, list or list item at the path to a value if the live value has one,
-// and returns the value.
+// stateEmpty adds an empty map, list or list item at the path to a value, if the live object has
+// one there. It returns the value.
 func stateEmpty(to any, p fieldpath.Path, live any) any {
 	if len(p) == 0 {
 		switch {

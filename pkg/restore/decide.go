@@ -1,7 +1,7 @@
-// Package restore rolls back the writes of a run: it restores former values and owners, deletes
+// Package restore rolls back the writes of a run. It restores former values and owners, deletes
 // created objects, and keeps changes that others have made since. [Decide] is pure and compares
-// three versions of an object; [Engine] sends the result in reverse order. It changes nothing that
-// the run did not.
+// three versions of an object. [Engine] carries out the decisions, in the reverse order of the run.
+// The package changes nothing that the run did not change.
 package restore
 
 import (
@@ -21,14 +21,15 @@ type Note struct {
 	Kind object.Kind
 	// Before is the object before the run's first write; nil if it did not exist.
 	Before *unstructured.Unstructured
-	// After is the object after the run's last write; nil if unknown because the write got no
-	// answer or failed half-way.
+	// After is the object after the run's last write. It is nil if the result is unknown, because
+	// the write got no answer or failed half-way.
 	After *unstructured.Unstructured
-	// Removed means that the run deleted the object in order to recreate it or, with Pruned,
-	// because it left the set.
+	// Removed means that the run deleted the object. With Pruned, the reason was that the object
+	// left the set; otherwise the object was to be recreated.
 	Removed, Pruned bool
 
-	// valued means that the rollback has restored the values, and After is the result.
+	// valued means that the rollback has already restored the values. After is then the object with
+	// these values.
 	valued bool
 }
 
@@ -36,15 +37,16 @@ type Note struct {
 type Do string
 
 const (
-	// Nothing means that the object is already as it was.
+	// Nothing means that the object is already as it was before the run.
 	Nothing Do = "nothing"
 	// Keep leaves the object as it is, for the reason in Why.
 	Keep Do = "keep"
-	// Delete deletes the object of that UID, which the run created.
+	// Delete deletes the object with the UID, which the run created.
 	Delete Do = "delete"
 	// Apply applies the Body to the existing object.
 	Apply Do = "apply"
-	// Create creates the object from the Body, after deleting the one of the UID, if any.
+	// Create creates the object from the Body. If UID is set, the object with that UID is deleted
+	// first.
 	Create Do = "create"
 )
 
@@ -55,10 +57,11 @@ type Step struct {
 	Why string
 	// UID is the UID of the object to delete.
 	UID types.UID
-	// Body is applied without force. For Apply, it has the resource version that was read.
+	// Body is the manifest to apply without force. If Do is Apply, Body has the resource version
+	// that was read.
 	Body *unstructured.Unstructured
-	// Left are the paths, sorted, that stay because others have changed them since or own them with
-	// another value.
+	// Left are the paths that are not restored, because others have changed them since the run, or
+	// own them with another value. They are sorted.
 	Left []fieldpath.Path
 
 	back owners
@@ -108,7 +111,7 @@ func (n Note) again(live *unstructured.Unstructured, manager string) (Step, erro
 	case live != nil && live.GetUID() == n.Before.GetUID() && live.GetResourceVersion() == n.Before.GetResourceVersion():
 		return Step{Do: Nothing}, nil
 	case live != nil && live.GetUID() == n.Before.GetUID():
-		return n.putBack(live, manager) // It was not deleted.
+		return n.putBack(live, manager) // The object was not deleted.
 	case live == nil && runs:
 		return Step{Do: Keep, Why: notMadeAgain}, nil
 	case live == nil:
@@ -132,9 +135,9 @@ func (n Note) again(live *unstructured.Unstructured, manager string) (Step, erro
 	return step, nil
 }
 
-// stated returns the fields to restore: those that the manager owned and, if that is only metadata,
-// also those that others applied. We may never have applied a member of a set, and an empty object
-// would be worse than none.
+// stated returns the fields to restore. These are the fields that the manager owned. If the manager
+// owned only metadata, they include the fields that others applied, because an empty object would
+// be worse than none. The run may delete a member of a set that it has never applied.
 func (n Note) stated(entries []managedfields.Entry, manager string) *fieldpath.Set {
 	set := managedfields.Managed(entries, manager)
 	for field := range managedfields.Project(n.Before.Object, set) {
@@ -152,7 +155,7 @@ func (n Note) stated(entries []managedfields.Entry, manager string) *fieldpath.S
 	return set
 }
 
-// body returns the part of the former object that a set contains.
+// body returns the manifest with those fields of the former object that are in the set.
 func (n Note) body(set *fieldpath.Set) *unstructured.Unstructured {
 	projection, _ := fieldpath.Clone(managedfields.Project(n.Before.Object, set)).(map[string]any)
 	body := &unstructured.Unstructured{Object: projection}
@@ -183,8 +186,8 @@ func (n Note) putBack(live *unstructured.Unstructured, manager string) (Step, er
 	return step, nil
 }
 
-// left returns the paths that the run changed and that stay, because others have changed them since
-// or own them with another value.
+// left returns the paths that the run changed and that are not restored, because others have
+// changed them since or own them with another value.
 func (w *world) left() []fieldpath.Path {
 	all := w.before.ours.Union(w.after.ours)
 	for _, e := range w.lost {

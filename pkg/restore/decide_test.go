@@ -32,8 +32,8 @@ func written(u *unstructured.Unstructured, manager, subresource string, fields m
 	return u
 }
 
-// An object that the run created stays if others have written to it since, but not because of the
-// cluster's own controllers.
+// An object that the run created stays if others have written to it since. Writes of the cluster's
+// own controllers do not count.
 func TestDecideKeepsWhatOthersWrote(t *testing.T) {
 	config := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	none := map[string]any{}
@@ -65,7 +65,8 @@ func TestDecideKeepsWhatOthersWrote(t *testing.T) {
 	}
 }
 
-// Edge case 17: an object with only a name has no owners, so its content decides.
+// Edge case 17: an object with only a name has no owners. Changes of others are then found by its
+// content.
 func TestDecideKeepsWhatNobodyOwns(t *testing.T) {
 	config := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	note := restore.Note{After: at(config, "one", "1")}
@@ -79,7 +80,8 @@ func TestDecideKeepsWhatNobodyOwns(t *testing.T) {
 	}
 }
 
-// The UID identifies the object to delete; one that others have created with its name stays.
+// The UID identifies the object to delete. An object that others have created with the same name
+// stays.
 func TestDecideWhatIsMeant(t *testing.T) {
 	config := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	job := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}

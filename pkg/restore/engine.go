@@ -28,11 +28,12 @@ type Engine struct {
 	Server Server
 	// Manager is the field manager of the run.
 	Manager string
-	// Remove deletes the object of that UID, and returns when it is gone. stays is called with the
-	// version to be deleted, and returns why it must stay, or "".
+	// Remove deletes the object with the UID, and returns when the object is gone. stays is called
+	// with the version to delete. It returns the reason why that version must stay, or "".
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
-	// Contents visits the objects that are deleted with an object, such as those in a namespace: an
-	// object that the run created stays if others have put objects into it. Nil visits none.
+	// Contents visits the objects that are deleted together with an object, such as the objects in
+	// a namespace. An object that the run created stays if others have put objects into it. If
+	// Contents is nil, no objects are visited.
 	Contents func(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
@@ -41,10 +42,11 @@ type Engine struct {
 	kept, partly, failed int
 }
 
-// IncompleteError counts the objects that were not rolled back. Events have reported each.
+// IncompleteError counts the objects that were not rolled back. An event has reported each of them.
 type IncompleteError struct {
-	// Kept objects were left as they are, Failed ones could not be rolled back, and Partly ones
-	// have their values but not all of their owners back.
+	// Kept counts the objects that were left as they are. Failed counts the objects that could not
+	// be rolled back. Partly counts the objects that have their values back, but not all of their
+	// owners.
 	Kept, Partly, Failed int
 }
 
@@ -52,8 +54,8 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("not everything was rolled back: %d kept, %d without all of their owners, %d failed", e.Kept, e.Partly, e.Failed)
 }
 
-// Run rolls back the groups one after another. A failure does not stop the rest. It returns an
-// *IncompleteError if an object was not rolled back.
+// Run rolls back the groups one after another. If an object cannot be rolled back, the others still
+// are. Run then returns an *IncompleteError.
 func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
 	for _, group := range groups {
 		const side = 32
@@ -123,7 +125,8 @@ func (e *Engine) live(ctx context.Context, n Note) (*unstructured.Unstructured, 
 	return live, err
 }
 
-// carryOut executes a decision. A conflict means that the object has changed in between.
+// carryOut executes a decision. If it returns a conflict, the object has changed since the
+// decision.
 func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstructured, step Step) (event.RolledBack, error) {
 	switch step.Do {
 	case Nothing:
@@ -160,8 +163,8 @@ func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstr
 	}
 }
 
-// remove deletes an object that the run created if the decision also applies to its current
-// version. Otherwise it returns why the object is kept.
+// remove deletes an object that the run created, if the decision is the same for the object's
+// current version. Otherwise it returns the reason why the object is kept.
 func (e *Engine) remove(ctx context.Context, n *Note, uid types.UID) (kept string, err error) {
 	err = e.Remove(ctx, n.Kind, n.Ref, uid, func(live *unstructured.Unstructured) string {
 		again, err := Decide(*n, live, e.Manager)
@@ -173,14 +176,14 @@ func (e *Engine) remove(ctx context.Context, n *Note, uid types.UID) (kept strin
 	return kept, err
 }
 
-// putBack restores the object's values, and then the owners. It returns the fields that it cannot
-// return to their owner.
+// putBack restores the object's values, and then its owners. It returns the fields that it cannot
+// give back to their former owners.
 func (e *Engine) putBack(ctx context.Context, n *Note, step Step) ([]event.Unreturned, error) {
 	answer, err := e.Server.Apply(ctx, n.Kind, step.Body, object.Write{Manager: e.Manager})
 	if err != nil {
 		return nil, err
 	}
-	n.After, n.valued = answer, true // the new base for detecting changes of others
+	n.After, n.valued = answer, true // Later changes of others are detected by comparing with the answer.
 	fields, unreturned, err := step.Owners(answer)
 	if err != nil || fields == nil {
 		return unreturned, err

@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
 )
 
-// refusing is a server that refuses every write; reads return one object after another, then repeat
-// the last.
+// refusing is a server that refuses every write. Its reads return the objects in seen one after
+// another, and then repeat the last.
 type refusing struct {
 	seen  []*unstructured.Unstructured
 	blind bool // after the first read
@@ -43,7 +43,8 @@ func (*refusing) SetManagedFields(context.Context, object.Kind, *unstructured.Un
 	return nil, errors.New("frozen")
 }
 
-// A failed rollback reports the current state of the object, not the state when it began.
+// A failed rollback reports the current state of the object, not its state at the start of the
+// rollback.
 func TestFailedSaysWhatIsThere(t *testing.T) {
 	kind := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	one, two, three := types.UID("one"), types.UID("two"), types.UID("three")

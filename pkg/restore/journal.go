@@ -25,18 +25,19 @@ type Journal struct {
 }
 
 // entry is a note stored as JSON, which takes a tenth of an object's memory. Most journals are
-// never read.
+// never read, so it is rarely decoded.
 type entry struct {
 	ref           object.Ref
 	kind          object.Kind
 	before, after []byte // nil for none
-	// removed means that it was deleted; pruned, because it left its set.
+	// removed means that the object was deleted. pruned means that it was deleted because it left
+	// its set.
 	removed, pruned bool
 }
 
-// Wrote records a write: before is the object read right before it, nil if it did not exist; after
-// is the server's answer, nil if there was none. Of several writes, the first before and the last
-// after are kept.
+// Wrote records a write. before is the object that was read right before the write; nil if it did
+// not exist. after is the server's answer; nil if there was none. If an object is written several
+// times, the journal keeps the first before and the last after.
 func (j *Journal) Wrote(item plan.Item, before, after *unstructured.Unstructured) {
 	was, is := textOf(before), textOf(after)
 	j.mu.Lock()
@@ -75,7 +76,7 @@ func (j *Journal) entry(item plan.Item, before []byte) *entry {
 	return e
 }
 
-// textOf encodes an object from a server, which never fails.
+// textOf encodes an object that a server returned, which never fails.
 func textOf(u *unstructured.Unstructured) []byte {
 	if u == nil {
 		return nil
@@ -84,9 +85,9 @@ func textOf(u *unstructured.Unstructured) []byte {
 	return text
 }
 
-// Notes returns the records in groups to roll back one after another: first the objects that a
-// prune deleted, in the order of its plan, then the phases of the plan in reverse. pruned may be
-// nil.
+// Notes returns the records in groups, to be rolled back one after another. The first groups are
+// the objects that a prune deleted, in the order of the prune's plan. The phases of the plan
+// follow, in reverse. pruned may be nil.
 func (j *Journal) Notes(p, pruned *plan.Plan) ([][]Note, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -96,7 +97,7 @@ func (j *Journal) Notes(p, pruned *plan.Plan) ([][]Note, error) {
 			phaseOf[item.Key()] = i
 		}
 	}
-	last := len(p.Phases) // for objects whose key changed when their kind became known
+	last := len(p.Phases) // The last group has the objects whose key changed when their kind became known.
 	groups := make([][]Note, last+1)
 	if pruned != nil {
 		groups = append(groups, make([][]Note, len(pruned.Phases))...)
@@ -139,8 +140,9 @@ func objectOf(text []byte) (*unstructured.Unstructured, error) {
 	return u, k8sjson.Unmarshal(text, &u.Object)
 }
 
-// unlessWritten returns the step that deletes an object which the run created, or keeps the object
-// if others have written to it since, because their fields would be lost.
+// unlessWritten returns the step, which deletes an object that the run created. If others have
+// written to the object since, it returns a step that keeps the object, because their fields would
+// be lost.
 func (n Note) unlessWritten(live *unstructured.Unstructured, manager string, step Step) (Step, error) {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
@@ -164,8 +166,8 @@ func (n Note) unlessWritten(live *unstructured.Unstructured, manager string, ste
 	return step, nil
 }
 
-// contentOf returns, sorted, the leaves of a set that users set. It ignores labels, annotations,
-// finalizers, the status and CA bundles, which controllers write to new objects.
+// contentOf returns the leaves of a set that users set, sorted. It ignores labels, annotations,
+// finalizers, the status and CA bundles, because controllers write these to new objects.
 func contentOf(set *fieldpath.Set) []fieldpath.Path {
 	var paths []fieldpath.Path
 	fieldpath.Each(set, func(p fieldpath.Path) {
@@ -182,8 +184,8 @@ func contentOf(set *fieldpath.Set) []fieldpath.Path {
 	return paths
 }
 
-// isOfTheCluster reports whether the manager is a component of Kubernetes, which completes any
-// object, for example with a claim's volume or a Pod's node.
+// isOfTheCluster reports whether the manager is a component of Kubernetes. Such components complete
+// any object, for example with the volume of a claim or the node of a Pod.
 func isOfTheCluster(manager string) bool {
 	return slices.Contains([]string{"kube-controller-manager", "kube-scheduler", "cloud-controller-manager", "kubelet"}, manager)
 }

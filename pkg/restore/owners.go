@@ -16,20 +16,21 @@ import (
 // owners are the owners to restore after the values.
 type owners struct {
 	manager string
-	// ours are the fields that we owned before, in entry.
+	// ours are the fields that we owned before the run; entry is our managed-fields entry of that
+	// time.
 	ours  *fieldpath.Set
 	entry managedfields.Entry
-	// others get back the fields that the run took from them.
+	// others are the entries to which the fields go back that the run took from them.
 	others []managedfields.Entry
-	// none means that the object had no managed fields, so the server has attributed all fields to
-	// a manager of its own since.
+	// none means that the object had no managed fields before the run. The server has since
+	// attributed all fields to a manager of its own.
 	none bool
 }
 
-// Owners returns the managed fields that return to every owner the fields that it had before the
-// run, unless another manager has taken them since. answer is the object after the Body was
-// applied. No fields mean that they are right already. unreturned are paths that cannot be
-// returned.
+// Owners returns the managed fields in which every owner has the fields that it had before the run,
+// unless another manager has taken them since. answer is the object after the Body was applied. If
+// fields is nil, the managed fields are already right. unreturned are the paths that cannot be
+// given back.
 func (s Step) Owners(answer *unstructured.Unstructured) (fields []any, unreturned []event.Unreturned, err error) {
 	if s.Do != Apply {
 		return nil, nil, nil
@@ -97,8 +98,8 @@ func same(a, b []managedfields.Entry) bool {
 	})
 }
 
-// holds returns why an object that the run created stays: it contains objects of others, which
-// would be deleted with it. Otherwise it returns "".
+// holds returns the reason why an object that the run created stays, or "". Such an object stays if
+// it contains objects of others, which would be deleted together with it.
 func (e *Engine) holds(ctx context.Context, live *unstructured.Unstructured) string {
 	if e.Contents == nil {
 		return ""
@@ -126,8 +127,8 @@ func andMore(first fmt.Stringer, more int) string {
 	return fmt.Sprintf("%s and %d more", first, more)
 }
 
-// isOfOthers reports whether another client made the object for its own use, and it would not be
-// deleted or created anyway.
+// isOfOthers reports whether another client created the object for its own use. It returns false
+// for objects that are deleted anyway, or that clients create again.
 func isOfOthers(u *unstructured.Unstructured) bool {
 	if u.GetDeletionTimestamp() != nil || len(u.GetOwnerReferences()) > 0 {
 		return false
@@ -141,7 +142,7 @@ func isOfOthers(u *unstructured.Unstructured) bool {
 	case "ServiceAccount":
 		return u.GetName() != "default"
 	case "Secret":
-		return u.GetAnnotations()["kubernetes.io/service-account.name"] == "" // a service account's token
+		return u.GetAnnotations()["kubernetes.io/service-account.name"] == "" // not a service account's token
 	}
 	return true
 }
