@@ -9,18 +9,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Difference is a path whose outcome differs from the reviewed one, or, with an empty Path, an
-// object that differs as a whole.
+// Difference is a path whose outcome differs from the reviewed outcome. If Path is empty, the
+// object differs as a whole.
 type Difference struct {
 	Ref  object.Ref
 	Path string
-	// Was and Now are the reviewed change and the current one; nil if the path does not change.
+	// Was is the reviewed change and Now is the current change; nil if the path does not change.
 	Was, Now *Change
-	// WasAction and NowAction are the actions for the object.
+	// WasAction is the reviewed action for the object, and NowAction is the current action.
 	WasAction, NowAction event.Action
 }
 
-// By returns the other owner that wrote the path last; nil if unknown.
+// By returns the other owner that was last to write the path; nil if unknown.
 func (d Difference) By() *managedfields.Owner {
 	if d.Now == nil || len(d.Now.By) == 0 {
 		return nil
@@ -29,8 +29,8 @@ func (d Difference) By() *managedfields.Owner {
 	return &last
 }
 
-// Differences returns the differences between reviewed and current outcomes, by object and path.
-// Values of Secrets are masked in both, so it cannot show that only a value differs.
+// Differences returns the differences between reviewed and current outcomes, sorted by object and
+// path. Values of Secrets are masked in both, so a difference in only such a value is not shown.
 func Differences(was, now map[object.Key]Outcome) []Difference {
 	keys := map[object.Key]object.Ref{}
 	for key, o := range was {
@@ -50,7 +50,7 @@ func Differences(was, now map[object.Key]Outcome) []Difference {
 	return all
 }
 
-// of returns the outcome of an object; without one, the object does not change.
+// of returns the outcome of an object. An object without an outcome does not change.
 func of(outcomes map[object.Key]Outcome, key object.Key, ref object.Ref) Outcome {
 	if o, ok := outcomes[key]; ok {
 		return o
@@ -58,8 +58,8 @@ func of(outcomes map[object.Key]Outcome, key object.Key, ref object.Ref) Outcome
 	return Outcome{Ref: ref, Action: event.None}
 }
 
-// differencesOf compares two outcomes of one object. If paths do not show the difference, because
-// the object is created or deleted, it returns the whole object.
+// differencesOf compares two outcomes of one object. If the paths do not show the difference,
+// because the object is created or deleted, it returns one difference for the whole object.
 func differencesOf(was, now Outcome) []Difference {
 	whole := Difference{Ref: now.Ref, WasAction: was.Action, NowAction: now.Action}
 	var all []Difference
@@ -85,7 +85,7 @@ func differencesOf(was, now Outcome) []Difference {
 	return all
 }
 
-// takes reports whether the run takes fields of other managers, is in conflict, or deletes the
+// takes reports whether the outcome takes fields of other managers, has a conflict, or deletes the
 // object.
 func (o Outcome) takes() bool {
 	return o.Action == event.Recreate || slices.ContainsFunc(o.Changes, func(c Change) bool {
@@ -93,10 +93,11 @@ func (o Outcome) takes() bool {
 	})
 }
 
-// Confirms returns how the outcome of an object, with the values of a Secret, differs from the
-// plan; nil if it does not. A create needs no comparison, because it fails if the object exists. An
-// object that the server could not check was reviewed by its manifest, so a write that takes
-// nothing is confirmed, too.
+// Confirms returns the differences between the plan and the current outcome of an object; nil if
+// the plan confirms the outcome. The outcome has the real values of a Secret. A create needs no
+// comparison, because it fails if the object exists. An object that the server could not check was
+// reviewed by its manifest. Any write of such an object is confirmed, unless it takes fields of
+// others.
 func (p *Plan) Confirms(c event.Compared) []Difference {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// namesOfDifferences returns the objects and paths that differ, each with both sides.
+// namesOfDifferences returns the objects and paths that differ, each with its reviewed and its
+// current outcome.
 func namesOfDifferences(all []Difference) string {
 	side := func(c *Change, a event.Action) string {
 		if c == nil {
@@ -25,8 +26,8 @@ func namesOfDifferences(all []Difference) string {
 	return strings.Join(out, "\n")
 }
 
-// Plans differ by path, or by object if no path shows it. An object that is not in the plan must
-// not change.
+// Plans differ by path, or by object if no path shows the difference. An object that is not in the
+// reviewed plan must not change.
 func TestDifferences(t *testing.T) {
 	early, late := time.Unix(1, 0), time.Unix(2, 0)
 	other := update(late)
@@ -72,7 +73,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// A create needs no comparison, an unchecked object is confirmed by its manifest, and no difference
+// A create needs no comparison, and an unchecked object is confirmed by its manifest. No difference
 // contains a value of a Secret.
 func TestConfirms(t *testing.T) {
 	create := func(reason string) event.Compared {
@@ -109,7 +110,8 @@ func TestConfirms(t *testing.T) {
 	}
 }
 
-// Outcomes in a document have their own digests, so truncated or edited ones differ.
+// Each outcome in a document has its own digest, so an outcome that was truncated or edited
+// differs.
 func TestRead(t *testing.T) {
 	p := planOf(update(time.Unix(1, 0)))
 	o := p.Outcomes()[refTo("Pod", "web").Key()]

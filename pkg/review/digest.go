@@ -12,17 +12,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Digest identifies the plan and its context, such as the name of a set. like is a digest to
-// compare with, whose salt is used; if it has none, each call makes a new salt.
+// Digest identifies the plan together with its context, such as the name of a set. If like is a
+// digest with a salt, that salt is used; otherwise each call makes a new salt.
 //
-// The digest is 96 bits of a SHA-256, written as 24 hexadecimal digits. 32 bits would suffice
-// against accidents, but an author could vary a label until a manifest has the digest of another
-// one.
+// The digest is 96 bits of a SHA-256, written as 24 hexadecimal digits. 32 bits would be enough
+// against accidents. But with only 32 bits, an author could vary a label until one manifest has the
+// digest of another.
 //
-// If the plan contains values of Secrets, a dot and a salt of 64 bits follow. The values enter as
-// one key derived by 600,000 rounds of PBKDF2, as OWASP's Password Storage Cheat Sheet recommends
-// for HMAC-SHA256: digests end up in logs and pull requests, and with a fast hash a reader could
-// try a billion values a second.
+// If the plan contains values of Secrets, a dot and a salt of 64 bits follow. Digests end up in
+// logs and pull requests. With a fast hash, a reader could try a billion values a second. The
+// values are therefore hashed with 600,000 rounds of PBKDF2, as OWASP's Password Storage Cheat
+// Sheet recommends for HMAC-SHA256.
 func (p *Plan) Digest(like string, of ...string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,7 @@ func IsDigest(text string) bool {
 	return regexp.MustCompile(`^[0-9a-f]{24}(\.[0-9a-f]{16})?$`).MatchString(text)
 }
 
-// Digest identifies an outcome of one object, without the values of a Secret.
+// Digest identifies the outcome of one object, without the values of Secrets.
 func (o Outcome) Digest() string {
 	if o.digest != "" {
 		return o.digest
@@ -82,7 +82,7 @@ func textsOf(outcomes map[object.Key]Outcome) []string {
 	return lines
 }
 
-// saltOf returns the salt of a digest, or a new one.
+// saltOf returns the salt in a digest, or a new salt if the digest has none.
 func saltOf(digest string) string {
 	if _, salt, salted := strings.Cut(digest, "."); salted && IsDigest(digest) {
 		return salt

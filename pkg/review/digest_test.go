@@ -96,8 +96,8 @@ func withSecret(value string) *Plan {
 	return p
 }
 
-// Values of Secrets are salted: two digests of one plan differ, and both identify it; another value
-// has another digest. A plan without Secrets needs no salt.
+// Values of Secrets are salted. Two digests of one plan differ, and both identify the plan. With
+// another value, the plan has another digest. A plan without Secrets needs no salt.
 func TestValuesOfSecrets(t *testing.T) {
 	first, second := withSecret("c2VjcmV0").Digest(""), withSecret("c2VjcmV0").Digest("")
 	if first == second {
@@ -117,8 +117,8 @@ func TestValuesOfSecrets(t *testing.T) {
 	}
 }
 
-// A Secret's value in another object cannot be guessed from the digest, either, and another value
-// has another digest.
+// If another object contains the value of a Secret, the value cannot be guessed from the digest,
+// either. With another value, the plan has another digest.
 func TestValuesOfSecretsElsewhere(t *testing.T) {
 	const value = "hunter2-hunter2"
 	configured := func(to string) *Plan {

@@ -13,14 +13,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Document is a plan in the output of diff: values of Secrets are masked, and each outcome has a
-// digest.
+// Document is a plan in the form in which diff prints it. Values of Secrets are masked, and each
+// outcome has a digest.
 type Document struct {
 	Digest   string
 	Outcomes map[object.Key]Outcome
 }
 
-// Read reads a DiffResult, in JSON or YAML.
+// Read reads a DiffResult in JSON or YAML.
 func Read(text []byte) (Document, error) {
 	var in struct {
 		Kind    string `json:"kind"`

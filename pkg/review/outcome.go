@@ -10,23 +10,27 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Outcome is the outcome for one object. Two are equal if they encode to the same text, which
-// ignores the type of numbers, the order of fields and the age of an owner's entry.
+// Outcome is the outcome of a run for one object. Two outcomes are equal if they encode to the same
+// text. The type of numbers, the order of fields and the times of the owners' writes do not matter.
 type Outcome struct {
 	Ref    object.Ref   `json:"-"`
 	Action event.Action `json:"action"`
-	// Departed means that the object left its set and is deleted. It has no other fields.
+	// Departed means that the object left its set and is deleted. Such an outcome has no other
+	// fields.
 	Departed bool `json:"departed,omitempty"`
-	// Unchecked means that the server could not be asked, and the manifest replaces its answer.
+	// Unchecked means that the server could not be asked. The manifest then replaces the server's
+	// answer.
 	Unchecked bool     `json:"unchecked,omitempty"`
 	Changes   []Change `json:"changes,omitempty"`
-	// After is the object if it is created or was not checked.
+	// After is the resulting object, if it is created or the server could not check it.
 	After   map[string]any         `json:"after,omitempty"`
 	Adopted []string               `json:"adopted,omitempty"`
 	Sharing *managedfields.Sharing `json:"sharing,omitempty"`
-	// Secret means that it contains values of Secrets, which are only in the digest of the plan.
+	// Secret means that the outcome contains values of Secrets. Only the digest of the plan
+	// includes these values.
 	Secret bool `json:"-"`
-	// digest is set if the outcome was read from a document, which is incomplete and masked.
+	// digest is set if the outcome was read from a document. Documents are incomplete and masked,
+	// so the digest cannot be computed.
 	digest string
 }
 
@@ -37,7 +41,7 @@ type Change struct {
 	From   any                      `json:"from,omitempty"`
 	To     any                      `json:"to,omitempty"`
 	Owners []string                 `json:"owners,omitempty"`
-	// By are the owners with the times of their writes, which are not part of the outcome.
+	// By are the owners with the times of their last writes. The times are not part of the outcome.
 	By []managedfields.Owner `json:"-"`
 }
 
@@ -71,8 +75,8 @@ func namesOf(owners []managedfields.Owner) []string {
 	return slices.Compact(out)
 }
 
-// text returns the outcome in one line. It omits the version of a departing object, which the
-// server chooses.
+// text returns the outcome in one line. It omits the API version of a departing object, because the
+// server chooses that version.
 func (o Outcome) text() string {
 	apiVersion := o.Ref.GVK.GroupVersion().String()
 	if o.Departed {
@@ -81,7 +85,7 @@ func (o Outcome) text() string {
 	return asText([]any{apiVersion, o.Ref.GVK.Kind, o.Ref.Namespace, o.Ref.Name, o})
 }
 
-// asText formats a JSON value with sorted keys; 1 and 1.0 are equal.
+// asText formats a JSON value with sorted keys. The numbers 1 and 1.0 have the same text.
 func asText(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package review represents the outcome of a run as a user reviews it. Fill a [Plan] with the
-// events of a comparison; [Plan.Digest] identifies it, so that a later run can be bound to it. It
-// reads and writes nothing.
+// events of a comparison. [Plan.Digest] identifies the plan, so that a later run can be limited to
+// it. The package reads no files and sends no requests.
 package review
 
 import (
@@ -21,18 +21,18 @@ import (
 type Plan struct {
 	mu       sync.Mutex
 	outcomes map[object.Key]Outcome
-	// secrets are the outcomes of Secrets with their values, of which only the digest leaves the
-	// Plan.
+	// secrets are the outcomes of Secrets with their real values. Only a digest of these values
+	// leaves the Plan.
 	secrets map[object.Key]Outcome
-	// known has the names of all objects in the run, and the values of its Secrets, which may be
-	// repeated in other objects. The run's own vault also has values of other objects that were
-	// read.
+	// known has the names of all objects in the run and the values of its Secrets, because other
+	// objects may repeat these values. The run's own vault is not used, because it also has values
+	// of other objects that were read.
 	known     *redact.Vault
 	unlearned []*unstructured.Unstructured
 	contested bool
 }
 
-// Learn learns the names of objects, and the values of Secrets, changed or not.
+// Learn learns the names of objects and the values of Secrets, even of objects that do not change.
 func (p *Plan) Learn(objects ...*unstructured.Unstructured) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,7 +42,7 @@ func (p *Plan) Learn(objects ...*unstructured.Unstructured) {
 	for _, u := range objects {
 		switch {
 		case u == nil:
-		case redact.IsSecret(object.RefOf(u)): // Defer it: 0.2 ms each, and only needed if something changes.
+		case redact.IsSecret(object.RefOf(u)): // Learning a Secret takes 0.2 ms, so wait until something changes.
 			p.unlearned = append(p.unlearned, u)
 		default:
 			p.known.Learn(u.Object)
@@ -58,8 +58,8 @@ func (p *Plan) masked(text string) string {
 	return p.known.Text(text)
 }
 
-// See adds an event. Warnings and paths that are left to others are not part of the plan, so that
-// two reads of one cluster give the same plan.
+// See adds an event to the plan. Warnings and paths that are left to others are not part of the
+// plan. Two comparisons with an unchanged cluster therefore give the same plan.
 func (p *Plan) See(e event.Event) {
 	c, ok := e.(event.Compared)
 	if !ok || c.Action == event.None || c.Action == event.Unknown {
@@ -74,7 +74,8 @@ func (p *Plan) See(e event.Event) {
 	p.outcomes[c.Ref.Key()] = OutcomeOf(c)
 }
 
-// SeeSecret adds the outcome for a Secret with its values. See gets it masked.
+// SeeSecret adds the outcome for a Secret with its real values. See gets the same outcome with
+// masked values.
 func (p *Plan) SeeSecret(c event.Compared) {
 	if c.Action == event.None || c.Action == event.Unknown {
 		return
@@ -87,7 +88,7 @@ func (p *Plan) SeeSecret(c event.Compared) {
 	p.secrets[c.Ref.Key()] = OutcomeOf(c)
 }
 
-// Contested reports whether there is a conflict.
+// Contested reports whether an object has a conflict.
 func (p *Plan) Contested() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
