@@ -15,9 +15,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// A giver that owns nothing in any object is a typo, or gave everything away before. Repeating a
-// job succeeds: the receiver owns something, and no owner has a similar name. For a typo, the
-// likely manager is suggested, and the rest is given.
+// A giver that owns nothing in any object is a typo, or has given everything away before. If a job
+// is repeated, it succeeds: the receiver owns fields, and no owner has a name similar to the
+// giver's. For a typo, the warning suggests the likely manager, and the fields of the other givers
+// are transferred.
 func TestGiverOfNothing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		names   []string
@@ -109,7 +110,7 @@ func path(t *testing.T, text string) []fieldpath.Path {
 	return []fieldpath.Path{p}
 }
 
-// A second run gives nothing and succeeds, with or without paths.
+// A second run has nothing to give and succeeds, with or without paths.
 func TestGivenTwice(t *testing.T) {
 	for _, lenient := range []bool{false, true} {
 		s := handing(t, "a", "b")
@@ -129,9 +130,9 @@ func TestGivenTwice(t *testing.T) {
 	}
 }
 
-// A second run ends like the first and like its dry run, even if a field stays with its owner
-// because the receiver's manifest lacks it, which is no refusal, or because of its version, which
-// is one.
+// A second run has the same result as the first run and as its dry run, even if a field stays with
+// its owner. If the field stays because the receiver's manifest lacks it, that is no failure. If it
+// stays because of its API version, that is a failure.
 func TestGivenTwiceWithARemainder(t *testing.T) {
 	entry := func(version string, names ...string) map[string]any {
 		data := map[string]any{}

@@ -26,8 +26,8 @@ const atOnce = 8
 // Server is the part of the API client that the engine needs.
 type Server interface {
 	object.Applier // only for dry runs
-	// PutManagedFields replaces the managed fields if the object still has live's version;
-	// otherwise it returns a conflict.
+	// PutManagedFields replaces the managed fields of the object. It returns a conflict if the
+	// object no longer has live's version.
 	PutManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (*unstructured.Unstructured, error)
 }
 
@@ -35,30 +35,31 @@ type Server interface {
 type Target struct {
 	Kind object.Kind
 	Ref  object.Ref
-	// Stated is the receiver's manifest; nil if unknown.
+	// Stated is the receiver's manifest of the object; nil if unknown.
 	Stated *unstructured.Unstructured
 }
 
 // Engine transfers fields. Server and Emit are required.
 type Engine struct {
 	Server Server
-	// Wish is the requested transfer. Its Stated comes from the target.
+	// Wish is the requested transfer. Its field Stated is set from each target.
 	Wish   transfer.Wish
 	DryRun object.DryRun
-	// Lenient ignores objects in which the giver owns nothing, for example among many selected
-	// ones.
+	// Lenient ignores objects in which the giver owns nothing. It is useful if many objects are
+	// selected.
 	Lenient bool
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 }
 
-// IncompleteError counts the objects whose transfer failed. Events have reported why.
+// IncompleteError counts the objects whose transfer failed. An event has reported the reason for
+// each.
 type IncompleteError struct {
-	// Refused objects were not transferred, at least in part; Unknown ones could not be read or
-	// written.
+	// Refused counts the objects of which at least a part was not transferred. Unknown counts the
+	// objects that could not be read or written.
 	Refused, Unknown int
-	// Strangers are givers that own nothing in any object and do not seem to have given it away
-	// before.
+	// Strangers is the number of givers that own nothing in any object and do not seem to have
+	// given everything away before.
 	Strangers int
 }
 
@@ -117,7 +118,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	return nil
 }
 
-// one transfers the fields of one object, and returns its previous owners.
+// one transfers the fields of one object, and returns the object's previous managed fields.
 func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfields.Entry) {
 	out := event.Given{Ref: t.Ref, DryRun: e.DryRun != object.DryRunNone}
 	for attempts := retry.At(t.Ref); ; {
@@ -154,7 +155,7 @@ func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfield
 	}
 }
 
-// wish applies the wish to an object's managed fields, which it also returns.
+// wish applies the wish to an object's managed fields. It also returns these managed fields.
 func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Target) (transfer.Wish, transfer.Outcome, []managedfields.Entry, error) {
 	w := e.Wish
 	entries, err := managedfields.Entries(live)
@@ -177,14 +178,14 @@ func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Ta
 	}
 	done, err := transfer.Give(entries, w)
 	if rest, _ := withoutUs(done.Entries); len(rest) > 0 {
-		done.Entries = rest // without strays of an earlier run
+		done.Entries = rest // omits strays of an earlier run
 	}
 	return w, done, entries, err
 }
 
-// first returns the managed fields that an object without any gets at the receiver's next apply:
-// the API server attributes all fields to the manager before-first-apply, and refuses different
-// values.
+// first returns the managed fields that an object without managed fields gets at the receiver's
+// next apply. The API server then attributes all fields to the manager before-first-apply, and
+// refuses different values.
 func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, error) {
 	answer, err := e.Server.Apply(ctx, t.Kind, t.Stated, object.Write{
 		Manager: e.Wish.To, Force: true, DryRun: true, Validation: metav1.FieldValidationIgnore,
@@ -195,8 +196,8 @@ func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, er
 	return managedfields.Entries(answer)
 }
 
-// send writes the entries for the version that was read, and returns a remark about side effects,
-// or "".
+// send writes the entries for the version of the object that was read. It returns a remark about
+// side effects, or "".
 func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstructured, entries []managedfields.Entry) (string, error) {
 	if e.DryRun == object.DryRunClient {
 		return "", nil
@@ -221,11 +222,13 @@ func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstruct
 	return remark(changed, stray), nil
 }
 
-// passOn releases the fields that the API server attributed to us in the write with that answer,
-// because every write sets a default that storage drops. The manager whose write removes it is
-// recorded in turn, so this write is sent as the receiver; without a receiver, the default stays
-// ours and is returned. If another client wrote in between, passOn returns the current object for
-// the next attempt.
+// passOn gives the fields that the API server attributed to us in our last write to the receiver.
+// Such a field is a default that storage drops, and that the server sets again on every write. The
+// server records the writer as its owner. passOn therefore writes again under the receiver's name.
+// Without a receiver, the field stays ours, and passOn returns it.
+//
+// answer is the object after our last write. If another client has written since, passOn returns
+// the current object for the next attempt.
 func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unstructured, attempts *retry.Attempts) (*fieldpath.Set, *unstructured.Unstructured, error) {
 	attempts.Saw(answer)
 	now, err := managedfields.Entries(answer)
@@ -254,8 +257,8 @@ func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unst
 	return stray, answer, err
 }
 
-// withoutUs separates the fields that the API server attributed to this command, whose manager
-// never means to own anything.
+// withoutUs separates the entries from the fields that the API server attributed to this command.
+// The command's own manager is never meant to own a field.
 func withoutUs(entries []managedfields.Entry) ([]managedfields.Entry, *fieldpath.Set) {
 	stray := fieldpath.NewSet()
 	var rest []managedfields.Entry
@@ -275,7 +278,7 @@ func (e *Engine) unknown(out event.Given, err error) event.Given {
 	return out
 }
 
-// refused returns the result for a wish that cannot be fulfilled, or was fulfilled before.
+// refused returns the result if the wish cannot be fulfilled, or if it was fulfilled before.
 func (e *Engine) refused(out event.Given, err error, entries []managedfields.Entry) event.Given {
 	none := e.Lenient && (transfer.Missing(err) || errors.Is(err, transfer.ErrUnmanaged) || errors.As(err, new(*fieldpath.NotFoundError)))
 	if none || repetition(e.Wish, err, entries) {

@@ -24,8 +24,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// fake contains objects and their versions. It does not implement server-side apply: test/e2e/give
-// tests the API server's effect.
+// fake contains objects in several versions. It does not implement server-side apply: test/e2e/give
+// tests the effect on an API server.
 type fake struct {
 	mu    sync.Mutex
 	live  map[string]*unstructured.Unstructured
@@ -34,7 +34,7 @@ type fake struct {
 	between func(f *fake, name string)
 	// refuse is the error of writes.
 	refuse error
-	// credits makes each writer an owner of .data.set. after is called after each write.
+	// credits attributes .data.set to each writer. after is called after each write.
 	credits bool
 	after   func(f *fake, name, manager string)
 }
@@ -89,7 +89,8 @@ func (f *fake) PutManagedFields(_ context.Context, _ object.Kind, live *unstruct
 	return next, nil
 }
 
-// credit returns the entry of a manager to which the server attributes a field that it sets itself.
+// credit returns the entry of a manager to which the server attributes a field that the server
+// sets.
 func credit(manager string) map[string]any {
 	return map[string]any{
 		"manager": manager, "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
@@ -163,7 +164,8 @@ func (f *fake) owners(t *testing.T, name string) []string {
 	return out
 }
 
-// changed makes another manager own one more field at another version.
+// changed returns a function that makes another manager own one more field of an object, at another
+// version.
 func changed(t *testing.T) func(*fake, string) {
 	return func(f *fake, name string) {
 		u := f.live[name].DeepCopy()
@@ -245,7 +247,7 @@ func TestChangesFasterThanItIsRead(t *testing.T) {
 	}
 }
 
-// A dry run reports what the run would do and changes nothing; a client-side one sends nothing.
+// A dry run reports the result of the run and changes nothing. A client-side dry run sends nothing.
 func TestDryRuns(t *testing.T) {
 	var moves []event.Move
 	for _, tt := range []struct {
@@ -281,8 +283,8 @@ func TestDryRuns(t *testing.T) {
 	}
 }
 
-// With Lenient, objects in which the giver owns nothing are ignored; otherwise they are refused. An
-// object that is absent or cannot be written is unknown in both cases.
+// With Lenient, objects in which the giver owns nothing are ignored; otherwise they are refused. In
+// both cases, the result is unknown for an object that is absent or cannot be written.
 func TestLenient(t *testing.T) {
 	for _, lenient := range []bool{true, false} {
 		s := handing(t, "web", "foreign")
@@ -323,7 +325,8 @@ func TestLenient(t *testing.T) {
 	}
 }
 
-// An interrupted run starts no more objects and returns the cause. Earlier writes are reported.
+// An interrupted run starts no more objects and returns the cause. Writes before the interrupt are
+// reported.
 func TestInterrupted(t *testing.T) {
 	var names []string
 	for i := range 4 * atOnce {

@@ -22,8 +22,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// foresee predicts the receiver's next apply: the server's current conflicts, without the managers
-// that have given a field away.
+// foresee predicts the receiver's next apply. It takes the conflicts that the server reports now,
+// and removes the managers that have given a field away.
 func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstructured, w transfer.Wish, entries []managedfields.Entry, done transfer.Outcome) *event.NextApply {
 	if t.Stated == nil || w.Mode == transfer.Release {
 		return nil
@@ -53,8 +53,9 @@ func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstr
 	return next
 }
 
-// changed returns whether an apply that takes all conflicts would change the value at a path, which
-// the manifest may only spell differently. If the server refuses that apply, it is always true.
+// changed returns a function that reports whether an apply that takes all conflicts would change
+// the value at a path. The value does not change if the manifest only spells it differently. If the
+// server refuses that apply, the function always returns true.
 func (e *Engine) changed(ctx context.Context, t Target, live *unstructured.Unstructured, how object.Write, conflicts []managedfields.Conflict) func(fieldpath.Path) bool {
 	always := func(fieldpath.Path) bool { return true }
 	if len(conflicts) == 0 {
@@ -68,8 +69,8 @@ func (e *Engine) changed(ctx context.Context, t Target, live *unstructured.Unstr
 	return func(p fieldpath.Path) bool { return !p.Same(live.Object, answer.Object) }
 }
 
-// guarded counts the fields of the receiver's manifest that others also own: changing one is a
-// conflict.
+// guarded counts the fields of the receiver's manifest that others also own. If the receiver
+// changes such a field, there is a conflict.
 func guarded(w transfer.Wish, entries []managedfields.Entry) int {
 	set := fieldpath.NewSet()
 	for _, e := range managedfields.Others(entries, w.To) {
@@ -82,7 +83,8 @@ func guarded(w transfer.Wish, entries []managedfields.Entry) int {
 	return set.Size()
 }
 
-// unstated returns the fields that only the receiver now owns and its manifest lacks.
+// unstated returns the fields that now belong only to the receiver and that the receiver's manifest
+// lacks.
 func unstated(w transfer.Wish, done transfer.Outcome) []fieldpath.Path {
 	var out []fieldpath.Path
 	for _, g := range done.Given {
@@ -98,17 +100,18 @@ func unstated(w transfer.Wish, done transfer.Outcome) []fieldpath.Path {
 
 // Next compares the manifests of a tool's next run with the objects that it lists.
 type Next struct {
-	// Targets are the listed objects in the manifests.
+	// Targets are the listed objects that are also in the manifests.
 	Targets []Target
-	// Gone are the listed objects that are not in the manifests: the next run deletes them.
+	// Gone are the listed objects that are not in the manifests. The tool's next run deletes these
+	// objects.
 	Gone []object.Ref
-	// Beyond counts objects in the manifests that are not listed.
+	// Beyond is the number of objects in the manifests that are not listed.
 	Beyond int
 }
 
-// Meet matches the manifests of a tool's next run with the objects that it lists. A manifest
-// without a namespace matches the listed object of its kind and name. kindOf returns how a kind is
-// served at a version, and applied turns a rendered manifest into the applied one.
+// Meet matches the manifests of a tool's next run with the objects that the tool lists. A manifest
+// without a namespace matches the listed object with its kind and name. kindOf returns the kind as
+// the server serves it. applied turns a rendered manifest into the manifest that the tool applies.
 func Meet(
 	listed []Target, manifests []object.Manifest,
 	kindOf func(schema.GroupVersionKind) (object.Kind, error), applied func(*unstructured.Unstructured) *unstructured.Unstructured,
@@ -150,15 +153,15 @@ func Meet(
 	return next, errors.Join(faults...)
 }
 
-// census records the owners in the objects of a run. It distinguishes a giver that owns nothing
-// because of a typo from one that gave everything away before.
+// census records the owners in the objects of a run. If a giver owns nothing in them, the census
+// shows whether its name is a typo or it gave everything away before.
 type census struct {
 	wish   transfer.Wish
 	owners map[string]bool
-	// given means that the receiver got something in this run.
+	// given means that the receiver got a field in this run.
 	given bool
-	// silent suppresses reports about givers, because an object could not be read, a result has
-	// reported it, or a path has its owner already.
+	// silent suppresses reports about givers. It is set if an object could not be read, if a result
+	// already reports the giver, or if a path already has the right owner.
 	silent bool
 }
 
@@ -171,7 +174,7 @@ func (c *census) add(out event.Given, entries []managedfields.Entry) {
 	c.silent = c.silent || out.Action == event.Unknown || done || transfer.Missing(out.Err)
 }
 
-// strangers returns the givers that own nothing: probable typos, and those that may have given
+// strangers returns the givers that own nothing. slips are probably typos. done may have given
 // everything away before.
 func (c *census) strangers() (slips, done []string) {
 	if c.silent {
@@ -203,30 +206,33 @@ func (c *census) slip(slips []string, objects int) string {
 	return said + "; managers that own something: " + strings.Join(owners, ", ")
 }
 
-// repetition says that there is nothing to give, and names the owners in case of a typo.
+// repetition returns a warning that there is nothing to give. It names the owners in case of a
+// typo.
 func (c *census) repetition(done []string, objects int) string {
 	return c.text(done, objects) + ", so there is nothing to give: it was given before, or the name is wrong; " +
 		"managers that own something: " + strings.Join(slices.Sorted(maps.Keys(c.owners)), ", ")
 }
 
-// repeated reports whether a giver that owns nothing seems to have given everything away before:
-// the wish is fulfilled, and no owner has a similar name. received means that the receiver owns
-// something in another object.
+// repeated reports whether a giver that owns nothing seems to have given everything away before.
+// This is so if the wish is fulfilled and no owner has a similar name. received means that the
+// receiver owns a field in another object. The result is false for a wish to share, because the
+// giver then keeps its fields, and for a wish with paths, because their owners then decide.
 func repeated(w transfer.Wish, giver string, owners []string, received bool) bool {
 	switch {
-	case w.Mode == transfer.Share, len(w.Paths) > 0: // A sharing giver keeps its fields; for paths, their owners decide.
+	case w.Mode == transfer.Share, len(w.Paths) > 0:
 		return false
 	case len(owners) == 0, w.Mode != transfer.Release && !received && !slices.Contains(owners, w.To):
 		return false
 	}
-	// A typo does not name the receiver or another giver.
+	// The similar name is not that of the receiver or of another giver, because the user has
+	// already named these.
 	others := slices.DeleteFunc(slices.Clone(owners), func(name string) bool {
 		return name == w.To || slices.Contains(w.From, name)
 	})
 	return text.Nearest(giver, others) == ""
 }
 
-// repetition reports whether an error about an object only says that all givers gave everything
+// repetition reports whether an error about an object says only that all givers gave everything
 // away before.
 func repetition(w transfer.Wish, err error, entries []managedfields.Entry) bool {
 	if _, nothing := errors.AsType[*transfer.NothingError](err); !nothing {

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Listed objects match manifests by kind and name, with the manifest's version and values; objects
-// that either side lacks are reported.
+// Listed objects match manifests by kind and name. The target has the version and values of the
+// manifest. Objects that are only listed, or only in the manifests, are reported.
 func TestMeet(t *testing.T) {
 	listed := func(kind, version, namespace, name string) Target {
 		gvk := schema.GroupVersionKind{Group: "x.example", Version: version, Kind: kind}

@@ -16,9 +16,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 )
 
-// Fields that the server attributes to this command go to the receiver, with a retry if another
-// client wrote in between. If that fails, the transfer is still complete, and the stray is
-// reported.
+// Fields that the server attributes to this command go to the receiver. If another client wrote in
+// between, this is tried again. If it fails, the transfer is still complete, and the stray fields
+// are reported.
 func TestCreditedForAWrite(t *testing.T) {
 	puts := func(s *setup) int {
 		return len(strings.Split(strings.Join(s.server.calls, "\n"), "put ")) - 1
@@ -82,8 +82,8 @@ func TestCreditedForAWrite(t *testing.T) {
 	}
 }
 
-// Other changes by a write are reported by path, in order, without the server's counters and
-// numbers of another type.
+// Other changes by a write are reported by path, in order. The server's counters do not count as
+// changes, nor do equal numbers of another type.
 func TestRewritten(t *testing.T) {
 	before := map[string]any{
 		"metadata": map[string]any{"name": "a", "resourceVersion": "1", "generation": int64(1), "managedFields": []any{"x"}, "annotations": map[string]any{"a.b/c": "1", "gone": "1"}},
@@ -102,7 +102,7 @@ func TestRewritten(t *testing.T) {
 	}
 }
 
-// A stray of an earlier run is given like any field.
+// A stray field of an earlier run is transferred like any other field.
 func TestStrayIsGiven(t *testing.T) {
 	for _, wish := range []transfer.Wish{
 		{From: []string{managedfields.Giver}, To: "flux"},

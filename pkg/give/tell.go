@@ -13,7 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// movesOf groups fields that moved in the same way. It omits parents, unless only parents moved.
+// movesOf groups the fields that moved between the same owners. It omits parents, unless only
+// parents moved.
 func movesOf(given []transfer.Given) []event.Move {
 	var out []event.Move
 	for _, inner := range []bool{false, true} {
@@ -39,7 +40,7 @@ func add(out []event.Move, g transfer.Given) []event.Move {
 	return append(out, event.Move{Paths: []fieldpath.Path{g.Path}, From: g.From, To: g.To, Shared: g.Shared})
 }
 
-// keptOf groups fields that stay for the same reason.
+// keptOf groups the fields that stay with the same owner for the same reason.
 func keptOf(left []transfer.Left) []event.Withheld {
 	var out []event.Withheld
 next:
@@ -70,8 +71,8 @@ func remaining(c managedfields.Conflict, entries []managedfields.Entry, to strin
 	return out
 }
 
-// rewritten returns the paths of values that changed although only managed fields were sent: an
-// admission webhook or a policy sets them on each write.
+// rewritten returns the paths of values that changed although only managed fields were sent. Such
+// values are set by an admission webhook or a policy on each write.
 func rewritten(before, after map[string]any) []string {
 	var out []string
 	var compare func(at fieldpath.Path, before, after any)
@@ -108,8 +109,8 @@ func bookkeeping(p fieldpath.Path) bool {
 	})
 }
 
-// remark describes the side effects of a write: rewritten values, and fields that became ours; ""
-// if there are none.
+// remark describes the side effects of a write: rewritten values, and fields that the API server
+// attributed to us. It returns "" if there are none.
 func remark(changed []string, stray *fieldpath.Set) string {
 	const some = 3
 	var said []string
