@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Outcome describes what an apply would make of one object, by the server's answer to the dry run,
-// or by recreating it. Values of Secrets are not masked.
+// Outcome describes the result of an apply for one object. The result comes from the server's
+// answer to a dry run, or from recreating the object. Values of Secrets are not masked.
 func (e *Engine) Outcome(p *predict.Prediction, anew *predict.Recreation) (event.Compared, error) {
 	if anew != nil {
 		return e.recreation(p, anew)
@@ -63,8 +63,8 @@ func (e *Engine) Outcome(p *predict.Prediction, anew *predict.Recreation) (event
 	return out, err
 }
 
-// contestedBesides returns the conflicts that no change shows, such as one between two spellings of
-// a value, which also stops an apply (edge case 84).
+// contestedBesides returns the conflicts that no change shows. For example, a conflict between two
+// spellings of one value also stops an apply (edge case 84).
 func contestedBesides(changes []managedfields.Change, p *predict.Prediction) []managedfields.Change {
 	var out []managedfields.Change
 	for _, c := range p.Conflicts {
@@ -77,8 +77,9 @@ func contestedBesides(changes []managedfields.Change, p *predict.Prediction) []m
 	return out
 }
 
-// attribute adds owners to changes, and marks those in conflict or taken. Adopted fields are ours.
-// Owners that the live object lacks (before-first-apply) come from the conflict.
+// attribute adds owners to changes, and marks the changes that are in conflict or taken. Adopted
+// fields count as ours. An owner that is not in the live object, such as before-first-apply, comes
+// from the conflict.
 func attribute(changes []managedfields.Change, p *predict.Prediction, taken []managedfields.Conflict) {
 	adopted := func(o managedfields.Owner) bool { return slices.Contains(p.Adoption.Adopted, o) }
 	for i := range changes {
@@ -111,7 +112,8 @@ func union(a, b []managedfields.Owner) []managedfields.Owner {
 	return slices.Compact(all)
 }
 
-// named adds the name of a new object to its fields: it has no owner, so no projection contains it.
+// named adds the kind, namespace and name of a new object to its fields. They have no owner, so the
+// fields of the view do not contain them.
 func named(ref object.Ref, fields map[string]any) map[string]any {
 	u := unstructured.Unstructured{Object: maps.Clone(fields)}
 	if meta, ok := fields["metadata"].(map[string]any); ok {
@@ -123,8 +125,8 @@ func named(ref object.Ref, fields map[string]any) map[string]any {
 	return u.Object
 }
 
-// contestedOnly describes an object with only its conflicts, because the server would refuse it if
-// all of them were taken.
+// contestedOnly describes an object by its conflicts alone. It is for an object that the server
+// would refuse even if all conflicts were taken.
 func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
 	out := event.Compared{
 		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Update, Yielded: p.Yielded, Left: p.Left,
@@ -136,7 +138,8 @@ func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
 	return out
 }
 
-// recreation describes an object that would be recreated, by our fields before and after.
+// recreation describes an object that would be recreated, by the fields that we own before and
+// after.
 func (e *Engine) recreation(p *predict.Prediction, anew *predict.Recreation) (event.Compared, error) {
 	view, err := e.Predictor.View(p, anew.Answer)
 	changes := view.Changes()

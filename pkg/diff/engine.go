@@ -1,6 +1,6 @@
-// Package diff compares live objects with their predicted state after a plan, reduced to the fields
-// that we own or would own. Start with [Engine.Run], which returns ErrDiffers for a difference. It
-// writes and prints nothing.
+// Package diff compares live objects with their predicted state after a plan. It compares only the
+// fields that we own or would own. Start with [Engine.Run], which returns ErrDiffers if there is a
+// difference. The package writes and prints nothing.
 package diff
 
 import (
@@ -30,7 +30,8 @@ type Server interface {
 	predict.Server
 	predict.Permissions
 	object.LiveReader
-	// Kind returns how the cluster serves a kind, or why it does not.
+	// Kind returns the kind as the cluster serves it, or an error that says why the cluster does
+	// not serve it.
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
 	// Unserved returns why the cluster does not serve a kind.
 	Unserved(ctx context.Context, gvk schema.GroupVersionKind) error
@@ -39,7 +40,8 @@ type Server interface {
 // ErrDiffers says that an apply would change something.
 var ErrDiffers = errors.New("something would change")
 
-// UnknownError counts the objects with an unknown outcome. Events have reported why.
+// UnknownError counts the objects whose outcome is unknown. An event has reported the reason for
+// each.
 type UnknownError struct {
 	Objects int
 }
@@ -52,23 +54,25 @@ func (e *UnknownError) Error() string {
 type Engine struct {
 	Server    Server
 	Predictor predict.Predictor
-	// Admit is apply's check of each existing object; a refusal is a warning. Nil admits all.
+	// Admit is the check that apply makes of each existing object. If it returns an error, diff
+	// emits a warning. If Admit is nil, all objects are admitted.
 	Admit func(item plan.Item, live *unstructured.Unstructured) error
-	// Seen is called with each compared object: the live one, nil if it does not exist; the
-	// predicted one; and whether they differ. It is called concurrently and may be nil.
+	// Seen is called with each compared object. before is the live object; nil if it does not
+	// exist. after is the predicted object, and changes reports whether the two differ. Calls may
+	// be concurrent. Seen may be nil.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
-	// Judged is called with each prediction and the version that it is about. It is called
-	// concurrently and may be nil.
+	// Judged is called with each prediction, which includes the version of the object that it is
+	// about. Calls may be concurrent. Judged may be nil.
 	Judged func(p *predict.Prediction)
-	// Unmasked is called with the result of each Secret before its values are masked. It is called
-	// concurrently and may be nil.
+	// Unmasked is called with the result for each Secret before its values are masked. Calls may be
+	// concurrent. Unmasked may be nil.
 	Unmasked func(event.Compared)
-	// Prefetched is a reader that was started before Run, which closes it. It may be nil.
+	// Prefetched is a reader that was started before Run. Run closes it. It may be nil.
 	Prefetched *prefetch.Reader
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
-	reads *prefetch.Reader // of the phases
+	reads *prefetch.Reader // reads the live objects of each phase
 
 	mu      sync.Mutex
 	differs bool
@@ -93,7 +97,8 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 		e.reads = prefetch.Start(ctx, e.Server, p)
 	}
 	defer e.reads.Close()
-	// Nothing is written, so phases are separate only to know whether needed objects exist.
+	// Nothing is written. There are phases only so that it is known whether the objects that an
+	// item needs exist.
 	for i, ph := range p.Phases {
 		e.emit(event.PhaseStarted{Index: i})
 		e.phase(ctx, ph)
@@ -129,8 +134,8 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
 	_ = asks.Wait() // Events report errors.
 }
 
-// evaluate handles one object that was read. If the object does not decide, it asks the server
-// while reading continues.
+// evaluate handles one object that was read. If the live object alone does not show the result,
+// evaluate asks the server while other objects are read.
 func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.Item, live *unstructured.Unstructured, err error) {
 	if err != nil {
 		e.cannotTell(ctx, item, predict.DeniedRead(item, err))
@@ -244,7 +249,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 	err := e.whyUnserved(ctx, item.GVK)
 	for _, need := range item.Needs {
 		if need.Kind == "CustomResourceDefinition" && slices.Contains(item.Bringers, need) {
-			// This set changes the CRD: the object may exist at another version.
+			// This set changes the CRD, so the object may exist at another version.
 			err = fmt.Errorf("%s is served only once %s of this set is applied", item.GVK.GroupVersion(), need.Ref())
 		}
 	}
@@ -254,7 +259,8 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 	e.cannotTell(ctx, item, err)
 }
 
-// whyUnserved asks once for each kind.
+// whyUnserved returns the reason why the cluster does not serve a kind. It asks the server once for
+// each kind.
 func (e *Engine) whyUnserved(ctx context.Context, gvk schema.GroupVersionKind) error {
 	if err, asked := e.unservedKinds[gvk]; asked {
 		return err
@@ -282,7 +288,7 @@ func (e *Engine) cannotTell(ctx context.Context, item plan.Item, err error) {
 	e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.Unknown, Reason: err.Error(), Err: err})
 }
 
-// compared reports an object. It is the only place that masks values of Secrets.
+// compared reports the result for an object. Values of Secrets are masked only here.
 func (e *Engine) compared(c event.Compared) {
 	if redact.IsSecret(c.Ref) {
 		if e.Unmasked != nil {

@@ -89,7 +89,7 @@ func item(name string, needs ...object.Key) plan.Item {
 	}
 }
 
-// run compares the phases and returns the result of each object by name.
+// run compares the objects of the phases and returns the result of each object by name.
 func run(ctx context.Context, t *testing.T, server *fake, phases ...[]plan.Item) ([]string, error) {
 	t.Helper()
 	p := &plan.Plan{}
@@ -216,7 +216,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A missing permission is named; a quota's refusal, which has the same code, is unchanged.
+// The error of a missing permission names the permission. A quota refuses with the same status
+// code, and its error is unchanged.
 func TestForbidden(t *testing.T) {
 	refuse := func(*unstructured.Unstructured) (*unstructured.Unstructured, error) { return nil, forbidden() }
 	for name, tt := range map[string]struct {
