@@ -7,17 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Condition is one of .status.conditions, in any kind.
+// Condition is an item of .status.conditions, in an object of any kind.
 type Condition struct {
 	Type, Status, Reason, Message string
 	// Severity is Error, Warning or Info; only Knative and Cluster API set it.
 	Severity string
-	// ObservedGeneration is the generation of the spec that the condition is about. Observes
-	// reports whether it is set.
+	// ObservedGeneration is the generation of the object that the condition is about. Observes
+	// reports whether ObservedGeneration is set.
 	ObservedGeneration int64
 	Observes           bool
-	// Changed is when Status last changed, Updated when the condition was last written, which few
-	// kinds record; zero if unknown.
+	// Changed is when Status last changed. Updated is when the condition was last written, which
+	// few kinds record. Each is zero if unknown.
 	Changed, Updated time.Time
 }
 
@@ -27,7 +27,7 @@ func Conditions(u *unstructured.Unstructured) []Condition {
 	return ConditionsIn(status["conditions"])
 }
 
-// ConditionOf returns the condition of a type, or an empty one.
+// ConditionOf returns the condition of the type, or an empty condition if there is none.
 func ConditionOf(u *unstructured.Unstructured, kind string) Condition {
 	all := Conditions(u)
 	if i := slices.IndexFunc(all, func(c Condition) bool { return c.Type == kind }); i >= 0 {
@@ -36,8 +36,9 @@ func ConditionOf(u *unstructured.Unstructured, kind string) Condition {
 	return Condition{}
 }
 
-// ConditionsIn returns the conditions in a JSON list from anywhere in an object: a Gateway has one
-// for each listener, a route one for each parent. It ignores items without a type.
+// ConditionsIn returns the conditions in a JSON list. Such lists are also elsewhere in an object: a
+// Gateway has one for each listener, and a route has one for each parent. Items without a type are
+// ignored.
 func ConditionsIn(list any) []Condition {
 	items, _ := list.([]any)
 	var out []Condition

@@ -1,4 +1,4 @@
-// Package object identifies objects ([Ref]), their place in a file ([Manifest], [Source]), and how
-// the cluster serves their kind ([Kind]). It reads no files, contacts no server and ignores managed
-// fields.
+// Package object identifies objects ([Ref]), their place in a file ([Manifest], [Source]), and
+// their kinds as the cluster serves them ([Kind]). It reads no files, sends no requests, and does
+// not interpret managed fields.
 package object

@@ -12,18 +12,18 @@ import (
 // Kind describes a kind as the cluster, or a CRD of the same set, declares it.
 type Kind struct {
 	GVK schema.GroupVersionKind
-	// Resource is the plural name in the API; empty if only a CRD that is not applied yet declares
-	// the kind.
+	// Resource is the plural name of the kind in the API. It is empty if the kind is declared only
+	// by a CRD that is not applied yet.
 	Resource string
 	// ShortNames are abbreviations of the resource, such as "deploy".
 	ShortNames []string
 	Namespaced bool
-	// Verbs are those that the server supports, such as "list" or "patch".
+	// Verbs are the verbs that the server supports for the kind, such as "list" or "patch".
 	Verbs []string
 }
 
-// Kept reports whether the API server stores objects of the kind. It does not store reviews, for
-// example.
+// Kept reports whether the API server stores objects of the kind. For example, it does not store a
+// SubjectAccessReview.
 func (k Kind) Kept() bool {
 	return len(k.Verbs) == 0 || slices.Contains(k.Verbs, "get") || slices.Contains(k.Verbs, "list")
 }
@@ -39,8 +39,8 @@ type Write struct {
 	Manager string
 	// Force makes the manager the owner of every path in conflict.
 	Force bool
-	// Create fails with a conflict if the object exists. If an earlier attempt of the same write
-	// may have created it, the error has MayBeWritten.
+	// Create makes the write fail with a conflict if the object exists. If an earlier attempt of
+	// the same write may have created the object, [MayBeWritten] is true for the error.
 	Create bool
 	// DryRun stores nothing.
 	DryRun bool
@@ -48,15 +48,15 @@ type Write struct {
 	Validation string
 }
 
-// IsReserved reports whether a group is reserved for Kubernetes. Kinds in these groups change with
-// the server's version, or with CRDs that are rarely replaced.
+// IsReserved reports whether a group is reserved for Kubernetes. Kinds in such a group change only
+// with the server's version, or with CRDs that are rarely replaced.
 func IsReserved(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// IsBuiltIn reports whether a group is one of Kubernetes' own: it has no dot, which the group of a
-// custom resource always has, or is one of those with a dot in Kubernetes 1.36. No CRD or operator
-// can add kinds to such a group.
+// IsBuiltIn reports whether a group is one of Kubernetes' own. No CRD or operator can add kinds to
+// such a group. The group of a custom resource always has a dot. The list has the groups of
+// Kubernetes 1.36 with a dot.
 func IsBuiltIn(group string) bool {
 	return !strings.Contains(group, ".") || slices.Contains([]string{
 		"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
@@ -70,27 +70,28 @@ func IsBuiltIn(group string) bool {
 
 // Deletion contains the options of a deletion.
 type Deletion struct {
-	// UID protects another object of the same name; empty means any object.
+	// UID is the UID of the object to delete, so that another object of the same name is not
+	// deleted. If it is empty, any object is deleted.
 	UID types.UID
-	// ResourceVersion protects an object that has changed since it was read; empty means any
-	// version.
+	// ResourceVersion is the version of the object to delete, so that an object that has changed
+	// since is not deleted. If it is empty, any version is deleted.
 	ResourceVersion string
 	// Propagation controls the deletion of dependents; empty means the server's default.
 	Propagation metav1.DeletionPropagation
-	// GracePeriod is in seconds; nil means the object's own.
+	// GracePeriod is in seconds; nil means the object's own grace period.
 	GracePeriod *int64
 	// DryRun deletes nothing.
 	DryRun bool
 }
 
-// DryRun is how much of a run is simulated.
+// DryRun says how much of a run is simulated.
 type DryRun string
 
 const (
-	// DryRunNone writes.
+	// DryRunNone simulates nothing.
 	DryRunNone DryRun = ""
 	// DryRunServer sends dry runs, and writes nothing.
 	DryRunServer DryRun = "server"
-	// DryRunClient only reads.
+	// DryRunClient only reads from the server.
 	DryRunClient DryRun = "client"
 )

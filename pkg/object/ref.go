@@ -10,15 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Ref identifies an object: its kind and version, its namespace (empty if it has none) and its
-// name.
+// Ref identifies an object by its kind and version, its namespace and its name. The namespace is
+// empty for a cluster-scoped object.
 type Ref struct {
 	GVK       schema.GroupVersionKind
 	Namespace string
 	Name      string
 }
 
-// Key is a Ref without its version: Refs with the same Key identify the same object.
+// Key is a Ref without its API version. Two Refs with the same Key identify the same object.
 type Key struct {
 	Group, Kind, Namespace, Name string
 }
@@ -34,8 +34,8 @@ func (r Ref) Key() Key {
 }
 
 // String returns kubectl's notation: "deployment.apps/web -n prod", or "namespace/prod" without a
-// namespace. All output uses it, because it can be pasted after kubectl get. Without a name, it
-// returns the kind.
+// namespace. All output uses this notation, because users can paste it after kubectl get. If the
+// Ref has no name, String returns the kind.
 func (r Ref) String() string {
 	text := strings.TrimSuffix(r.Resource(), "/")
 	if r.Namespace == "" {
@@ -44,13 +44,13 @@ func (r Ref) String() string {
 	return text + " -n " + r.Namespace
 }
 
-// Resource returns kind.group/name in lower case without the namespace, as kubectl prints objects
-// and flags such as --take expect them.
+// Resource returns kind.group/name in lower case, without the namespace. kubectl prints objects in
+// this notation, and flags such as --take expect it.
 func (r Ref) Resource() string {
 	kind := strings.ToLower(r.GVK.Kind)
 	switch {
 	case r.GVK.Group == "":
-	case kind == "": // the whole group
+	case kind == "": // A Ref without a kind stands for the whole group.
 		kind = r.GVK.Group
 	default:
 		kind += "." + r.GVK.Group
@@ -102,8 +102,8 @@ func (s Source) String() string {
 	return s.File + ":" + strconv.Itoa(s.Line)
 }
 
-// Manifest is an object as its author wrote it, without defaults, an added namespace or fields from
-// the server, and its place.
+// Manifest is an object with its place, as its author wrote it: without defaults, without an added
+// namespace, and without fields from the server.
 type Manifest struct {
 	Object *unstructured.Unstructured
 	Source Source

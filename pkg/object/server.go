@@ -8,14 +8,14 @@ import (
 
 // Getter reads single objects.
 type Getter interface {
-	// Get reads one object; a missing one is an error.
+	// Get reads one object. It returns an error if the object does not exist.
 	Get(ctx context.Context, kind Kind, ref Ref) (*unstructured.Unstructured, error)
 }
 
 // LiveReader reads many objects.
 type LiveReader interface {
-	// Live reads objects of one kind and calls visit for each, one at a time, with nil for a
-	// missing one.
+	// Live reads objects of one kind. It calls visit for each object, one at a time. live is nil if
+	// the object does not exist.
 	Live(ctx context.Context, kind Kind, refs []Ref, visit func(i int, live *unstructured.Unstructured, err error))
 }
 
@@ -28,6 +28,7 @@ type Applier interface {
 
 // Deleter deletes single objects.
 type Deleter interface {
-	// Delete deletes the object of how.UID and returns it if it still exists; nil if it is gone.
+	// Delete deletes the object with the UID in how. It returns the object if it still exists, and
+	// nil if it is gone.
 	Delete(ctx context.Context, kind Kind, ref Ref, how Deletion) (*unstructured.Unstructured, error)
 }

@@ -12,18 +12,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// AtVersion returns the object with this resource version. It shares the rest.
+// AtVersion returns a copy of the object with the resource version. The copy shares the other
+// fields with u.
 func AtVersion(u *unstructured.Unstructured, version string) *unstructured.Unstructured {
 	return withMetadata(u, func(metadata map[string]any) { metadata["resourceVersion"] = version })
 }
 
-// WithUID returns the object with this UID, so that applying it cannot create an object: the server
-// ignores a resource version if the object is gone. It shares the rest.
+// WithUID returns a copy of the object with the UID. An apply with a UID cannot create an object.
+// An apply with only a resource version can, because the server ignores the version if the object
+// is gone. The copy shares the other fields with u.
 func WithUID(u *unstructured.Unstructured, uid types.UID) *unstructured.Unstructured {
 	return withMetadata(u, func(metadata map[string]any) { metadata["uid"] = string(uid) })
 }
 
-// WithLabel returns the object with the label. It shares the rest.
+// WithLabel returns a copy of the object with the label. The copy shares the other fields with u.
 func WithLabel(u *unstructured.Unstructured, key, value string) *unstructured.Unstructured {
 	return withMetadata(u, func(metadata map[string]any) {
 		labels, _ := metadata["labels"].(map[string]any)
@@ -46,15 +48,15 @@ func withMetadata(u *unstructured.Unstructured, change func(map[string]any)) *un
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// Newer reports whether one resource version certainly follows another (KEP-5504). It is false for
-// versions that are not numbers, which Kubernetes never returns.
+// Newer reports whether one resource version is certainly later than another (KEP-5504). It is
+// false if a version is not a number, but Kubernetes returns only numbers.
 func Newer(version, than string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, than)
 	return err == nil && order > 0
 }
 
-// WholeNumber reads a whole number from a field, such as a generation, which some controllers write
-// as a string (edge case 47, https://github.com/helm/helm/issues/32615).
+// WholeNumber reads a whole number, such as a generation. Some controllers write generations as
+// strings (edge case 47, https://github.com/helm/helm/issues/32615).
 func WholeNumber(v any) (n int64, ok bool) {
 	switch v := v.(type) {
 	case int64:
@@ -71,10 +73,11 @@ func WholeNumber(v any) (n int64, ok bool) {
 // FaultError is a fault in the input. Faults that differ only in Source, Subject and Detail are
 // reported together.
 type FaultError struct {
-	// Source is its place, and Subject the object if it is known; either may be empty.
+	// Source is the place of the fault, and Subject is the object if it is known. Either may be
+	// empty.
 	Source  Source
 	Subject string
-	// Text is one line. Detail, its end, is specific to this object.
+	// Text is one line. Detail is the end of the line, which is specific to this object.
 	Text, Detail string
 	// Advice is the remedy; it may be empty.
 	Advice string
@@ -82,7 +85,7 @@ type FaultError struct {
 
 func (e *FaultError) Error() string { return e.Place() + e.Text + e.Detail }
 
-// Place returns the beginning of the error: its place and object.
+// Place returns the beginning of the error's text, which names the place and the object.
 func (e *FaultError) Place() string {
 	var place strings.Builder
 	for _, part := range []string{e.Source.String(), e.Subject} {
@@ -104,20 +107,20 @@ func HintOf(err error) string {
 	return ""
 }
 
-// IsUnanswered reports whether a request got no answer, so that the error says nothing about the
+// IsUnanswered reports whether a request got no answer. Such an error says nothing about the
 // object.
 func IsUnanswered(err error) bool {
 	var unreachable interface{ Unreachable() bool }
 	return errors.As(err, &unreachable)
 }
 
-// MayBeWritten reports whether a write got no answer, so that it may have been accepted.
+// MayBeWritten reports whether a write got no answer, so that the server may have accepted it.
 func MayBeWritten(err error) bool {
 	var underway interface{ MayBeWritten() bool }
 	return errors.As(err, &underway)
 }
 
-// HintedError is an error with a hint, for errors without a type of their own.
+// HintedError is an error with a hint. It is for errors that have no type of their own.
 type HintedError struct {
 	Err    error
 	Advice string

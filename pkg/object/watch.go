@@ -17,25 +17,26 @@ type Selection struct {
 	Fields string
 }
 
-// Narrowed reports whether an object can leave the selection without being deleted.
+// Narrowed reports whether the selection is by labels or fields. An object can then leave the
+// selection without being deleted.
 func (s Selection) Narrowed() bool { return s.Labels != "" || s.Fields != "" }
 
-// Change is an event of a watch: one of the structs below.
+// Change is an event of a watch: a Present, Gone, Synced or Unreadable.
 type Change interface{ change() }
 
-// Present says that the object exists at this version: it was listed, added or changed.
+// Present says that the object exists at this version, because it was listed, added or changed.
 type Present struct {
 	Object *unstructured.Unstructured
 }
 
-// Gone says that the object was deleted. If only a later list showed that, only its namespace, name
-// and UID may be known.
+// Gone says that the object was deleted. If a later list showed that it is gone, only its
+// namespace, name and UID may be known.
 type Gone struct {
 	Object *unstructured.Unstructured
 }
 
-// Synced says that every selected object has been reported, so that others do not exist. It comes
-// after each list, and when the watch continues after an Unreadable.
+// Synced says that every selected object has been reported, so that no others exist. It follows
+// each list. It also follows an Unreadable, when the watch continues.
 type Synced struct{}
 
 // Unreadable says that the watch is interrupted for a transient reason. Known objects may be
@@ -49,7 +50,7 @@ func (Gone) change()       {}
 func (Synced) change()     {}
 func (Unreadable) change() {}
 
-// Stub returns the known fields of an object that is gone.
+// Stub returns an object that is gone, with only the fields that are known.
 func Stub(kind Kind, key types.NamespacedName, uid types.UID) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(kind.GVK)
