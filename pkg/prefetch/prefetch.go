@@ -1,6 +1,6 @@
-// Package prefetch reads the live objects of a whole plan at the beginning of a run, one read for
-// each kind, concurrently, so that later phases need not wait for reads. Call [Start], then
-// [Reader.Live]. It writes nothing.
+// Package prefetch reads the live objects of a whole plan at the beginning of a run, so that later
+// phases need not wait for reads. It sends one read for each kind, all concurrently. Call [Start],
+// then [Reader.Live]. The package writes nothing.
 package prefetch
 
 import (
@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// most bounds the objects to prefetch, because they stay in memory until their phase. In larger
-	// plans, reads take little of each phase's time.
+	// most is the largest number of objects to prefetch. They stay in memory until their phase. In
+	// larger plans, reads take only a small part of each phase's time.
 	most = 2_000
-	// fresh is how long a read is valid. Later phases, for example after a wait for readiness, read
-	// again.
+	// fresh is how long a read is valid. A later phase, for example after a wait for readiness,
+	// reads again.
 	fresh = 10 * time.Second
 )
 
-// Reader answers reads from the prefetch, and asks the server otherwise.
+// Reader answers reads with prefetched objects, and reads all other objects from the server.
 type Reader struct {
 	server object.LiveReader
 	cancel context.CancelFunc
@@ -32,16 +32,17 @@ type Reader struct {
 
 	mu     sync.Mutex
 	groups map[schema.GroupVersionKind]*group
-	// stale means that something was written, so that only absences are valid.
+	// stale means that the run has written an object. After that, a prefetched object is not valid,
+	// but a prefetched absence is.
 	stale bool
 }
 
 // group contains the objects of one kind.
 type group struct {
 	kind object.Kind
-	done chan struct{} // closed when all are read
+	done chan struct{} // closed when all objects are read
 
-	// Set before done is closed.
+	// The fields below are set before done is closed.
 	read map[object.Ref]reading
 	at   time.Time
 }
@@ -51,7 +52,7 @@ type reading struct {
 	err  error
 }
 
-// Start starts reading the objects of all phases whose kinds are served. The caller must call
+// Start starts to read the objects of all phases whose kinds are served. The caller must call
 // Close. Only Live may be called concurrently.
 func Start(ctx context.Context, server object.LiveReader, p *plan.Plan) *Reader {
 	r := &Reader{server: server, cancel: func() {}}
@@ -88,12 +89,12 @@ func Start(ctx context.Context, server object.LiveReader, p *plan.Plan) *Reader 
 	return r
 }
 
-// Live is [object.LiveReader.Live]. It returns each prefetched object once; a second call reads
-// from the server.
+// Live implements [object.LiveReader]. It returns each prefetched object once. A second call for
+// the object reads it from the server.
 func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	read := r.await(ctx, kind, refs)
 	var rest []object.Ref
-	var at []int // the positions of the rest in refs
+	var at []int // the position in refs of each Ref in rest
 	for i, ref := range refs {
 		if got, ok := read[ref]; ok {
 			visit(i, got.live, got.err)
@@ -106,8 +107,8 @@ func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, 
 	}
 }
 
-// Items is Live for items of several kinds, which are read concurrently. It calls visit one at a time
-// for each kind.
+// Items is like Live, for items of several kinds, which are read concurrently. For each kind, it
+// calls visit one at a time.
 func (r *Reader) Items(ctx context.Context, items []*plan.Item, visit func(item *plan.Item, live *unstructured.Unstructured, err error)) {
 	groups := map[schema.GroupVersionKind][]*plan.Item{}
 	for _, item := range items {
@@ -126,8 +127,8 @@ func (r *Reader) Items(ctx context.Context, items []*plan.Item, visit func(item 
 	kinds.Wait()
 }
 
-// await waits for the read of a kind, and removes and returns the requested objects that are still
-// valid.
+// await waits for the read of a kind. It removes the requested objects from the prefetch, and
+// returns those that are still valid.
 func (r *Reader) await(ctx context.Context, kind object.Kind, refs []object.Ref) map[object.Ref]reading {
 	r.mu.Lock()
 	g := r.groups[kind.GVK]
@@ -159,16 +160,16 @@ func (r *Reader) await(ctx context.Context, kind object.Kind, refs []object.Ref)
 	return taken
 }
 
-// Stale invalidates all reads, because a write, or a controller's reaction to it, may change any
-// object. Absence stays valid: creates are conditional on absence. It must not be called during a
-// call of Live.
+// Stale makes all prefetched objects invalid, because a write, or a controller's reaction to a
+// write, may change any object. An absence stays valid, because a create fails if the object
+// exists. Stale must not be called during a call of Live.
 func (r *Reader) Stale() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stale = true
 }
 
-// Close stops reading.
+// Close stops all reads and waits until they end.
 func (r *Reader) Close() {
 	r.cancel()
 	r.all.Wait()

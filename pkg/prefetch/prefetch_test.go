@@ -23,7 +23,8 @@ const trip = 100 * time.Millisecond
 
 var errAway = errors.New("the server is away")
 
-// server has versioned objects. It reads when it is asked, and answers a trip later.
+// server has objects with versions. It reads an object at the time of the request, and answers one
+// trip later.
 type server struct {
 	mu       sync.Mutex
 	versions map[object.Ref]string
@@ -60,7 +61,8 @@ func (s *server) Live(ctx context.Context, _ object.Kind, refs []object.Ref, vis
 	}
 }
 
-// planOf returns a plan with that many phases, each with objects of some of the kinds.
+// planOf returns a plan with the given number of phases. Each phase has objects of some of the
+// kinds.
 func planOf(phases, kinds, objects int) *plan.Plan {
 	p := &plan.Plan{}
 	for n := range phases {
@@ -77,7 +79,7 @@ func planOf(phases, kinds, objects int) *plan.Plan {
 	return p
 }
 
-// versionsOf reads a phase and returns the versions.
+// versionsOf reads the objects of a phase and returns their versions.
 func versionsOf(ctx context.Context, r *prefetch.Reader, ph plan.Phase) (map[object.Ref]string, error) {
 	groups := map[schema.GroupVersionKind][]plan.Item{}
 	for _, item := range ph.Items {
@@ -110,7 +112,8 @@ func versionsOf(ctx context.Context, r *prefetch.Reader, ph plan.Phase) (map[obj
 	return out, errs
 }
 
-// A plan without writes needs one read of each kind, all concurrent, however many phases it has.
+// A plan without writes needs one read for each kind, in any number of phases. All reads are
+// concurrent.
 func TestOneRoundForAllPhases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := &server{}, planOf(7, 4, 10)
@@ -128,8 +131,8 @@ func TestOneRoundForAllPhases(t *testing.T) {
 	})
 }
 
-// However long phases take and whatever the run or others write between them, each read returns an
-// object as it was at most ten seconds before, and never as it was before the run's own last write.
+// Each read returns an object as it was at most ten seconds ago, and never as it was before the
+// run's own last write. This is true for phases of any length, and for any writes between them.
 func TestWhatIsReadIsFresh(t *testing.T) {
 	const fresh = 10 * time.Second
 	for seed := range uint64(300) {
@@ -167,7 +170,7 @@ func TestWhatIsReadIsFresh(t *testing.T) {
 					oldest = wrote
 				}
 				for ref, text := range got {
-					// An absence from before the write is valid.
+					// An absence that was read before the write is valid.
 					possible := map[string]bool{"": len(was[ref]) == 0 || was[ref][0].since.After(time.Now().Add(-fresh-trip))}
 					for i, v := range was[ref] {
 						possible[v.text] = i == len(was[ref])-1 || !was[ref][i+1].since.Before(oldest)
@@ -190,7 +193,7 @@ func TestWhatIsReadIsFresh(t *testing.T) {
 }
 
 // Absent objects are read once for each kind, so a new set needs one round of reads, even with
-// writes. Live objects are read again after a write.
+// writes. Existing objects are read again after a write.
 func TestAbsencesAreKept(t *testing.T) {
 	const phases, kinds, objects = 5, 3, 6
 	for name, there := range map[string]bool{"nothing is there": false, "all but one are there": true} {
@@ -231,7 +234,7 @@ func TestAbsencesAreKept(t *testing.T) {
 	}
 }
 
-// An error is reported once for each object, and nothing waits for a run that has ended.
+// An error is reported once for each object. After the run has ended, no call waits.
 func TestErrorsAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := &server{away: true}, planOf(3, 2, 4)
