@@ -1,6 +1,6 @@
-// Package retry paces writes that other clients overtake: [Attempts] decides when to read, decide
-// and write again, for how long, and with which error to stop. [For] is a pause that a context can
-// end. It sends nothing.
+// Package retry repeats writes that fail because another client wrote first. [Attempts] decides
+// when to read, decide and write again, for how long, and with which error to stop. [For] is a
+// pause that ends early when its context ends. The package sends no requests.
 package retry
 
 import (
@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// firstPause is about the time between a controller's writes. Each pause is twice the previous
-	// one, up to longestPause.
+	// firstPause is about the time between two writes of a controller. Each pause is twice as long
+	// as the previous one, up to longestPause.
 	firstPause, longestPause = 20 * time.Millisecond, time.Second
-	// patience bounds the sum of all pauses: longer than a controller's burst of writes, but short
-	// enough for a user.
+	// patience limits the sum of all pauses. It is longer than a controller's burst of writes, but
+	// short enough for a waiting user.
 	patience = 10 * time.Second
-	// limit bounds the total time, because each attempt may include slow requests or attempts of
-	// its own.
+	// limit limits the total time, because an attempt may include slow requests, or repeated
+	// attempts of its own.
 	limit = time.Minute
 )
 
@@ -30,26 +30,27 @@ type Attempts struct {
 	ref    object.Ref
 	began  time.Time
 	made   int
-	paused time.Duration // without randomness
+	paused time.Duration // the sum of the pauses before they are randomized
 	others writers
 }
 
-// At starts the attempts at a write to an object.
+// At returns the Attempts for a write to an object. The time starts to run.
 func At(ref object.Ref) *Attempts { return &Attempts{ref: ref, began: time.Now()} }
 
-// Saw records the object that an attempt read, nil if it did not exist. Changes since the previous
-// version name the other writers.
+// Saw records the object that an attempt read; nil if it did not exist. The changes since the
+// previous version show the other writers.
 func (a *Attempts) Saw(live *unstructured.Unstructured) { a.others.saw(live) }
 
-// Wrote records the object after a write of our own within an attempt. The receiver may be nil.
+// Wrote records the object after one of our own writes in an attempt. The receiver may be nil.
 func (a *Attempts) Wrote(answer *unstructured.Unstructured) {
 	if a != nil && answer != nil {
 		a.others.last = answer
 	}
 }
 
-// Again is called after another client wrote first, and returns nil when it is time for the next
-// attempt. It returns a *LostError if there is none, and the cause of ctx as soon as that is done.
+// Again is called after another client wrote first. It returns nil when it is time for the next
+// attempt. It returns a *LostError if no further attempt is allowed, and the cause of ctx as soon
+// as ctx ends.
 func (a *Attempts) Again(ctx context.Context) error {
 	a.made++
 	if a.paused >= patience || time.Since(a.began) >= limit {
@@ -60,12 +61,12 @@ func (a *Attempts) Again(ctx context.Context) error {
 		long = firstPause << shift
 	}
 	a.paused += long
-	// Vary the pause: the other writer may have a fixed interval, and so may other runs that lost
-	// to it.
+	// The pause is random, because the other writer may write at fixed intervals, and other runs
+	// may wait for it, too.
 	return For(ctx, long/2+rand.N(long))
 }
 
-// For returns after the pause, or with the cause of ctx as soon as that is done.
+// For returns nil after the pause, or the cause of ctx as soon as ctx ends.
 func For(ctx context.Context, long time.Duration) error {
 	timer := time.NewTimer(long)
 	defer timer.Stop()

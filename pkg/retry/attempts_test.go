@@ -17,8 +17,8 @@ import (
 
 var web = object.Ref{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shop", Name: "web"}
 
-// Attempts last longer than a controller's burst, and end, whether pauses or requests take the
-// time.
+// Attempts last longer than a controller's burst of writes, and end in limited time. This is true
+// if the pauses take the time, and if the requests do.
 func TestAgain(t *testing.T) {
 	for name, request := range map[string]time.Duration{"fast": 0, "slow": 15 * time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestAgainEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// The other writers are named, the busiest first, without us.
+// The other writers are named, the most frequent first. Our own manager is not named.
 func TestLostErrorNamesWhoWrote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := func(second int) string {

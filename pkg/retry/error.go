@@ -9,13 +9,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// LostError says that other clients wrote an object so often that we could not. Nothing was
-// written.
+// LostError says that other clients wrote an object so often that every write of ours failed.
+// Nothing was written.
 type LostError struct {
 	Ref      object.Ref
 	Attempts int
 	Took     time.Duration
-	// Writers are the other writers in managed fields, the busiest first.
+	// Writers are the other writers that managed fields show, the most frequent first.
 	Writers []string
 }
 
@@ -23,7 +23,7 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("the object keeps changing: in %d attempts within %s, another client always wrote it first", e.Attempts, e.Took.Round(100*time.Millisecond))
 }
 
-// Hint names the writers and the next step.
+// Hint names the other writers and the next step for the user.
 func (e *LostError) Hint() string {
 	who := "another client keeps writing to it"
 	if len(e.Writers) > 0 {
@@ -37,5 +37,5 @@ func (e *LostError) Hint() string {
 		command.Kubectl("k8sconnect", "owners") + " " + on
 }
 
-// mostWriters is how many writers are named.
+// mostWriters is how many writers the hint names.
 const mostWriters = 3

@@ -9,19 +9,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// writer is a writer as managed fields distinguish them.
+// writer identifies a writer by the properties that distinguish entries in managed fields.
 type writer struct{ manager, operation, subresource, version string }
 
-// writers counts other writers by the times in managed fields. These have whole seconds, so of
-// several writes by a manager in one second it counts one.
+// writers counts the writes of others by the times in managed fields. These times are in whole
+// seconds, so several writes of a manager in one second count as one.
 type writers struct {
-	// last is the last known version; nil if there is none.
+	// last is the last known version of the object; nil if there is none.
 	last  *unstructured.Unstructured
 	wrote map[writer]int
 }
 
-// saw counts the writers since the last known version. It decodes nothing before the second
-// version, because most writes have no competitor.
+// saw counts the writers since the last known version. It decodes nothing before it has two
+// versions, because most objects have no other writer.
 func (w *writers) saw(live *unstructured.Unstructured) {
 	if w.last != nil && live != nil {
 		if w.wrote == nil {
@@ -50,7 +50,7 @@ func times(u *unstructured.Unstructured) map[writer]time.Time {
 	return out
 }
 
-// names returns the writers, the busiest first.
+// names returns the names of the writers, the most frequent first.
 func (w *writers) names() []string {
 	all := slices.SortedFunc(maps.Keys(w.wrote), func(a, b writer) int {
 		return cmp.Or(cmp.Compare(w.wrote[b], w.wrote[a]), cmp.Compare(a.manager, b.manager), cmp.Compare(a.subresource, b.subresource))
