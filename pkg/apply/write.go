@@ -317,7 +317,7 @@ func (e *Engine) staying(ctx context.Context, t *target, kept *bool) func(*unstr
 	}
 }
 
-// creationTime limits how long the creation may take after an interrupted deletion.
+// creationTime is the time for recreating an object if the run is interrupted after its deletion.
 const creationTime = 30 * time.Second
 
 // errNameTaken says that another client created an object of the same name after ours was deleted.

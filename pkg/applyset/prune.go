@@ -57,7 +57,7 @@ type Kept struct {
 type Reason string
 
 const (
-	// Disabled means that an annotation or label keeps the member; By names it.
+	// Disabled means that an annotation or label protects the member from pruning. By is its name.
 	Disabled Reason = "disabled"
 	// Claimed means that another tool or set owns the object.
 	Claimed Reason = "claimed"

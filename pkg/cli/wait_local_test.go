@@ -17,8 +17,8 @@ items:
 - {apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, generation: 1, uid: y}, spec: {replicas: 1}, status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1, readyReplicas: 1, conditions: [{type: Available, status: "True"}]}}
 `
 
-// Without a server, objects are checked as they are in the file: the status that a server
-// wrote stays, and conditions that have to last have lasted (edge case 95).
+// Without a server, objects are checked as they are in the file: their status stays, and a
+// condition that must hold for some time counts as having held long enough (edge case 95).
 func TestWaitLocal(t *testing.T) {
 	noCluster(t)
 	write := func(name, text string) {

@@ -1,7 +1,7 @@
 // Package diagnose gathers the facts that rules ask for, and finds an object's controller. A rule
-// is a function over a [Run]; [Gatherer.Fill] answers its questions and runs it again until it asks
-// nothing new. Each answer says whether it is sure: unknown is not absent. The package changes
-// nothing in the cluster.
+// is a function over a [Run]. [Gatherer.Fill] reads the facts that a rule asked for and runs it
+// again, until it asks for no more. Each fact says whether it is certain: unknown differs from
+// absent. The package changes nothing in the cluster.
 package diagnose
 
 import (

@@ -41,7 +41,8 @@ func spellings(value string) []string {
 	return text.Distinct(append(forms, quotings(quotings([]string{value}))...))
 }
 
-// quotings returns the strings, and each of them in every kind of quotes, without the quotes.
+// quotings returns the strings, and each of them as it is escaped within every kind of quotes,
+// without the quotes themselves.
 func quotings(texts []string) []string {
 	out := texts
 	for _, t := range texts {

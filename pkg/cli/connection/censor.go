@@ -188,8 +188,8 @@ func (b *learningBody) learn(text []byte) {
 	b.vault.Learn(fields)
 }
 
-// Writers returns stdout and stderr behind a last mask, which hides every value that the vault
-// knows. flush writes what is buffered.
+// Writers returns stdout and stderr with a final filter that masks every value in the vault. flush
+// writes any buffered output.
 func Writers(vault *redact.Vault, stdout, stderr io.Writer) (out, errOut io.Writer, flush func()) {
 	first, second := vault.Writer(stdout), vault.Writer(stderr)
 	return first, second, func() {

@@ -78,7 +78,7 @@ func hostFolder(host string) string {
 	return regexp.MustCompile(`[^(\w/.)]`).ReplaceAllString(host, "_")
 }
 
-// fresh reports whether the whole cache is from this run.
+// fresh reports whether every entry of the cache was read during this run.
 func (c *Cache) fresh() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

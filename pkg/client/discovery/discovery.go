@@ -237,7 +237,7 @@ func (d *Discovery) Resources(ctx context.Context, text string) ([]object.Kind, 
 	return kinds, nil
 }
 
-// kindOfType confirms that the server serves a kind from the cache.
+// kindOfType checks that the server still serves a kind that the cache has.
 func (d *Discovery) kindOfType(ctx context.Context, text string, gvk schema.GroupVersionKind) (object.Kind, error) {
 	kind, err := d.Kind(ctx, gvk)
 	if missing, ok := errors.AsType[*NoKindError](err); ok {

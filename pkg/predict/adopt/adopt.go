@@ -28,7 +28,8 @@ type From struct {
 type Adoption struct {
 	// Adopted are the owners whose paths move into our Apply entry.
 	Adopted []managedfields.Owner
-	// Left are the owners whose paths stay because their API version differs from ours.
+	// Left lists the owners whose paths we do not adopt, because their API version differs from
+	// ours.
 	Left []managedfields.Owner
 	// Claimed are paths without an owner that become ours, so that our next apply removes them.
 	Claimed []fieldpath.Path

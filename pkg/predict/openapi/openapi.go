@@ -116,7 +116,7 @@ const (
 	Unknown Relation = iota
 	// Granular means that each field or item has its own owners.
 	Granular
-	// Atomic means that the value has owners only as a whole.
+	// Atomic means that the value can be owned only as a whole.
 	Atomic
 )
 

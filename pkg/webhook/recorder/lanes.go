@@ -249,7 +249,7 @@ type sight struct {
 	lag time.Duration
 }
 
-// saw records that another replica wrote a change that had waited for lag.
+// saw records that another replica has written a change that was held back because of lag.
 func (p peers) saw(namespace string, lag time.Duration, now time.Time) {
 	if len(p) >= maxSights {
 		maps.DeleteFunc(p, func(_ string, s sight) bool { return now.Sub(s.at) >= sightLasts })

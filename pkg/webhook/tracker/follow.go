@@ -238,7 +238,8 @@ func newComparisons() wait.Backoff {
 }
 
 const (
-	// refusedFor is the longest pause for a kind that we may not watch.
+	// refusedFor is the longest pause between attempts to watch a kind that we are not permitted to
+	// watch.
 	refusedFor = 5 * time.Minute
 	// refusedFirst is the first pause. An API server that has just started forbids everything until
 	// it has read the RBAC rules.
