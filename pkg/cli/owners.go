@@ -65,7 +65,7 @@ Only --migrate-versions changes anything.
 
 Exit status: 0 shown or rewritten, 1 a manager not in --expect owns something,
 or an owner was not rewritten, 2 could not tell.`,
-		Example: `  # Who owns which field of this Deployment?
+		Example: `  # Show who owns which field of a Deployment
   kubectl k8sconnect owners deploy/web
 
   # Who sets the number of replicas, and who did before?
