@@ -85,7 +85,7 @@ func (k Kept) Text() string {
 	case Claimed:
 		return "it belongs to " + k.By
 	case NotAllowed:
-		return "its contents would be deleted with it: --prune-allow=" + k.Ref.GVK.Kind + " prunes it nonetheless"
+		return "its contents would be deleted with it; to prune it anyway, use --prune-allow=" + k.Ref.GVK.Kind
 	case Holds:
 		return "it contains " + k.By + ", which stays"
 	case Unseen:
@@ -303,7 +303,7 @@ func (d Decision) Doubt() string {
 	case d.Inputs == 0:
 		return "the input is empty, and " + of + " of the set would be deleted"
 	case d.Stay == 0:
-		return "the input has nothing in common with the set, of which " + of + " would be deleted"
+		return "no object of the set is in the input, and " + of + " would be deleted"
 	case half*len(d.Doomed) > all:
 		return "more than half of the set would be deleted: " + of
 	}

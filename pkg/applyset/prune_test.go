@@ -228,7 +228,7 @@ func TestDoubt(t *testing.T) {
 	}{
 		"an empty input":                       {nil, many(3), "the input is empty"},
 		"an empty input, and an empty set":     {nil, nil, ""},
-		"nothing in common":                    {elsewhere, many(3), "nothing in common"},
+		"nothing in common":                    {elsewhere, many(3), "no object of the set is in the input, and 3 of 3 objects would be deleted"},
 		"nothing in common with an empty set":  {elsewhere, nil, ""},
 		"half":                                 {many(4)[:2], many(4), ""},
 		"more than half":                       {many(5)[:2], many(5), "more than half of the set would be deleted: 3 of 5 objects"},

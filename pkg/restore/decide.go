@@ -73,8 +73,8 @@ const (
 	replacedSince = "others have replaced it since: another object has its name now"
 	unknownMaker  = "it is unknown whether this run created it"
 	onItsWay      = "it is being deleted"
-	notRunAgain   = "it was recreated, and Jobs and Pods are not run again"
-	notMadeAgain  = "it was deleted, and Jobs and Pods are not run again"
+	notRunAgain   = "it was recreated, and restoring a Job or Pod would run it again"
+	notMadeAgain  = "it was deleted, and restoring a Job or Pod would run it again"
 )
 
 // Decide decides how to roll back the run's writes to an object. live is the current object; nil if
