@@ -198,7 +198,7 @@ func (e *Engine) askOne(ctx context.Context, t *target) {
 		err = e.predict(ctx, t)
 	}
 	switch {
-	case err != nil && e.mustRecreate(ctx, t, err): // The write recreates it.
+	case err != nil && e.mustRecreate(ctx, t, err): // The write will recreate the object.
 	case err != nil:
 		t.done = true
 		e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))

@@ -129,7 +129,7 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 // defined waits until a CRD of the set is established and its kind is served. The two may happen in
 // either order.
 func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.Key) (object.Kind, error) {
-	if item.Kind.Resource != "" { // Until then, discovery may list the old CRD.
+	if item.Kind.Resource != "" { // Discovery may list the old CRD until the new one is established.
 		if err := e.Server.Established(ctx, definition.Name); err != nil {
 			return item.Kind, err
 		}

@@ -118,7 +118,7 @@ func (b *beside) Established(ctx context.Context, definition string) error {
 func (b *beside) Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (object.Kind, error) {
 	close(b.served)
 	<-b.established
-	if b.refusing { // Never.
+	if b.refusing { // A refused CRD is never served.
 		<-ctx.Done()
 		return object.Kind{}, ctx.Err()
 	}

@@ -159,7 +159,7 @@ func changed(stated, live any) ([]byte, bool) {
 	}
 	want, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return nil, false // The server refuses it.
+		return nil, false // The server refuses invalid base64.
 	}
 	had, _ := live.(string)
 	have, err := base64.StdEncoding.DecodeString(had)

@@ -202,7 +202,7 @@ func isLeaf(set *fieldpath.Set, p fieldpath.Path) bool {
 // Yielding keeps a valid manifest valid, and each yielded field keeps its live value.
 func TestYieldKeepsTheLiveValue(t *testing.T) {
 	count := histories()
-	if testing.Short() { // It yields each path of each of them.
+	if testing.Short() { // The test yields each path of each history.
 		count = 100
 	}
 	yielded := 0

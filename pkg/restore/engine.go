@@ -94,7 +94,7 @@ func (e *Engine) restore(ctx context.Context, n Note) {
 			return
 		}
 		if n.Pruned && step.Do == Nothing && live != nil {
-			return // It was not deleted.
+			return // The prune did not delete the object.
 		}
 		out, err := e.carryOut(ctx, &n, live, step)
 		switch {

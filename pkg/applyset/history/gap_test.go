@@ -112,13 +112,13 @@ func (w *world) run(id, input string) {
 	}
 	w.note(run)
 	if w.chance(8) {
-		return // It was killed later.
+		return // The run was killed after its first note.
 	}
 	if run.Result = history.Applied; w.chance(4) {
 		run.Result = history.Failed
 	}
 	w.stated[len(w.stated)-1].applied = run.Result == history.Applied
-	if w.note(run); !refused && !w.chance(10) { // A quota, a right that is gone.
+	if w.note(run); !refused && !w.chance(10) { // A write may fail because of a quota or a missing permission.
 		w.write(run, false)
 		w.trim()
 	}

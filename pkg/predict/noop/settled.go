@@ -122,7 +122,7 @@ func (s *settler) whole(v, live any) bool {
 		}
 	}
 	if _, isList := v.([]any); isList && !s.isAtomicList() {
-		return false // The server would make us an owner of its items (edge case 89).
+		return false // The server would make us an owner of the list's items (edge case 89).
 	}
 	return fieldpath.Equal(v, live) && !s.othersBelow()
 }
