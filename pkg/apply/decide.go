@@ -36,7 +36,8 @@ func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) [
 		}
 		decisions := e.Decide(ctx, all)
 		if ctx.Err() != nil {
-			// A user who interrupts a prompt leaves the conflict open; it has been reported.
+			// A user who interrupts a prompt leaves the conflict open. The conflict has already
+			// been reported.
 			e.left = errors.Is(context.Cause(ctx), context.Canceled)
 			break
 		}
@@ -109,7 +110,7 @@ func (t *target) decided(decisions []Decision) bool {
 }
 
 // askAgain reads and predicts a decided target again, because the object may have changed while the
-// user was thinking.
+// user was deciding.
 func (e *Engine) askAgain(ctx context.Context, t *target) {
 	t.reviewed = false
 	p := e.predictorOf(t)

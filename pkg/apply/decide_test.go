@@ -15,7 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// contestedServer has objects in which another manager owns .data.a. A forced apply takes it.
+// contestedServer has objects in which another manager owns .data.a. A forced apply takes the
+// field.
 func contestedServer(t *testing.T, names ...string) *fake {
 	t.Helper()
 	server := &fake{live: map[string]*unstructured.Unstructured{}}

@@ -17,14 +17,15 @@ import (
 
 // found contains the items of a phase that need more than a read.
 type found struct {
-	// targets exist and need a write or a dry run.
+	// targets are the items that exist and need a write or a dry run.
 	targets []*target
-	// absent do not exist, so they have no conflicts. They are evaluated when they are written.
+	// absent are the items that do not exist, so that they have no conflicts. They are evaluated
+	// when they are written.
 	absent []*plan.Item
 }
 
-// read reads and classifies the live objects. It reports an unchanged object and drops it at once,
-// so that a large unchanged set needs no memory.
+// read reads and classifies the live objects. It reports an unchanged object at once and does not
+// keep it, so that a large unchanged set needs little memory.
 func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
 	var mu sync.Mutex
 	var out found

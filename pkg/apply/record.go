@@ -86,7 +86,7 @@ func (r *record) action(key object.Key) event.Action {
 	return r.actions[key]
 }
 
-// there reports whether the object was applied, changed or not.
+// there reports whether the object was applied, with or without a change.
 func (r *record) there(key object.Key) bool {
 	switch r.action(key) {
 	case event.Created, event.Configured, event.Recreated, event.Shared, event.Unchanged:

@@ -40,7 +40,7 @@ func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 		return
 	}
 	err = predict.Denied(ctx, e.Server, item, err)
-	// The result is unknown if the server could not be asked, or we may not ask it.
+	// The result is unknown if the server could not be asked, or if we lack the permission to ask.
 	unknown := object.IsUnanswered(err) || errors.As(err, new(*predict.DeniedError)) || apierrors.IsUnauthorized(err) || ctx.Err() != nil
 	err = e.Server.ExplainRefusal(ctx, item.Kind, err)
 	e.done.refused(unknown)

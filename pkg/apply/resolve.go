@@ -174,7 +174,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited
 	case object.IsBuiltIn(item.GVK.Group), e.DryRun != object.DryRunNone, meant(err) != "":
 		return err
 	}
-	// This hint replaces that of err.
+	// The new hint replaces the hint of err.
 	if waited = waited.Round(time.Second); e.AwaitKinds > 0 && waited > 0 {
 		return object.Hinted("is the program that installs "+item.GVK.Kind+" running? See: "+command.Kubectl("get")+" crd",
 			"%s, after %s of --await-kinds", err, waited)

@@ -331,7 +331,7 @@ func goneError(err error) error {
 	return withAdvice(fmt.Errorf("it was deleted to be recreated, but could not be created: %w", err), "it does not exist now; apply again")
 }
 
-// withAdvice adds advice to an error, before the hint of the error below.
+// withAdvice adds advice to an error. If the error already has a hint, the hint follows the advice.
 func withAdvice(err error, advice string) error {
 	if hint := object.HintOf(err); hint != "" {
 		advice += "; " + hint

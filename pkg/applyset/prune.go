@@ -139,7 +139,7 @@ func Decide(set Set, members []Member) Decision {
 	return d
 }
 
-// add decides about a member that left the input.
+// add decides whether a member that left the input is deleted or kept.
 func (d *Decision) add(set Set, m Member) {
 	keep := func(reason Reason, by string) { d.Kept = append(d.Kept, Kept{m, reason, by}) }
 	maker, copied := m.isCopy(set.Parent, set.Manager)

@@ -221,7 +221,7 @@ func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, 
 	}
 }
 
-// nearMisses warns of choices that seem to be for a conflict but do not match it.
+// nearMisses warns of choices that seem to be for a conflict of the object but do not match it.
 func (e *Engine) nearMisses(p *predict.Prediction) {
 	for _, miss := range e.Predictor.NearMisses(p) {
 		e.emit(event.Warned{Ref: miss.Ref, Text: miss.Text})

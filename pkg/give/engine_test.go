@@ -208,7 +208,7 @@ func TestSomebodyComesBetween(t *testing.T) {
 	}
 }
 
-// An object that keeps changing is given up as unknown.
+// If an object keeps changing, the transfer gives up, and its result is unknown.
 func TestChangesFasterThanItIsRead(t *testing.T) {
 	s := handing(t, "web", "calm")
 	late := changed(t)

@@ -118,10 +118,10 @@ func (r *reader) notText(path []any, value any, want string) {
 // lastApplied is the annotation in which client-side apply stores the manifest.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// withoutServerFields removes fields that only a server can have set, because the object was copied
-// from a cluster. It returns a warning that names them, or "".
+// withoutServerFields removes the fields that only a server can have set. Such fields show that the
+// object was copied from a cluster. It returns a warning that names the fields, or "".
 //
-// In a server-side apply, the API server (1.36) treats them as follows:
+// In a server-side apply, the API server (1.36) treats these fields as follows:
 //   - managedFields, even empty: it refuses the request (KEP-555).
 //   - uid: it refuses the request unless the object has this uid.
 //   - resourceVersion: it refuses the request unless the object has this version or does not exist.
@@ -130,13 +130,13 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 //   - the last-applied annotation: it stores the copied value, which misleads the next client-side
 //     apply and may reveal former values of a Secret.
 //
-// As preconditions, uid and resourceVersion would hold at most once in a file that is applied again,
-// so they are assumed to be copied.
+// uid and resourceVersion could also be preconditions. But in a file that is applied again, a
+// precondition would hold at most once, so both are assumed to be copied.
 //
-// The server ignores status if it is a subresource; otherwise the applier owns it like any field. So
-// it is removed if other fields show that the object is a copy, because then it is an old state. It
-// is also removed, without a warning, if it is null, or empty in a built-in kind: Go programs write
-// "status: {}" and "creationTimestamp: null".
+// The server ignores status if it is a subresource; otherwise the applier owns it like any field. If
+// other fields show that the object is a copy, its status is an old state and is removed. A status
+// that is null, or empty in a built-in kind, is also removed, but without a warning: Go programs
+// write "status: {}" and "creationTimestamp: null".
 func withoutServerFields(fields map[string]any) string {
 	metadata, _ := fields["metadata"].(map[string]any)
 	var out []string

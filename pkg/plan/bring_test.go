@@ -31,7 +31,7 @@ rules:
 - {apiGroups: [GROUP], resources: ["*"], verbs: ["*"]}
 `
 
-// Edge case 18: objects of a set that may install a kind which the server does not serve.
+// Edge case 18: some objects of a set may install a kind that the server does not serve.
 func TestBringers(t *testing.T) {
 	withGroup := func(group string) string { return strings.ReplaceAll(operator, "GROUP", group) }
 	for name, tt := range map[string]struct {

@@ -50,8 +50,8 @@ func (c class) String() string {
 	return ""
 }
 
-// classOf returns the class of a kind. The cluster knows a kind's scope but not its purpose, so
-// only Kubernetes' own kinds have other classes than workloads.
+// classOf returns the class of a kind. The cluster knows whether a kind is namespaced, but not its
+// purpose. All kinds but Kubernetes' own are therefore workloads.
 func classOf(gk groupKind) class {
 	switch gk.Group {
 	case coreGroup:
@@ -85,7 +85,7 @@ func classOfCore(kind string) class {
 	return workloads
 }
 
-// place is an item's position in the plan. Each used place becomes one phase.
+// place is an item's position in the plan. All items with the same place are one phase.
 type place struct {
 	class class
 	step  int

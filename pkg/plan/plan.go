@@ -69,7 +69,8 @@ func (p *Plan) Len() int {
 
 // Phase is a group of objects that may be applied concurrently.
 type Phase struct {
-	// Name is for people, and unique in the plan: "configuration", "workloads", "workloads 2".
+	// Name describes the phase for people, and is unique in the plan: "configuration", "workloads",
+	// "workloads 2".
 	Name string
 	// Items are in input order.
 	Items []Item
@@ -135,7 +136,7 @@ func Build(manifests []object.Manifest, o Options) (*Plan, error) {
 		return nil, errors.Join(faults...)
 	}
 	if len(faults) > 0 {
-		// Omit the needs of omitted objects, too.
+		// Other objects must not need the omitted objects, so build the graph again.
 		b, _ = gather(manifests, o, b.faulty)
 	}
 	for i := range b.nodes {
@@ -229,7 +230,7 @@ func (it Item) twice(other Item) error {
 		"remove one of them, or use the last one with --duplicates=last")
 }
 
-// fault returns a fault of the item; detail is the end of its text.
+// fault returns a fault of the item. detail is the end of the text, which is specific to this item.
 func (it Item) fault(text, detail, hint string) error {
 	return &object.FaultError{Source: it.Source, Subject: it.String(), Text: text, Detail: detail, Advice: hint}
 }

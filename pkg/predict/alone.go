@@ -26,7 +26,8 @@ func (p Predictor) alone(ctx context.Context, server Server, in *Prediction, wit
 	return server.Apply(ctx, in.Item.Kind, twin, p.probe())
 }
 
-// anew asks the server for the manifest as it would be created after the live object is deleted.
+// anew asks the server, by a dry run, for the object that the manifest would create after the live
+// object is deleted.
 func (p Predictor) anew(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
 	freed := freedWith(in.Live, in.Body)
 	answer, err := p.alone(ctx, server, in, freed...)

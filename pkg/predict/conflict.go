@@ -23,8 +23,8 @@ type ConflictError struct {
 	Ref object.Ref
 	// Conflicts are sorted by path, and not empty.
 	Conflicts []managedfields.Conflict
-	// Refusal is why the server would refuse the object even if every conflict were taken; nil if
-	// it would accept it or was not asked.
+	// Refusal is why the server would refuse the object even if every conflict were taken. It is
+	// nil if the server would accept the object, or was not asked.
 	Refusal error
 }
 

@@ -43,8 +43,8 @@ type Decision struct {
 	Ref     object.Ref
 	Path    fieldpath.Path
 	Outcome Outcome
-	// Choice is the choice as written, and Said its source: "--take", the annotation, or a place in
-	// a file. Both are empty for the built-in table.
+	// Choice is the choice as the user wrote it. Said is its source: a flag such as "--take", the
+	// annotation, or a place in a file. Both are empty for the built-in table.
 	Choice, Said string
 }
 

@@ -114,7 +114,7 @@ func (d *differing) walk(path fieldpath.Path, stated, live any) {
 }
 
 // valuesAt returns the path that the server names, with its value in the manifest and in the live
-// object; ok is false if either has none.
+// object. ok is false if one of the two has no value at the path.
 func valuesAt(in *Prediction, field string) (path fieldpath.Path, stated, live any, ok bool) {
 	path, err := fieldpath.ParsePath("." + field)
 	if err != nil {

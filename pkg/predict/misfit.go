@@ -24,7 +24,7 @@ type MisfitError struct {
 	Text string
 	// Advice is the correction; empty if unknown.
 	Advice string
-	// At is the place of the first faulty field, or of the object if that is unknown.
+	// At is the place of the first faulty field, or of the object if the field's place is unknown.
 	At object.Source
 }
 
@@ -37,8 +37,9 @@ func (e *MisfitError) Unwrap() error { return e.Err }
 
 func (e *MisfitError) Hint() string { return e.Advice }
 
-// misfit rewords the refusal of a manifest that does not match its schema; it returns nil for other
-// refusals. The status code identifies such a refusal, but only its text names the fields.
+// misfit rewords the refusal of a manifest that does not match its schema. It returns nil for other
+// refusals. The status code shows that the manifest does not match, but only the text of the
+// refusal names the fields.
 func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	var status apierrors.APIStatus
 	if apierrors.IsInvalid(err) {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// random makes objects of testdata/schema.yaml from a seed. They are small and have few values, so
-// that managers' writes overlap.
+// random makes objects of testdata/schema.yaml from a seed. The objects are small and have few
+// values, so that managers' writes overlap.
 type random struct{ *rand.Rand }
 
 func (r random) one(n int) bool { return r.IntN(n) == 0 }

@@ -44,7 +44,7 @@ func newUpdater(schema typed.ParseableType) (updater, error) {
 	return updater{schema: schema, merge: builder.BuildUpdater(), live: empty, managers: fieldpath.ManagedFields{}}, err
 }
 
-// oneVersion converts nothing: the kind has one version.
+// oneVersion is a converter that changes nothing, because the kind has only one version.
 type oneVersion struct{}
 
 func (oneVersion) Convert(o *typed.TypedValue, _ fieldpath.APIVersion) (*typed.TypedValue, error) {

@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// histories is the number of objects to check, each with a random history. Some bugs show in one of
-// several hundred.
+// histories is the number of objects to check, each with a random history. Some bugs show up in
+// only one of several hundred histories.
 func histories() int {
 	if testing.Short() {
 		return 500
@@ -34,7 +34,7 @@ type history struct {
 	live, manifest *unstructured.Unstructured
 }
 
-// eachHistory calls see with that many random histories, always the same ones.
+// eachHistory calls see with the given number of random histories, which are the same in each run.
 func eachHistory(t *testing.T, histories int, see func(t *testing.T, h history)) {
 	t.Helper()
 	schema := schema(t)
@@ -137,8 +137,9 @@ func TestJudgeKeepsItsPromises(t *testing.T) {
 	}
 }
 
-// Taken returns the conflicts that the same apply without force would have, and the fields of
-// others below a field whose value changes its type, which the server takes without a conflict.
+// Taken returns the conflicts that the same apply without force would have. It also returns the
+// fields of others below a field whose value changes its type. The server takes these fields
+// without a conflict.
 func TestTakenIsWhatWouldConflict(t *testing.T) {
 	met := 0
 	eachHistory(t, histories(), func(t *testing.T, h history) {

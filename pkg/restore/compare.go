@@ -18,7 +18,7 @@ type world struct {
 	// touched are the paths that others have taken since the run, and those that we have lost
 	// since.
 	touched *fieldpath.Set
-	// lost are the fields that the run took from others.
+	// lost are the managed fields that the run took from others.
 	lost []managedfields.Entry
 }
 

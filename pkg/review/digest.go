@@ -92,11 +92,11 @@ func saltOf(digest string) string {
 	return hex.EncodeToString(salt)
 }
 
-// derived returns a key for the lines that is slow to compute.
+// derived returns a key that is derived from the lines and is slow to compute.
 func derived(lines []string, salt string) string {
 	const rounds, size = 600_000, 32
 	slices.Sort(lines)
-	// It fails only for salts and keys that FIPS 140 forbids as too short.
+	// pbkdf2.Key fails only for salts and keys that FIPS 140 forbids as too short.
 	key, _ := pbkdf2.Key(sha256.New, strings.Join(lines, "\n"), []byte("values of Secrets "+salt), rounds, size)
 	return hex.EncodeToString(key)
 }

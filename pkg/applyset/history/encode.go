@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// Label is on every Secret of the history; its value is the id of the set.
+	// Label is a label of every Secret of the history. Its value is the id of the set.
 	Label = "k8sconnect.io/history-of"
-	// Type is the type of these Secrets.
+	// Type is the type of every Secret of the history.
 	Type = "k8sconnect.io/history"
 
 	runNote     = "k8sconnect.io/run"

@@ -74,7 +74,7 @@ func (w *world) note(run history.Run) {
 	w.lease, w.noted, w.early = text, w.turns, false
 }
 
-// chance is true once in n times.
+// chance returns true once in n calls on average.
 func (w *world) chance(n int) bool { return w.random.IntN(n) == 0 }
 
 // run does one run of this version.

@@ -87,8 +87,8 @@ type measure struct {
 func (m *measure) document(d *Document) {
 	top := d.nodes()
 	if top == nil {
-		// yaml/v2 accepts a few texts that yaml/v3 does not. Assume that each alias expands to the
-		// whole text.
+		// yaml/v3 cannot parse a few texts that yaml/v2 accepts. For such a text, assume that each
+		// alias expands to the whole text.
 		count := int64(bytes.Count(d.Text, []byte(" *")) + bytes.Count(d.Text, []byte("[*")) + bytes.Count(d.Text, []byte(",*")))
 		m.added = count * int64(len(d.Text))
 		return

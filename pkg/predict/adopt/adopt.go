@@ -1,6 +1,6 @@
-// Package adopt decides how a manager takes over fields that others own or that have no owner: how managed
-// fields change, and which fields are then removed from the object. Start with [Plan]. It only
-// computes; the caller writes.
+// Package adopt decides how a manager takes over fields that others own or that have no owner. It
+// computes how managed fields change, and which fields are then removed from the object. Start with
+// [Plan]. The package only computes; the caller writes.
 package adopt
 
 import (
@@ -20,7 +20,7 @@ type From struct {
 	// Once are managers to migrate from. Their fields are adopted only while our manager has no
 	// Apply entry; fields that they write later are not adopted.
 	Once []string
-	// Always are managers that the user named for this run; their fields are always adopted.
+	// Always are the managers that the user named for this run. Their fields are always adopted.
 	Always []string
 }
 
@@ -222,8 +222,8 @@ func (a Adoption) ClaimedSet() *fieldpath.Set {
 	return a.claimed
 }
 
-// leaves adds the paths of a value's leaves to a set. A list is a leaf, because without an owner
-// nothing shows how its items are identified.
+// leaves adds the paths of a value's leaves to a set. A list counts as a leaf, because the keys of
+// its items are unknown without an owner.
 func leaves(set *fieldpath.Set, p fieldpath.Path, v any) {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) == 0 {

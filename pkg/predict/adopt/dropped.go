@@ -67,7 +67,8 @@ type dropper struct {
 	// other owners.
 	now     *fieldpath.Set
 	keepers []managedfields.Entry
-	// pending are fields that the answer still has only because the adoption has not happened yet.
+	// pending holds the fields that adopted managers still own in the answer, because the adoption
+	// has not happened yet.
 	pending []managedfields.Entry
 	changes []managedfields.Change
 	emptied []fieldpath.Path
@@ -115,7 +116,7 @@ func (d *dropper) item(p fieldpath.Path, child *fieldpath.Set) {
 	}
 	kept := len(d.changes)
 	d.walk(p, child)
-	// The item's own change implies that its parts stay.
+	// The change of the whole item already says that the rest of the item stays.
 	d.changes = append(d.changes[:kept], slices.DeleteFunc(d.changes[kept:], func(c managedfields.Change) bool {
 		return c.Kind == managedfields.Released
 	})...)

@@ -112,9 +112,9 @@ func overlayList(to, from []any, set *fieldpath.Set) []any {
 	return to
 }
 
-// Without returns a copy of the object without the paths, or nil if the object has none of them. It
-// keeps their parents, except those in emptied (see [Dropped]), which it removes with their unowned
-// defaults.
+// Without returns a copy of the object without the paths, or nil if the object has none of them.
+// The parents of the paths stay, except those in emptied (see [Dropped]), which are removed with
+// the unowned defaults in them.
 func Without(u *unstructured.Unstructured, paths []fieldpath.Path, emptied ...fieldpath.Path) *unstructured.Unstructured {
 	var out *unstructured.Unstructured
 	for _, p := range paths {
@@ -154,8 +154,8 @@ func (a Adoption) Transfer() ([]any, error) {
 	for _, e := range a.entries {
 		set := a.transferred(e)
 		if migrates := a.adopter.migrates(e.Manager); !set.Empty() || migrates && slices.ContainsFunc(a.Adopted, e.Equal) {
-			// Mark a migration even if nothing moves before the apply; otherwise an interrupted one
-			// would not continue.
+			// A migration is marked even if nothing moves before the apply. Without the mark, an
+			// interrupted migration would not continue.
 			marks.add(e.Manager, migrates)
 		}
 		if !set.Empty() {

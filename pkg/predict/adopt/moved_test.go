@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// Edge case 30: fields of the adopted manager that the manifest lacks are removed, the manifest's
-// fields are set, and those of others stay.
+// Edge case 30: fields of the adopted manager that the manifest lacks are removed, and the
+// manifest's fields are set. Fields of others stay.
 func TestMoved(t *testing.T) {
 	live := fieldstest.Read(t, `
 apiVersion: v1

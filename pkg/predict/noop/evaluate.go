@@ -1,5 +1,5 @@
 // Package noop decides from the live object whether an apply must ask the server first. Call
-// [Evaluate], and [BySchema] in doubt. It sends no requests.
+// [Evaluate], and then [BySchema] if the verdict is in doubt. The package sends no requests.
 package noop
 
 import (
@@ -34,9 +34,9 @@ func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdic
 		return Doubtful, nil
 	}
 	if len(entries) == 0 {
-		// Without managed fields (edge case 17), a manifest that sets nothing, such as that of a
-		// Namespace, changes nothing. Otherwise the entries were cleared, and the server would
-		// assign every field to "before-first-apply".
+		// The object has no managed fields (edge case 17). If the manifest sets nothing, as for a
+		// Namespace, the apply changes nothing. Otherwise the managed fields were cleared, and the
+		// server would assign every field to "before-first-apply".
 		if statesNothing(j.manifest) {
 			return Unchanged, nil
 		}
@@ -75,8 +75,8 @@ const (
 	Clear
 	// Unchanged means that the apply is a no-op.
 	Unchanged
-	// Contested means that an apply without force has a conflict. Only the server knows whether
-	// there are more.
+	// Contested means that an apply without force has a conflict. It may have more than the known
+	// conflicts.
 	Contested
 )
 

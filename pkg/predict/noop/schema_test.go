@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// A schema resolves doubts. TestManagedFields in test/e2e checks this against a server, with real
-// manifests and random edits.
+// A schema resolves doubts. TestManagedFields in test/e2e compares the verdicts with a server, for
+// real manifests and random edits.
 func TestSettledByTypes(t *testing.T) {
 	const schema = `
 id: io.k8s.api.test.v1.Thing
@@ -96,8 +96,8 @@ properties:
 	}
 }
 
-// The claim templates of a StatefulSet are one value, to which the server adds the defaults of a
-// new claim. Other additions are changes.
+// The claim templates of a StatefulSet are one atomic value, to which the server adds the defaults
+// of a new claim. If anything else is added, the value has changed.
 func TestSettledClaimTemplates(t *testing.T) {
 	const (
 		schema = `

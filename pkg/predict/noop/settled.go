@@ -63,8 +63,8 @@ func (s *settler) field(name string, v any, live map[string]any, set *fieldpath.
 	return ok
 }
 
-// value compares a value with the live one and with the set. member means that the value's path is
-// in the set; child is the set below it.
+// value compares a value with the live value and with our set. member means that the set has the
+// value's path; child is the part of the set below that path.
 func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fieldpath.Set) bool {
 	if member {
 		s.matched++
@@ -232,8 +232,8 @@ func sameSort(a, b any) bool {
 	return aMap && bMap || aList && bList
 }
 
-// wholeByType compares a map or list that is a leaf of the set by its type. sure is false if the
-// type is unknown or does not decide.
+// wholeByType compares a map or list that is a leaf of our set, with the help of its type. sure is
+// false if the type is unknown or does not decide.
 func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	if s.types == nil || !covers(live, v) {
 		return false, false

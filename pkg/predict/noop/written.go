@@ -52,9 +52,9 @@ multipleOf not openAPIV3Schema optionalOldSelf path port reason scale schema ser
 webhook x-kubernetes-list-type x-kubernetes-map-type x-kubernetes-preserve-unknown-fields
 `
 
-// writtenNames are the pointer fields in the Go types of Kubernetes 1.36, with the name of their
-// parent if fields of the same name elsewhere are not pointers. A test compares them with the
-// types.
+// writtenNames are the pointer fields in the Go types of Kubernetes 1.36. A name includes the name
+// of its parent if elsewhere a field of the same name is not a pointer. A test compares the names
+// with the types.
 const writtenNames = `
 .capacity .overhead acquireTime activeDeadlineSeconds addresses.nodeName adminAccess affinity aggregationRule
 all allocatable allocatable.count allocateLoadBalancerNodePorts allowMultipleAllocations
@@ -140,16 +140,16 @@ func isAtomicMap(name string) bool {
 	return false
 }
 
-// isBuiltIn reports whether an API version is one of Kubernetes' own. CRDs need approval to use
-// these groups.
+// isBuiltIn reports whether an API version belongs to one of Kubernetes' own groups. CRDs need
+// approval to use such a group.
 func isBuiltIn(apiVersion string) bool {
 	group, _, grouped := strings.Cut(apiVersion, "/")
 	return !grouped || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// isGranularList reports whether a list of this name is owned by item in Kubernetes' own kinds: the
-// Go types of 1.36 mark these +listType=map or set. imagePullSecrets is granular in a Pod but
-// atomic at the top of a ServiceAccount.
+// isGranularList reports whether a list of this name is owned by item in Kubernetes' own kinds. The
+// Go types of Kubernetes 1.36 mark the listed names with +listType=map or set. imagePullSecrets is
+// granular in a Pod, but atomic at the top of a ServiceAccount.
 func isGranularList(name string, top bool) bool {
 	switch name {
 	case "imagePullSecrets":

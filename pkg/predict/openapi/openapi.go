@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Schema is a kind's schema with resolved references, fetched on first use. A nil Schema knows
-// nothing.
+// Schema is a kind's schema with resolved references. It is fetched on first use. For a nil Schema,
+// every type is unknown.
 type Schema struct {
 	// Fetch returns the schema; nil if unknown. It is called once.
 	Fetch func() Type
@@ -41,9 +41,8 @@ func (t *Schema) At(path []fieldpath.Element) Type {
 	return s
 }
 
-// IsDeduced reports whether the value at a path is an unknown field that the schema preserves
-// without describing. The server then deduces the type from the value: a map is granular, and a
-// list is atomic.
+// IsDeduced reports whether the schema preserves the value at a path without describing it. The
+// server then deduces the type from the value: a map is granular, and a list is atomic.
 func (t *Schema) IsDeduced(path []fieldpath.Element) bool {
 	for i, pe := range path {
 		s := t.At(path[:i])
@@ -108,11 +107,11 @@ func MayBe(s Type, v any) bool {
 	return slices.ContainsFunc(kinds, func(kind string) bool { return slices.Contains(s.Kinds(), kind) })
 }
 
-// Relation says how a map or list is owned.
+// Relation says how the fields of a map or the items of a list are owned.
 type Relation int
 
 const (
-	// Unknown means that the schema does not say.
+	// Unknown means that the schema does not say whether the value is granular or atomic.
 	Unknown Relation = iota
 	// Granular means that each field or item has its own owners.
 	Granular

@@ -48,7 +48,7 @@ func holdersOf(entries []managedfields.Entry) []holder {
 	return out
 }
 
-// down returns the node at an element.
+// down returns the child of the node at an element.
 func (n node) down(pe fieldpath.Element, stated, live fieldpath.Optional) node {
 	next := node{pe: pe, stated: stated, live: live, atomic: n.atomic || n.isWhole(), path: n.path.Child(pe), types: n.types}
 	if n.ours != nil {

@@ -1,5 +1,5 @@
 // Package yield removes yielded fields from a manifest, so that the server keeps their live values.
-// Call [Paths], then [Left]. It sends no requests.
+// Call [Paths], then [Left]. The package sends no requests.
 package yield
 
 import (

@@ -17,8 +17,8 @@ import (
 // Types provides the types of Kubernetes' own kinds. The zero value is ready to use and safe for
 // concurrent use.
 //
-// The server may be older or newer and have fewer or more fields. But a stable API version never
-// changes a field's type or how it is owned
+// The server may be older or newer than the compiled types, and have fewer or more fields. But in a
+// stable API version, the type and the ownership of a field never change
 // (https://kubernetes.io/docs/reference/using-api/deprecation-policy/).
 type Types struct {
 	structs sync.Map // from a reflect.Type to its fields, a map[string]field

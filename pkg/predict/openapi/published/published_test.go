@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 )
 
-// An undeclared field has no type; a declared one has its relation.
+// A field that the schema does not declare has no type. A declared field has the declared relation.
 func TestTypes(t *testing.T) {
 	const text = `
 type: object
