@@ -68,8 +68,8 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 	}
 }
 
-// goesAt reports whether this version of the object is to be deleted, and binds the deletion to it.
-// It reports an object that stays.
+// goesAt reports whether this version of the object is to be deleted, and binds the deletion to the
+// version. If Stays keeps the object, goesAt finishes the target as kept.
 func (e *Engine) goesAt(t *target, live *unstructured.Unstructured, how *object.Deletion) bool {
 	if t.Stays == nil || live == nil {
 		return true
@@ -82,7 +82,7 @@ func (e *Engine) goesAt(t *target, live *unstructured.Unstructured, how *object.
 	return true
 }
 
-// lost reads the object after a request without an answer.
+// lost handles a request whose answer was lost: it reads the object to see what happened.
 func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	live, readErr := e.Server.Get(ctx, *t.kind, t.Ref)
 	switch {
@@ -97,7 +97,8 @@ func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	}
 }
 
-// begin reports whether a target needs a request, and reports its start.
+// begin reports whether a deletion has to be requested for a target. If so, it also emits that the
+// deletion starts.
 func (e *Engine) begin(t *target) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -152,8 +153,8 @@ func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 	}
 }
 
-// each runs do for all targets concurrently. The client limits the rate; this limit only bounds
-// memory.
+// each runs do for all targets concurrently. The client already limits the rate of requests; the
+// limit on goroutines here only bounds memory.
 func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Context, *target)) {
 	const side = 256
 	var g errgroup.Group
@@ -169,7 +170,7 @@ func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Co
 	_ = g.Wait() // do reports errors as events
 }
 
-// otherNow is the reason for an object that was replaced (edge case 68).
+// otherNow is the reason reported if another object has the target's name now (edge case 68).
 const otherNow = "it is gone; another object has its name now, and was left alone"
 
 // isUnserved reports whether the kind is gone, with all its objects. It is false if the server did
@@ -181,16 +182,17 @@ func isUnserved(err error) bool {
 // contents is what is known about a target's contents.
 type contents struct {
 	running bool
-	// left is how many objects it contains, most the maximum seen.
+	// left is how many objects the target still contains; most is the largest count so far.
 	left, most int
-	// due is when to count again; zero before the first count. pause is the last pause.
+	// due is the time of the next count; it is zero before the first one. pause is the pause before
+	// the latest count.
 	due   time.Time
 	pause time.Duration
 }
 
 const (
-	// The contents are first counted after countAfter, then after pauses from countFirst to
-	// countLast.
+	// The first count comes countAfter after the request. The pauses after it grow from countFirst
+	// to countLast.
 	countAfter = 500 * time.Millisecond
 	countFirst = 2 * time.Second
 	countLast  = 10 * time.Second
@@ -203,7 +205,8 @@ func (c *contents) next(asked time.Time) time.Time {
 	return c.due
 }
 
-// holds reports whether objects of the kind are deleted only after their contents.
+// holds reports whether an object of the kind stays until its contents are deleted, as a namespace
+// does.
 func holds(kind object.Kind) bool {
 	switch kind.GVK.GroupKind().String() {
 	case "Namespace", "CustomResourceDefinition.apiextensions.k8s.io":

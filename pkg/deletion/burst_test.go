@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// Fifty finalizers removed within two seconds are not fifty lines, and the last one is reported
-// although nothing follows it.
+// If fifty finalizers are removed within two seconds, only a few lines are printed. The last
+// removal is reported although no other change follows.
 func TestBurstOfMilestones(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var finalizers []string

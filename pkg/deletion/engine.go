@@ -28,19 +28,19 @@ type Server interface {
 	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
 	// RemoveFinalizer removes one finalizer from this version of the object.
 	RemoveFinalizer(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error)
-	// ExplainRefusal adds to an error which webhook refused the object; it returns other errors
-	// unchanged.
+	// ExplainRefusal adds the name of the webhook that refused the object to its error. It returns
+	// other errors unchanged.
 	ExplainRefusal(ctx context.Context, kind object.Kind, err error) error
 }
 
-// Counter counts the objects that must be deleted before an object: a namespace's contents, a CRD's
-// instances.
+// Counter counts the objects that must be deleted before a given object: the contents of a
+// namespace, or the instances of a CRD.
 type Counter interface {
 	Count(ctx context.Context, live *unstructured.Unstructured) (int, error)
 }
 
-// Explainer explains why a terminating object is not deleted, the most important cause first. An
-// error about unreadable objects may come with causes.
+// Explainer explains why a terminating object still exists, the most important cause first. It may
+// return causes together with an error about objects that it could not read.
 type Explainer interface {
 	Explain(ctx context.Context, kind object.Kind, live *unstructured.Unstructured) ([]event.Cause, error)
 }
@@ -48,17 +48,17 @@ type Explainer interface {
 const (
 	// blindFor is how long reads may fail before an object's state is unknown.
 	blindFor = 5 * time.Minute
-	// glance is how long objects are searched for after an outage that lasted too long.
+	// glance is how long the engine searches for objects after an outage that lasted too long.
 	glance = 2 * time.Second
-	// stuckAfter is how long an object must not move before it is explained.
+	// stuckAfter is the default of [Engine.StuckAfter].
 	stuckAfter = 15 * time.Second
 )
 
 // Engine deletes objects. Server and Emit are required. Use an Engine for one Run.
 type Engine struct {
 	Server Server
-	// First lists the objects instead of Server before any deletion was requested, and after an
-	// outage that lasted too long; nil means Server.
+	// First replaces Server for listing the objects, before any deletion was requested and after an
+	// outage that lasted too long. If it is nil, Server is used.
 	First watchset.Watcher
 	// Explainer explains stuck objects; may be nil.
 	Explainer Explainer
@@ -67,22 +67,25 @@ type Engine struct {
 
 	// Propagation decides what happens to dependents; empty leaves it to the server.
 	Propagation metav1.DeletionPropagation
-	// GracePeriod is in seconds; nil means each object's own.
+	// GracePeriod is the grace period in seconds; nil means that each object's own applies.
 	GracePeriod *int64
 	DryRun      object.DryRun
-	// Wait waits until all objects are gone.
+	// Wait makes Run wait until all objects are gone.
 	Wait bool
-	// IgnoreAbsent: a missing object is not a failure.
+	// IgnoreAbsent is set if a missing object is not a failure.
 	IgnoreAbsent bool
-	// Timeout returns how long an object of the kind may take to go; nil, or 0, means no limit.
+	// Timeout returns how long the deletion of an object of the kind may take. 0 means no limit,
+	// and so does a nil function.
 	Timeout func(object.Kind) time.Duration
-	// StuckAfter is how long an object must not move before it is explained; 0 means 15 seconds.
+	// StuckAfter is how long an object must show no progress before the Explainer is called; 0
+	// means 15 seconds.
 	StuckAfter time.Duration
-	// EndsFor returns how long a cause must last, without moves, to end the wait for an object; 0
-	// means that it never does. Nil means 0 for all causes.
+	// EndsFor returns how long a cause must persist, while the object shows no progress, to end the
+	// wait for that object. 0 means that the cause never ends the wait. A nil function means 0 for
+	// all causes.
 	EndsFor func(event.Cause) time.Duration
-	// Finalizer is removed from terminating objects, and nothing is deleted. Confirm is called
-	// before that, once every object was explained.
+	// Finalizer, if set, is removed from terminating objects, and no deletion is requested. Confirm
+	// is called before the removal, once every object was explained.
 	Finalizer string
 	Confirm   func(ctx context.Context, finalizer string, refs []object.Ref) error
 	// Emit is called for one event at a time.
@@ -90,17 +93,18 @@ type Engine struct {
 
 	mu      sync.Mutex // guards everything below, the views and their targets
 	planned bool
-	// underway: a deletion was requested, so outages are waited out. outlived: an outage lasted too
-	// long, and the server has not answered since.
+	// underway is set once a deletion was requested: from then on, the engine waits for an outage
+	// to end. outlived is set if an outage lasted too long and the server has not answered since.
 	underway, outlived bool
 	outcome            Outcome
 	// aggregates are the deleted ClusterRoles that had an aggregationRule.
 	aggregates []*target
-	// pending counts the phase's targets without a result, explained those that were explained.
+	// pending counts the targets of the current phase without a result. explained counts the
+	// targets of the phase that were explained.
 	pending, explained int
-	// passed: it was reported that some are not explained.
+	// passed is set once the user was told that some targets of the phase are not explained.
 	passed bool
-	// woken wakes the wait.
+	// woken makes the wait review its targets.
 	woken chan struct{}
 	turns chan struct{}  // limits concurrent explanations
 	side  sync.WaitGroup // counts and explanations in progress
@@ -109,7 +113,6 @@ type Engine struct {
 // keepsWatch reports whether the engine waits for the objects to go.
 func (e *Engine) keepsWatch() bool { return e.Wait && e.DryRun == object.DryRunNone }
 
-// wake makes the wait review its targets.
 func (e *Engine) wake() {
 	select {
 	case e.woken <- struct{}{}:
@@ -159,8 +162,8 @@ func (e *Engine) Run(ctx context.Context, phases []Phase) error {
 	return nil
 }
 
-// phase deletes the objects of a phase. It returns false if some of them are, or may be, still
-// there.
+// phase deletes the objects of a phase. It returns false if some of the objects still exist, or may
+// exist.
 func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 	watching, stop := context.WithCancel(ctx)
 	var views []*view
@@ -195,8 +198,8 @@ func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 	return e.close(ctx, targets)
 }
 
-// isDark reports whether an outage has lasted too long and the server has answered no view since.
-// The engine must be locked.
+// isDark reports whether an outage has lasted too long, and none of the views has received an
+// answer since. The engine must be locked.
 func (e *Engine) isDark(views []*view) bool {
 	dark := e.outlived
 	for _, v := range views {
@@ -210,12 +213,13 @@ func (e *Engine) isDark(views []*view) bool {
 
 // Outcome counts the objects that were not deleted.
 type Outcome struct {
-	// Remaining objects were still there after their time, Refused ones were refused by the server,
-	// and Unknown ones may or may not be deleted.
+	// Remaining objects still existed when their time was over. Refused objects were refused by the
+	// server. Unknown objects may or may not be deleted.
 	Remaining, Refused, Unknown int
 }
 
-// IncompleteError is the error of a run that did not delete all objects. Events have reported each.
+// IncompleteError is the error of a run that did not delete all objects. The events have reported
+// each of these objects.
 type IncompleteError struct {
 	Outcome
 }

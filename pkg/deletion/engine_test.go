@@ -29,7 +29,7 @@ func same(t *testing.T, want, got any) {
 	}
 }
 
-// A thousand objects take one watch and one request each.
+// The deletion of a thousand objects needs one watch, and one request for each object.
 func TestRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
@@ -48,7 +48,7 @@ func TestRequests(t *testing.T) {
 	})
 }
 
-// The next phase begins when all objects of the previous one are gone.
+// A phase begins only when all objects of the previous phase are gone.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a", "x/hold"), config("b"))
@@ -76,9 +76,9 @@ func TestNextPhaseIsSkipped(t *testing.T) {
 	})
 }
 
-// An object that was seen holds back the next phase. One that was never seen does not: a set with
-// an unknown object, because its version is not served or the user may not read it, is deleted
-// nevertheless.
+// An object that was seen and still exists delays the next phase. An object that was never seen
+// does not: the set is deleted even if one of its objects is unknown, because its version is not
+// served or the user may not read it.
 func TestWhatHoldsBackTheNextPhase(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no"))
 	for name, tt := range map[string]struct {
@@ -141,7 +141,8 @@ func TestWhatHoldsBackTheNextPhase(t *testing.T) {
 	}
 }
 
-// A missing object is a failure, unless IgnoreAbsent is set; nothing waits for it.
+// A missing object is a failure, unless IgnoreAbsent is set. In neither case does the engine wait
+// for it.
 func TestAbsent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ignore bool
@@ -198,8 +199,8 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// Stays decides about the version that is deleted: if the object changes meanwhile, it is called
-// again. An object that stays holds nothing back.
+// Stays is called for the version that will be deleted. If the object changes before the deletion,
+// Stays is called again. An object that stays does not delay the next phase.
 func TestStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"), config("b"), config("c"))
@@ -244,8 +245,8 @@ func TestStays(t *testing.T) {
 	})
 }
 
-// Edge case 57: five minutes of nothing but errors are not a deletion. They are reported when they
-// begin, counted, and end the wait.
+// Edge case 57: after five minutes in which every read fails, the object counts as unknown, not as
+// deleted. The errors are reported when they begin, counted, and end the wait.
 func TestNothingButErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a", "x/hold"))
@@ -278,7 +279,7 @@ func TestNothingButErrors(t *testing.T) {
 	})
 }
 
-// The same, from the first read on.
+// As above, but the reads fail from the beginning.
 func TestNothingButErrorsFromTheBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"))
@@ -291,7 +292,7 @@ func TestNothingButErrorsFromTheBeginning(t *testing.T) {
 	})
 }
 
-// A watch that ends with an error that may pass is started again.
+// A watch that ends with a transient error is started again.
 func TestWatchEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n := newFake(config("a")), 0
@@ -306,7 +307,7 @@ func TestWatchEnds(t *testing.T) {
 	})
 }
 
-// An object deleted between two watches is gone.
+// An object that is deleted between two consecutive watches is reported as gone.
 func TestGoneBetweenTwoWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a", "x/hold"), config("b", "x/hold"))
@@ -355,7 +356,8 @@ func TestMayNotLook(t *testing.T) {
 	})
 }
 
-// A refusal differs from a missing permission, which says nothing about the object.
+// A refusal by admission is reported as refused. With a missing permission, the result is unknown,
+// because it says nothing about the object.
 func TestRefused(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no"))
 	for name, tt := range map[string]struct {
@@ -387,7 +389,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A server error that ExplainRefusal explains is a refusal, as for an apply.
+// If ExplainRefusal finds the webhook behind a server error, the result is a refusal, as for an
+// apply.
 func TestRefusedByAWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"))
@@ -409,8 +412,8 @@ func TestRefusedByAWebhook(t *testing.T) {
 	})
 }
 
-// When a kind is no longer served, its objects are gone; that has to be confirmed by a second
-// request.
+// When a kind is no longer served, its objects are gone. A second request has to confirm that the
+// kind is not served.
 func TestKindIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"))
@@ -463,7 +466,7 @@ func TestSelection(t *testing.T) {
 	})
 }
 
-// An object that no longer matches its selector is not gone.
+// An object that its selector no longer matches is not reported as gone.
 func TestLeavesItsSelection(t *testing.T) {
 	t.Run("label", func(t *testing.T) { leavesItsSelection(t, object.Selection{Namespace: "prod", Labels: "app=web"}) })
 	t.Run("field", func(t *testing.T) {
@@ -531,8 +534,8 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// Objects whose CRD is in the set go before the controllers that clean up after them, aggregated
-// roles before their parts, and CRDs last.
+// Custom resources whose CRD is in the set are deleted before the controllers that clean up after
+// them. Aggregated roles are deleted before their parts, and CRDs last.
 func TestReverse(t *testing.T) {
 	phases := Reverse(operatorPlan(t))
 	var got []string

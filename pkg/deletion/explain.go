@@ -69,7 +69,7 @@ func (e *Engine) passOver() {
 	e.Emit(event.Warned{Text: fmt.Sprintf("%d objects are still there; the first %d of them are explained, %d are not", e.pending, e.explained, e.pending-e.explained)})
 }
 
-// reasons calls the Explainer, a few at a time.
+// reasons calls the Explainer. It limits the number of concurrent calls.
 func (e *Engine) reasons(ctx context.Context, t *target, live *unstructured.Unstructured) ([]event.Cause, error) {
 	select {
 	case e.turns <- struct{}{}:
@@ -87,8 +87,8 @@ const (
 	explainFor = 30 * time.Second
 	// explainMost limits the pause between two explanations of an object.
 	explainMost = 2 * time.Minute
-	// explainMany limits how many objects of a phase are explained: a thousand of them usually have
-	// the same cause.
+	// explainMany limits how many objects of a phase are explained: if a thousand objects are
+	// stuck, most have the same cause.
 	explainMany = 50
 	// explainSide is how many objects are explained concurrently.
 	explainSide = 8
@@ -97,21 +97,23 @@ const (
 // explanation is what is known about why a target is not deleted.
 type explanation struct {
 	running bool
-	// last is when it was last explained; zero for never. pause is the pause until the next time.
+	// last is the time of the latest explanation; it is zero before the first one. pause is the
+	// minimum pause before the next one.
 	last  time.Time
 	pause time.Duration
-	// causes are the latest ones; told is what was reported.
+	// causes are the latest causes; told is what the user was shown.
 	causes []event.Cause
 	told   schedule.Told
-	// passed: it is not explained, because there are too many.
+	// passed is set if the target is not explained because too many others were.
 	passed bool
-	// lasting is since when every explanation has found each cause that may end the wait.
+	// lasting maps the code of each cause that may end the wait to the time since when every
+	// explanation has found it.
 	lasting map[string]time.Time
 }
 
-// endsFor records the latest causes, found at now for an object that last moved at moved. It
-// returns the cause that has lasted long enough to end the wait, or else when the first one will
-// have; zero for never.
+// endsFor records the latest causes, which were found at the time now; moved is when the object
+// last made progress. If a cause has lasted long enough to end the wait, endsFor returns it as
+// over. Otherwise next is the time when the first cause will have; zero if none can end the wait.
 func (x *explanation) endsFor(ends func(event.Cause) time.Duration, moved, now time.Time) (over *event.Cause, next time.Time) {
 	before := x.lasting
 	x.lasting = map[string]time.Time{}
@@ -136,7 +138,7 @@ func (x *explanation) endsFor(ends func(event.Cause) time.Duration, moved, now t
 	return nil, next
 }
 
-// next returns when to explain a target that has not moved since.
+// next returns when to explain a target that has made no progress since the given time.
 func (x *explanation) next(since time.Time, after time.Duration) time.Time {
 	at := since.Add(after)
 	if again := x.last.Add(x.pause); again.After(at) {
@@ -145,8 +147,8 @@ func (x *explanation) next(since time.Time, after time.Duration) time.Time {
 	return at
 }
 
-// over reports whether another explanation after due is unnecessary: the target was explained after
-// it last moved, or after due.
+// over reports whether no other explanation is needed when the target's time is over at due: the
+// latest explanation is newer than the target's last progress, or than due.
 func (x *explanation) over(moved, due time.Time) bool {
 	known := !x.last.IsZero() && (!x.last.Before(moved) || !x.last.Before(due))
 	return !x.running && (x.passed || known)
@@ -178,8 +180,8 @@ func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	}
 }
 
-// goes reports that an object moved, at most once a second. A newer report replaces one that has to
-// wait. The engine must be locked.
+// goes reports progress of an object, at most once a second. A report that has to wait is replaced
+// by a newer one. The engine must be locked.
 func (e *Engine) goes(t *target, g event.Going) {
 	t.news = &g
 	if e.tellNews(t, time.Now()) > 0 {
@@ -187,7 +189,8 @@ func (e *Engine) goes(t *target, g event.Going) {
 	}
 }
 
-// tellNews reports pending news about an object, and returns how long that still has to wait.
+// tellNews emits the pending report about an object. If the report still has to wait, tellNews
+// returns for how long.
 func (e *Engine) tellNews(t *target, now time.Time) time.Duration {
 	if t.news == nil {
 		return 0

@@ -19,21 +19,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// fake is a server with objects by name, in virtual time. The tests in test/e2e show how real API
-// servers delete.
+// fake is a server that stores objects by name, in virtual time. How real API servers delete is
+// shown by the tests in test/e2e.
 type fake struct {
 	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured
 	version int
 	calls   []string
 	tells   []*teller
-	// unreadable is the error of watches; nil for none.
+	// unreadable is the error of every watch; nil if watches work.
 	unreadable error
-	// refuse returns the error of a request; nil lets it through.
+	// refuse returns the error with which a request is refused; nil lets the request through.
 	refuse func(verb, name string) error
-	// latency is how long after its events the answer to the removal of a finalizer arrives.
+	// latency is the delay between the events of a removed finalizer and the answer to the request
+	// that removed it.
 	latency time.Duration
-	// explains explains a refusal; may be nil.
+	// explains implements ExplainRefusal; may be nil.
 	explains func(error) error
 }
 
@@ -110,7 +111,7 @@ func (f *fake) each(u *unstructured.Unstructured, change object.Change) {
 	}
 }
 
-// blind makes watches report only an error, or nil to see again.
+// blind makes all watches report the error; with nil, they work again.
 func (f *fake) blind(err error) {
 	f.mu.Lock()
 	f.unreadable = err
@@ -135,7 +136,7 @@ func (f *fake) interrupt(err error) {
 	f.tells = nil
 }
 
-// called reports whether there was such a request.
+// called reports whether the fake has received the call.
 func (f *fake) called(call string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -247,7 +248,7 @@ func (f *fake) RemoveFinalizer(_ context.Context, _ object.Kind, live *unstructu
 	return u, nil
 }
 
-// explainer is an Explainer that returns its current cause for each object.
+// explainer is an Explainer that returns the cause currently set for each object.
 type explainer struct {
 	mu    sync.Mutex
 	cause event.Cause
@@ -274,7 +275,7 @@ func (x *explainer) times() int {
 	return x.asked
 }
 
-// counter counts down.
+// counter is a Counter that returns the number in left.
 type counter struct {
 	mu   sync.Mutex
 	left int
@@ -292,7 +293,7 @@ func (c *counter) set(n int) {
 	c.left = n
 }
 
-// run is a run of an engine with its events.
+// run is one run of an engine, with the events that it emitted.
 type run struct {
 	*Engine
 	*fake
@@ -351,7 +352,7 @@ func (r *run) said() []string {
 	return codes
 }
 
-// warnings returns the warnings that are about no object.
+// warnings returns the warnings that concern no particular object.
 func (r *run) warnings() []string {
 	var texts []string
 	for _, e := range r.events {
@@ -373,10 +374,8 @@ func named(kind object.Kind, names ...string) Phase {
 	return Phase{Name: strings.Join(names, ","), Sets: []Set{s}}
 }
 
-// after calls a function after a time.
 func after(d time.Duration, do func()) { time.AfterFunc(d, do) }
 
-// ExplainRefusal returns the error unchanged unless explains is set.
 func (f *fake) ExplainRefusal(_ context.Context, _ object.Kind, err error) error {
 	if f.explains != nil {
 		return f.explains(err)

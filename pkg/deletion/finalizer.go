@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// refuse returns why the finalizer must not be removed from an object; nil if it may be.
+// refuse returns why the finalizer must not be removed from an object; nil if it may be removed.
 func refuse(live *unstructured.Unstructured, finalizer string) error {
 	switch {
 	case live == nil || live.GetDeletionTimestamp() == nil:
@@ -79,8 +79,8 @@ func (e *Engine) release(ctx context.Context, targets []*target) {
 	e.each(ctx, eligible, e.releaseOne)
 }
 
-// releaseOne removes the finalizer from the version that was seen. After a conflict, it reads the
-// object again before it retries.
+// releaseOne removes the finalizer from the version of the object that was seen. After a conflict,
+// it reads the object again and retries.
 func (e *Engine) releaseOne(ctx context.Context, t *target) {
 	if !e.begin(t) {
 		return

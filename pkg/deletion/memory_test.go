@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/heap"
 )
 
-// wire is a server that decodes each object again for every read, and deletes at once.
+// wire is a server that decodes an object anew for each read, and deletes objects at once.
 type wire struct {
 	fake
 	objects int
@@ -39,8 +39,9 @@ func (*wire) Delete(context.Context, object.Kind, object.Ref, object.Deletion) (
 	return nil, nil
 }
 
-// The engine keeps little more than the name and UID of an object, and nothing about its deletion
-// once it is gone. Memory is measured when the last result is reported, before the phase ends.
+// For each object, the engine keeps little more than the name and UID. Once the object is gone,
+// nothing about its deletion is kept. The test measures memory when the last result is reported,
+// before the phase ends.
 func TestLittleIsKeptOfWhatIsGone(t *testing.T) {
 	const (
 		objects = 5000

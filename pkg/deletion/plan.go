@@ -22,7 +22,8 @@ type Phase struct {
 	Sets []Set
 }
 
-// Set selects objects of one kind: those in Items, or if that is nil, those that match Selection.
+// Set selects objects of one kind: the objects in Items or, if Items is nil, those that match
+// Selection.
 type Set struct {
 	Kind      object.Kind
 	Selection object.Selection
@@ -32,24 +33,25 @@ type Set struct {
 // Item is an object to delete.
 type Item struct {
 	Ref object.Ref
-	// Source is its place in the input, if any.
+	// Source is the object's place in the input, if it has one.
 	Source object.Source
-	// Err is why it cannot be deleted; usually nil.
+	// Err is why the object cannot be deleted; usually nil.
 	Err error
-	// Absent: it cannot exist, because the cluster does not serve its kind.
+	// Absent is set if the object cannot exist, because the cluster does not serve its kind.
 	Absent bool
-	// UID identifies the object if it was seen before: another object of the same name is not
-	// deleted. Empty means any object of this name.
+	// UID is the object's UID if the object was seen before: another object with the same name is
+	// then not deleted. If it is empty, any object with the name is deleted.
 	UID types.UID
-	// Stays returns why this version of the object is not deleted after all; "" if it is. The
-	// deletion is bound to that version; for a newer one, Stays is called again. Nil means that
-	// only the UID decides.
+	// Stays returns why this version of the object is kept after all; "" if it is to be deleted.
+	// The deletion is bound to the version; for a newer version, Stays is called again. If Stays is
+	// nil, every version with the UID is deleted.
 	Stays func(live *unstructured.Unstructured) string
 }
 
-// Reverse returns the phases of a plan, the last first. Two groups come before the rest of their
-// phase: objects whose CRD is in the set, because controllers in the rest clean up after them, and
-// aggregated ClusterRoles, because their controller would recreate them when a part goes.
+// Reverse returns the phases for deleting the objects of a plan, in reverse order. Within a phase,
+// two groups are deleted before the rest. Objects whose CRD is in the set come first because
+// controllers in the rest clean up after them. Aggregated ClusterRoles come first because their
+// controller recreates them when one of their parts is deleted.
 func Reverse(p *plan.Plan) []Phase {
 	defined := map[object.Key]bool{}
 	for _, ph := range p.Phases {
@@ -83,7 +85,8 @@ func Reverse(p *plan.Plan) []Phase {
 	return phases
 }
 
-// split separates the matching items from the others. It does not copy a large set without a match.
+// split separates the items for which the function is true from the others. If there are none, it
+// does not copy the set, which may be large.
 func split(items []plan.Item, match func(plan.Item) bool) (matching, others []plan.Item) {
 	if !slices.ContainsFunc(items, match) {
 		return nil, items
@@ -98,7 +101,7 @@ func split(items []plan.Item, match func(plan.Item) bool) (matching, others []pl
 	return matching, others
 }
 
-// setsOf groups items by kind and namespace, in order.
+// setsOf groups items by kind and namespace, and keeps their order.
 func setsOf(items []plan.Item) []Set {
 	type place struct {
 		kind      object.Key
@@ -131,8 +134,8 @@ func (ph Phase) refs() []object.Ref {
 	return refs
 }
 
-// aggregator is the field manager with which kube-controller-manager applies the rules of
-// aggregated ClusterRoles.
+// aggregator is the field manager of kube-controller-manager for the rules of aggregated
+// ClusterRoles.
 const aggregator = "clusterrole-aggregation-controller"
 
 // isAggregated reports whether kube-controller-manager writes the rules of u.
@@ -143,9 +146,9 @@ func isAggregated(u *unstructured.Unstructured) bool {
 	return u.Object["aggregationRule"] != nil
 }
 
-// isRemnant reports whether u is an aggregated ClusterRole that came back after its deletion. The
-// controller applies the rules, by name and without a UID, to each role in its cache; if the role
-// is gone by then, the server creates one with only these rules.
+// isRemnant reports whether u is an aggregated ClusterRole that its controller has recreated after
+// the deletion. The controller applies the rules to each role in its cache, by name and without a
+// UID. If the role was deleted meanwhile, the server creates a role with only these rules.
 func isRemnant(u *unstructured.Unstructured) bool {
 	entries := u.GetManagedFields()
 	for _, entry := range entries {

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// A change in an object that waits only for the garbage collector is not news, but the removal of
-// another finalizer is.
+// While an object waits only for the garbage collector, changes in it are not reported, except the
+// removal of another finalizer.
 func TestCascadeIsQuiet(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, last []string

@@ -17,7 +17,7 @@ import (
 
 var clusterRoles = object.Kind{GVK: schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}, Resource: "clusterroles"}
 
-// role returns the ClusterRole "whole" as written by the managers.
+// role returns the ClusterRole "whole", written by the given managers.
 func role(uid string, aggregated bool, managers ...string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{"rules": []any{}}}
 	u.SetGroupVersionKind(clusterRoles.GVK)
@@ -34,8 +34,8 @@ func role(uid string, aggregated bool, managers ...string) *unstructured.Unstruc
 	return u
 }
 
-// A ClusterRole that its controller recreates after the deletion is deleted too. One from another
-// writer, or one that was never aggregated, is not.
+// If its controller recreates a ClusterRole after the deletion, the new role is deleted too. A new
+// role from another writer is kept, and so is one whose predecessor was never aggregated.
 func TestRemnant(t *testing.T) {
 	const created = "clusterrole-aggregation-controller"
 	for name, tt := range map[string]struct {
@@ -64,7 +64,7 @@ func TestRemnant(t *testing.T) {
 		"nothing": {before: role("1", true, "helm", aggregator)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// Within a phase, the watch also shows the new role.
+			// If the controller recreates the role during the phase, the watch shows it.
 			alone := []Phase{named(clusterRoles, "whole"), named(configMaps, "part")}
 			together := []Phase{{Sets: append(alone[0].Sets, alone[1].Sets...)}}
 			for _, phases := range [][]Phase{alone, together} {

@@ -17,7 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// finish reports the result of a target, once. The engine must be locked.
+// finish emits the result of a target, unless the target already has one. The engine must be
+// locked.
 func (e *Engine) finish(t *target, d event.Deleted) {
 	if t.done {
 		return
@@ -89,7 +90,7 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 		apierrors.IsServerTimeout(err), apierrors.IsTooManyRequests(err):
 		action = event.Unknown // The server did not decide.
 	case apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		// Admission refuses with the same code as a missing permission, so ask which it was.
+		// Admission and RBAC refuse with the same code. Find out which of them it was.
 		permitted, askErr := e.Server.Permitted(ctx, *t.kind, t.Ref, verb)
 		if askErr == nil && permitted {
 			break
@@ -102,8 +103,8 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	e.end(t, event.Deleted{Action: action, Err: err})
 }
 
-// denied adds to a refusal which permission is missing. It does not show the server's text about a
-// Secret.
+// denied adds the missing permission to an error. If the object is a Secret, it omits the server's
+// text.
 func denied(t *target, verb string, err error) error {
 	words := []string{"see: " + command.Kubectl("auth", "can-i"), verb, t.kind.GVR().GroupResource().String()}
 	if t.Ref.Namespace != "" {
@@ -112,7 +113,7 @@ func denied(t *target, verb string, err error) error {
 	return &object.HintedError{Err: redact.Refusal(t.Ref, err), Advice: strings.Join(words, " ")}
 }
 
-// skipAll reports the objects of a phase that was not begun.
+// skipAll reports the objects of a phase as skipped, because the phase was not begun.
 func (e *Engine) skipAll(ph Phase, why error) {
 	for _, s := range ph.Sets {
 		for _, it := range s.Items {
@@ -121,8 +122,8 @@ func (e *Engine) skipAll(ph Phase, why error) {
 	}
 }
 
-// close reports targets without a result after an interrupt, and returns whether all objects of the
-// phase are gone.
+// close reports the targets that have no result after an interrupt. It returns whether all objects
+// of the phase are gone.
 func (e *Engine) close(ctx context.Context, targets []*target) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -139,8 +140,9 @@ func (e *Engine) close(ctx context.Context, targets []*target) bool {
 }
 
 // inTheWay reports whether a target still exists, so that later phases have to wait. A target that
-// was never seen delays nothing: one unknown object is no reason to delete none. Neither does one
-// that is kept on purpose: the caller has considered its dependents.
+// was never seen delays nothing: otherwise one unknown object would block the whole deletion. An
+// object that is kept on purpose delays nothing either, because the caller has considered its
+// dependents.
 func (e *Engine) inTheWay(t *target) bool {
 	switch t.result {
 	case event.Gone, event.Absent, event.Kept:
@@ -152,7 +154,7 @@ func (e *Engine) inTheWay(t *target) bool {
 	}
 }
 
-// plan reports what will be deleted. For a selection, that is known after the list.
+// plan emits which objects will be deleted. For a selection, they are known only after the list.
 func (e *Engine) plan(phases []Phase) {
 	e.planned = true
 	planned := event.Planned{Phases: make([]event.Phase, len(phases))}

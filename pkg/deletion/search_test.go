@@ -37,19 +37,19 @@ func (i *impatient) Watch(ctx context.Context, kind object.Kind, sel object.Sele
 	}
 }
 
-// An outage is waited out for deletions that are in progress, once, and for as long as the objects
-// to find may take. Before any deletion, the first phase is as impatient as every verb. After an
-// outage, objects are searched for only briefly.
+// While deletions are in progress, the engine waits for an outage to end: once, and at most for the
+// timeout of the objects to find. Before any deletion was requested, it gives up when First does.
+// After an outage that lasted too long, it searches for objects only briefly.
 func TestHowLongObjectsAreLookedFor(t *testing.T) {
 	for name, test := range map[string]struct {
 		dry     object.DryRun
 		timeout time.Duration
-		// blind: the first phase fails to read too.
+		// blind is set if reads also fail in the first phase.
 		blind bool
 		took  time.Duration
 		// first is the number of requests to First.
 		first int
-		// left is the reported time when b cannot be read.
+		// left is the remaining time that is reported when b cannot be read.
 		left time.Duration
 	}{
 		"nothing was deleted":           {blind: true, timeout: time.Hour, took: 30*time.Second + 3*glance, first: 4, left: glance},
@@ -94,7 +94,8 @@ func TestHowLongObjectsAreLookedFor(t *testing.T) {
 	}
 }
 
-// One API that is down while others answer is not an outage: the next one may be up.
+// If one API does not answer while others do, that is not an outage, and the next API is searched
+// with full patience.
 func TestOneViewThatIsBlindIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(config("a"), config("b"), config("c"), config("d"))
@@ -114,7 +115,7 @@ func TestOneViewThatIsBlindIsNoOutage(t *testing.T) {
 	})
 }
 
-// A view that ends without an answer is an outage; a refusal is an answer.
+// A view that ends without an answer from the server counts as an outage. A refusal is an answer.
 func TestWhatIsAnOutage(t *testing.T) {
 	configs := schema.GroupResource{Resource: "configmaps"}
 	for name, test := range map[string]struct {

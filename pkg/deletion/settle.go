@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// settle makes targets of the objects found, reports the phase, and finishes targets that do not
-// exist or could not be read.
+// settle makes targets of the objects that were found and reports the phase. It finishes the
+// targets that do not exist or could not be read.
 func (e *Engine) settle(index int, ph Phase, views []*view) []*target {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -63,14 +63,15 @@ func (e *Engine) classify(t *target) {
 	}
 }
 
-// mayAskUnseen reports whether to delete a target that we may not read: the user named it, and the
-// right to delete does not include the right to read. Then no precondition can be checked.
+// mayAskUnseen reports whether to delete a target that we may not read. The user named the target,
+// and may have the right to delete it without the right to read it. Without a read, no precondition
+// can be checked.
 func (e *Engine) mayAskUnseen(t *target) bool {
 	return t.view.ended != nil && apierrors.IsForbidden(t.view.ended) && !t.view.open &&
 		t.Stays == nil && e.Finalizer == "" && e.DryRun != object.DryRunClient
 }
 
-// absent reports an object that does not exist: it was already deleted, or its name is a typo.
+// absent finishes a target that does not exist: it was deleted before, or its name is a typo.
 func (e *Engine) absent(t *target, reason string) {
 	t.found = false
 	if e.IgnoreAbsent {
@@ -88,8 +89,8 @@ func (e *Engine) absent(t *target, reason string) {
 	e.finish(t, event.Deleted{Action: event.Failed, Err: err})
 }
 
-// await waits until all targets are done. It explains those that do not move, and gives up those
-// whose time is over.
+// await waits until all targets are done. It explains targets that make no progress, and gives up
+// targets whose time is over.
 func (e *Engine) await(ctx context.Context, targets []*target) {
 	left := targets
 	for {
@@ -108,7 +109,8 @@ func (e *Engine) await(ctx context.Context, targets []*target) {
 	}
 }
 
-// review examines the remaining targets, and returns them with the time of the next review.
+// review examines the remaining targets. It returns those still not done, and the time of the next
+// review.
 func (e *Engine) review(ctx context.Context, targets []*target) (left []*target, next time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -157,7 +159,8 @@ func (e *Engine) dueAt(t *target) time.Time {
 	return t.asked.Add(timeout)
 }
 
-// examine starts to count or explain a target if that is due, and returns when it will be due next.
+// examine starts a count or an explanation of a target if one is due, and returns when the next one
+// will be.
 func (e *Engine) examine(ctx context.Context, t *target, now time.Time) time.Time {
 	next := now.Add(time.Minute)
 	if t.live == nil || t.view.blind {
@@ -187,8 +190,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// seek looks for a target that its selector no longer matches. If it still exists, it is watched by
-// name.
+// seek reads a target that its selector no longer matches. If the object still exists, seek watches
+// it by name.
 func (e *Engine) seek(ctx context.Context, t *target) {
 	e.side.Go(func() {
 		if e.still(ctx, t) == nil {

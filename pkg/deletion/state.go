@@ -26,40 +26,42 @@ type target struct {
 	view *view        // nil without anything to watch
 
 	found bool
-	// accepted: the server accepted its deletion, although it was never seen.
+	// accepted is set if the server accepted the target's deletion although the target was never
+	// seen.
 	accepted bool
-	// unseen: we may not read it, so its deletion is requested by name.
+	// unseen is set if we may not read the target, so that its deletion is requested by name.
 	unseen bool
 	uid    types.UID
-	// aggregated: see [isAggregated].
+	// aggregated is the result of [isAggregated] for the object.
 	aggregated bool
 	// live is the object as last seen; nil unless it is terminating.
 	live *unstructured.Unstructured
-	// seen is the object as last seen, for Stays; nil once its deletion was requested.
+	// seen is the object as last seen, which Stays needs; nil once the deletion was requested.
 	seen *unstructured.Unstructured
-	// started: from now on, its deletion is reported.
+	// started is set once the phase was reported; from then on, results of the target are reported
+	// too.
 	started bool
-	// lost: its selector no longer matches.
+	// lost is set when the target's selector no longer matches the object.
 	lost bool
-	// asked is when the deletion was accepted; zero before.
+	// asked is when the server accepted the deletion; zero before that.
 	asked time.Time
 	done  bool
-	// result is the result if it is done.
+	// result is valid once done is set.
 	result event.Action
 
-	// passage is nil before the deletion begins and after the target is done: of a hundred thousand
-	// objects, few are being deleted at a time.
+	// passage is nil before the deletion begins and after the target is done, to save memory: of a
+	// hundred thousand objects, only a few are being deleted at any time.
 	*passage
 }
 
 // passage is the progress of a deletion.
 type passage struct {
-	// moved is when the object last moved; marks are its states so far.
+	// moved is when the object last made progress; marks are the states that it has been in.
 	moved time.Time
 	mark  mark
 	marks map[string]bool
 
-	// news is the latest change, held back by the limit on reports.
+	// news is a progress report that has to wait, because reports are limited.
 	news  *event.Going
 	burst schedule.Burst
 
@@ -67,14 +69,14 @@ type passage struct {
 	explanation explanation
 }
 
-// goes begins the passage of a target if it has not begun.
+// goes creates the passage of a target if there is none.
 func (t *target) goes() {
 	if t.passage == nil {
 		t.passage = &passage{}
 	}
 }
 
-// keep stores the object if it is terminating or needed for Stays.
+// keep stores the object if it is terminating, or if Stays needs it.
 func (t *target) keep(u *unstructured.Unstructured) {
 	t.aggregated = isAggregated(u)
 	if u.GetDeletionTimestamp() != nil {
@@ -93,8 +95,8 @@ func (t *target) terminatingSince() time.Time {
 	return time.Time{}
 }
 
-// quietSince returns since when the object has not moved. A Pod has until the end of its grace
-// period, its deletion timestamp.
+// quietSince returns since when the object has made no progress. For a Pod in its grace period,
+// that is the end of this period, which is also the deletion timestamp.
 func (t *target) quietSince() time.Time {
 	if until := t.terminatingSince(); until.After(t.moved) {
 		return until
@@ -106,23 +108,23 @@ func (t *target) quietSince() time.Time {
 type view struct {
 	*watchset.View
 	engine *Engine
-	// open: everything found before the view is synced becomes a target.
+	// open is set if every object found before the view is synced becomes a target.
 	open    bool
 	targets map[types.NamespacedName]*target
 	order   []*target
 
-	// ready is closed once it is known which objects exist, or that this cannot be known.
+	// ready is closed once it is known which objects exist, or known that this cannot be found out.
 	ready chan struct{}
 	once  sync.Once
-	// synced: the watch has listed the objects. kindGone: the kind is no longer served.
+	// synced is set once the watch has listed the objects; kindGone is set if the kind is no longer
+	// served.
 	synced, kindGone bool
-	// blind: reads currently fail.
+	// blind is set while reads fail.
 	blind bool
 	// ended is why the watch has ended.
 	ended error
 }
 
-// wait returns when the view is ready.
 func (v *view) wait(ctx context.Context) {
 	select {
 	case <-v.ready:
@@ -132,15 +134,15 @@ func (v *view) wait(ctx context.Context) {
 
 func (v *view) isReady() { v.once.Do(func() { close(v.ready) }) }
 
-// mark is the part of an object that changes with the progress of its deletion. It excludes
-// messages of conditions: some contain the time.
+// mark is the part of an object that changes as its deletion progresses. It excludes the messages
+// of conditions, because some contain the time.
 type mark struct {
 	terminating bool
 	finalizers  []string
 	// conditions are types, statuses and reasons, sorted; phase is status.phase.
 	conditions []string
 	phase      string
-	// held is how many objects a namespace reports as its contents; -1 if unknown.
+	// held is how many objects are in a namespace according to its status; -1 if unknown.
 	held int
 }
 
@@ -159,22 +161,23 @@ func markOf(u *unstructured.Unstructured) mark {
 	return m
 }
 
-// text returns a key of the mark.
+// text returns a string that identifies the mark.
 func (m mark) text() string { return fmt.Sprintf("%v", m) }
 
-// isCascades reports whether the server set the finalizer for --cascade and the garbage collector
-// removes it.
+// isCascades reports whether the server has set the finalizer because of --cascade. The garbage
+// collector removes such a finalizer.
 func isCascades(finalizer string) bool {
 	return finalizer == metav1.FinalizerOrphanDependents || finalizer == metav1.FinalizerDeleteDependents
 }
 
-// cascading reports whether the object waits only for the garbage collector. Then other changes,
-// such as those in a workload's conditions, are not progress.
+// cascading reports whether the object waits only for the garbage collector. Meanwhile, other
+// changes in it, such as in a workload's conditions, are not progress of the deletion.
 func (m mark) cascading() bool {
 	return len(m.finalizers) > 0 && !slices.ContainsFunc(m.finalizers, func(f string) bool { return !isCascades(f) })
 }
 
-// step describes the change from one mark to the next; empty if none is worth reporting.
+// step describes the change from one mark to the next; it returns "" for a change that need not be
+// reported.
 func (m mark) step(next mark) string {
 	if m.cascading() || next.cascading() && len(m.finalizers) <= len(next.finalizers) {
 		return ""
@@ -198,8 +201,8 @@ func (m mark) step(next mark) string {
 	return ""
 }
 
-// heldBy returns how many objects the namespace controller has found in a namespace. Only a
-// condition's message states it.
+// heldBy returns how many objects are left in a namespace according to the namespace controller,
+// which states the number only in a condition's message.
 func heldBy(u *unstructured.Unstructured) int {
 	c := object.ConditionOf(u, "NamespaceContentRemaining")
 	if c.Status != "True" {

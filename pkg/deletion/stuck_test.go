@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// shop is a namespace, which goes after its contents.
+// shop is a namespace, so it is deleted only after its contents.
 func shop() *unstructured.Unstructured {
 	u := config("shop", "kubernetes")
 	u.SetGroupVersionKind(namespaces.GVK)
@@ -26,9 +26,9 @@ func shop() *unstructured.Unstructured {
 	return u
 }
 
-// A cause that does not pass on its own ends the wait once it has lasted, so that a CI job does not
-// wait for the whole timeout. One that changes, or that passes, does not, nor does one while the
-// object moves (story 1).
+// Story 1: a cause that does not pass on its own ends the wait after a while, so that a CI job does
+// not wait for the whole timeout. The wait continues if the cause changes or may pass, or if the
+// object makes progress.
 func TestEndsForACause(t *testing.T) {
 	ends := func(c event.Cause) time.Duration {
 		if c.Code == "Lasts" {
@@ -71,8 +71,8 @@ func TestEndsForACause(t *testing.T) {
 	}
 }
 
-// Edge case 58: a namespace that loses objects is slow, however long it takes; once it loses no
-// more, it is stuck. That is reported once, and again if the cause changes.
+// Edge case 58: a namespace that loses objects is slow, not stuck, however long that takes. It is
+// stuck once it stops losing objects. That is reported once, and again if the cause changes.
 func TestSlowIsNotStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, x, c := newFake(shop()), &explainer{}, &counter{left: 2000}
@@ -106,7 +106,8 @@ func TestSlowIsNotStuck(t *testing.T) {
 	})
 }
 
-// Removed finalizers and new conditions are progress; a condition that flaps is not.
+// Removed finalizers and new conditions count as progress. A condition that alternates between two
+// states does not.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, x := newFake(config("a", "x/1", "x/2", "x/3")), &explainer{}
@@ -173,7 +174,7 @@ func TestGracePeriodIsNotStuck(t *testing.T) {
 	})
 }
 
-// Each kind has its timeout, and the cause is reported once before that.
+// Each kind has its own timeout. Before the timeout ends the wait, the cause is reported once.
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, x := newFake(config("a", "x/hold"), shop()), &explainer{}
@@ -198,8 +199,8 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// An object that has moved since its cause was reported is explained again before it is given up:
-// the cause may be gone.
+// If an object has made progress since its cause was reported, it is explained again before it is
+// given up, because the cause may be gone.
 func TestTimeoutAfterProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, x := newFake(config("a", "x/1", "x/2")), &explainer{}
@@ -217,7 +218,7 @@ func TestTimeoutAfterProgress(t *testing.T) {
 	})
 }
 
-// Of very many objects, some are explained, and the run ends.
+// If very many objects are stuck, only some are explained, and the run still ends.
 func TestManyStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, x := newFake(), &explainer{}
@@ -237,8 +238,8 @@ func TestManyStuck(t *testing.T) {
 	})
 }
 
-// Edge case 69: only the named finalizer of a terminating object is removed, at the version that
-// was seen.
+// Edge case 69: only the named finalizer is removed, only from a terminating object, and only at
+// the version that was seen.
 func TestRemoveFinalizer(t *testing.T) {
 	agree := func(context.Context, string, []object.Ref) error { return nil }
 	held := terminating(config("a", "x/one", "x/two"))
@@ -320,7 +321,7 @@ func TestRemoveFinalizer(t *testing.T) {
 	}
 }
 
-// A removed finalizer is reported even if the object is gone before the answer arrives.
+// The removal of a finalizer is reported even if the object is gone before the request is answered.
 func TestRemovedFinalizerIsReported(t *testing.T) {
 	for _, latency := range []time.Duration{0, time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -339,7 +340,7 @@ func TestRemovedFinalizerIsReported(t *testing.T) {
 	}
 }
 
-// If admission refuses the removal, that is reported, and nothing else is tried.
+// If admission refuses the removal of a finalizer, that is reported, and nothing else is tried.
 func TestRemoveFinalizerRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(terminating(config("a", "x/one")))

@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// few is up to how many objects of a set are watched one by one, rather than with all others of
-// their kind in the namespace.
+// few is the largest number of objects of a set that are watched one by one. More objects are
+// watched together with all others of their kind in the namespace.
 const few = 6
 
 // viewsOf returns the views for a set.
@@ -74,7 +74,7 @@ func (e *Engine) newView(sight *watchset.View, targets ...*target) *view {
 	return v
 }
 
-// follow watches until ctx ends or nothing is left to see.
+// follow watches until ctx ends or the view can learn nothing more.
 func (v *view) follow(ctx context.Context) {
 	defer v.isReady()
 	switch {
@@ -99,7 +99,7 @@ func (v *view) follow(ctx context.Context) {
 	}
 }
 
-// oneByOne follows the parts of a view, one for each target.
+// oneByOne watches each target of a view by itself; parts has a view for each.
 func (v *view) oneByOne(ctx context.Context, parts []*watchset.View) {
 	views := make([]*view, len(parts))
 	v.engine.mu.Lock()
@@ -182,7 +182,7 @@ func (v *view) gone(u *unstructured.Unstructured) {
 	}
 }
 
-// sees ends a period of errors.
+// sees records that reads succeed again.
 func (v *view) sees() {
 	if !v.blind {
 		return
@@ -195,7 +195,8 @@ func (v *view) sees() {
 	}
 }
 
-// blinded records that reads fail, and reports the beginning; after that, the client reports.
+// blinded records that reads fail. It reports only the first failure; the client reports the
+// others.
 func (v *view) blinded(err error) {
 	if !v.blind {
 		v.blind = true
@@ -213,7 +214,8 @@ func (v *view) end(err error) {
 	v.engine.wake()
 }
 
-// kindIsGone handles the deletion of a CRD, which goes with the last of its objects.
+// kindIsGone handles a kind that is no longer served. The server removes a CRD only after the last
+// of its objects, so these objects are gone.
 func (v *view) kindIsGone() {
 	e := v.engine
 	e.mu.Lock()
@@ -230,12 +232,13 @@ func (v *view) kindIsGone() {
 	}
 }
 
-// acceptedUnseen is the reason for an object that may still wait for a finalizer.
+// acceptedUnseen is the reason reported for an object whose deletion was accepted, but which we may
+// not read: it may still wait for a finalizer.
 const acceptedUnseen = "its deletion was accepted, but without permission to get it, it is unknown whether it is gone"
 
-// askUnseen requests the deletion of a target that we may not read. Without a known UID, it deletes
-// whichever object has the name. The answer has the UID; a dry run bound to it shows whether that
-// object still exists.
+// askUnseen requests the deletion of a target that we may not read. If its UID is not known,
+// whichever object has the name is deleted. The answer contains the UID. A dry run of another
+// deletion, bound to this UID, shows whether that object still exists.
 func (e *Engine) askUnseen(ctx context.Context, t *target) {
 	how := object.Deletion{UID: t.UID, Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == object.DryRunServer}
 	live, err := e.Server.Delete(ctx, *t.kind, t.Ref, how)
