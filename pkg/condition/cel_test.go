@@ -32,7 +32,7 @@ func schemaOf(t testing.TB, name string) *spec.Schema {
 	return &s
 }
 
-// objectOf parses an object as a client decodes it: with integers as int64.
+// objectOf parses an object as a client decodes it: whole numbers become int64.
 func objectOf(t testing.TB, text string) map[string]any {
 	t.Helper()
 	var obj map[string]any
@@ -112,17 +112,17 @@ func TestCEL(t *testing.T) {
 			{Expr: "self.status.readyReplicas", Value: int64(2)}, {Expr: "self.spec.replicas", Value: int64(3)},
 		}},
 		"self.status.readyReplicas >= 2": {met: true, reason: "True", values: []readiness.Value{{Expr: "self.status.readyReplicas", Value: int64(2)}}},
-		// An absent field makes the condition not met, and is named.
+		// If a field is absent, the condition is not met, and the message names the field.
 		"self.status.availableReplicas > 0":                       {reason: "Absent", values: []readiness.Value{{Expr: "self.status.availableReplicas", Absent: true}}},
 		"has(self.status.availableReplicas)":                      {reason: "False", values: []readiness.Value{{Expr: "self.status.availableReplicas", Absent: true}}},
 		"!has(self.status.availableReplicas)":                     {met: true, reason: "True", values: []readiness.Value{{Expr: "self.status.availableReplicas", Absent: true}}},
 		"self.status.?availableReplicas.orValue(0) == 3":          {reason: "False", values: []readiness.Value{{Expr: "self.status.?availableReplicas.orValue(0)", Value: int64(0)}, {Expr: "self.status.availableReplicas", Absent: true}}},
 		"self.metadata.labels['tier'] == 'web'":                   {reason: "Absent", values: []readiness.Value{{Expr: `self.metadata.labels["tier"]`, Absent: true}}},
 		"self.metadata.labels['app.kubernetes.io/name'] == 'web'": {met: true, reason: "True", values: []readiness.Value{{Expr: `self.metadata.labels["app.kubernetes.io/name"]`, Value: "web"}}},
-		// Only the part that is false is shown.
+		// The report quotes only the false operand of &&.
 		"self.metadata.generation == 2 && self.status.readyReplicas == 3": {reason: "False", values: []readiness.Value{{Expr: "self.status.readyReplicas", Value: int64(2)}}},
-		// For a list, the derived value is shown, and not the list; for a comprehension, the values
-		// that it read.
+		// For a list, the report shows the value derived from it, such as its size. For a
+		// comprehension, it shows the values that the comprehension read.
 		"size(self.status.conditions) == 3": {reason: "False", values: []readiness.Value{
 			{Expr: "size(self.status.conditions)", Value: int64(2)},
 		}},
@@ -131,14 +131,15 @@ func TestCEL(t *testing.T) {
 				map[string]any{"type": "Available", "status": "False"}, map[string]any{"type": "Progressing", "status": "True"},
 			}},
 		}},
-		// The second condition has no reason.
+		// The second item of status.conditions has no reason, so the result is Absent.
 		"self.status.conditions.all(c, c.reason != 'x')": {reason: "Absent", values: []readiness.Value{
 			{Expr: "self.status.conditions", Value: []any{map[string]any{"reason": "MinimumReplicasUnavailable"}, map[string]any{}}},
 		}},
 		"quantity(self.spec.template.spec.containers[0].resources.limits['memory']).isGreaterThan(quantity('512Mi'))": {met: true, reason: "True", values: []readiness.Value{
 			{Expr: `self.spec.template.spec.containers[0].resources.limits["memory"]`, Value: "1Gi"},
 		}},
-		// Times are compared as times, and an int-or-string by its actual type.
+		// Times are compared as times. An int-or-string is compared by the type that it actually
+		// has.
 		"self.metadata.creationTimestamp < timestamp('2026-02-01T00:00:00Z')": {met: true, reason: "True", values: []readiness.Value{{Expr: "self.metadata.creationTimestamp", Value: "2026-01-02T03:04:05Z"}}},
 		"self.spec.strategy.rollingUpdate.maxSurge == '25%'":                  {met: true, reason: "True", values: []readiness.Value{{Expr: "self.spec.strategy.rollingUpdate.maxSurge", Value: "25%"}}},
 		"self.metadata.namespace == 'prod'":                                   {met: true, reason: "True", values: []readiness.Value{{Expr: "self.metadata.namespace", Value: "prod"}}},
@@ -163,7 +164,7 @@ func TestCEL(t *testing.T) {
 	}
 }
 
-// The false part is quoted as written, even if it is a loop.
+// A false operand is quoted as the user wrote it, even if it is a loop, which CEL expands.
 func TestCELMessage(t *testing.T) {
 	const loop = `self.status.conditions.exists(c, c.type == "Available" && c.status == "True")`
 	for text, want := range map[string]string{
@@ -176,7 +177,7 @@ func TestCELMessage(t *testing.T) {
 	}
 }
 
-// Trim keeps only the fields that the conditions read, and evaluation needs no others.
+// Trim keeps only the fields that the conditions read, and the trimmed object has the same verdict.
 func TestTrim(t *testing.T) {
 	s := schemaOf(t, "deployment")
 	for text, want := range map[string][]string{

@@ -10,7 +10,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// A wrong expression is an error before the wait begins, with its position and a suggestion.
+// A wrong expression is reported before the wait begins. The error has the position and a
+// suggestion.
 func TestExpressionErrors(t *testing.T) {
 	typed := publishedSchema(t, deployment())
 	for name, c := range map[string]struct {

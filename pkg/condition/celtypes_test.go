@@ -108,7 +108,8 @@ func TestExpressions(t *testing.T) {
 	for name, c := range map[string]struct {
 		expr string
 		want bool
-		// typed: skip the evaluation without a schema, where the types of strings are unknown.
+		// typed is set to skip the evaluation without a schema, in which the types of strings are
+		// unknown.
 		typed bool
 	}{
 		"compares numbers":          {expr: `self.status.readyReplicas == 2`, want: true},
@@ -161,7 +162,7 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
-// Unlike in admission rules, expressions can reach fields that a schema leaves open.
+// An expression can reach fields that a schema leaves open. In admission rules, it cannot.
 func TestOpenSchemas(t *testing.T) {
 	for expr, want := range map[string]bool{
 		`self.spec.size == '50%'`:                                                       true,

@@ -31,7 +31,7 @@ type Condition struct {
 // evaluator evaluates one kind of condition.
 type evaluator interface {
 	evaluate(ctx context.Context, obj map[string]any, now time.Time) Verdict
-	// reads returns what the condition reads of an object.
+	// reads returns the parts of an object that the condition reads.
 	reads() cel.Reads
 }
 
@@ -71,8 +71,8 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 func (c *Condition) Spec() Spec { return c.spec }
 
 // EvaluateAt evaluates the condition on one version of an object; nil means that the object does
-// not exist. Some faults fail only once they have lasted for a while until now, such as a Pod that
-// cannot be scheduled; with a zero time, they do not.
+// not exist. Some faults, such as a Pod that cannot be scheduled, fail an object only if they have
+// lasted for a while until now. If now is zero, these faults never fail it.
 func (c *Condition) EvaluateAt(ctx context.Context, obj map[string]any, now time.Time) Verdict {
 	switch {
 	case c.spec.Kind == Delete && obj != nil:
@@ -93,7 +93,7 @@ func present(obj map[string]any) string {
 	return "it exists"
 }
 
-// existence evaluates Create.
+// existence evaluates create and delete on objects that exist; EvaluateAt handles the rest.
 type existence struct{}
 
 func (existence) evaluate(context.Context, map[string]any, time.Time) Verdict {
@@ -124,9 +124,9 @@ const (
 // Spec is a parsed --for or --fail-on.
 type Spec struct {
 	Kind Kind
-	// Text is the condition as typed, for reports.
+	// Text is the condition as the user typed it; reports quote it.
 	Text string
-	// Expression is the CEL or JSONPath in Text.
+	// Expression is the expression in Text, in CEL or JSONPath.
 	Expression string
 	// Type is the type of the status condition.
 	Type string
@@ -135,20 +135,20 @@ type Spec struct {
 	HasValue bool
 	// Rules are the rules for Ready; nil means only the built-in table.
 	Rules *Set
-	// Once: the condition is evaluated once and not waited for, so a fault counts as lasting
-	// however briefly it was observed.
+	// Once is set if the condition is evaluated once, without a wait. A fault then counts as
+	// lasting, however briefly it was observed.
 	Once bool
 }
 
-// specError is the error of a string that is not a condition.
+// specError is the error for a string that is not a valid condition.
 type specError struct{ text, message, hint string }
 
 func (e *specError) Error() string { return fmt.Sprintf("%q: %s", e.text, e.message) }
 
 func (e *specError) Hint() string { return e.hint }
 
-// NeedsSchema reports whether Compile uses the kind's schema. For the readiness of many kinds, it
-// does not.
+// NeedsSchema reports whether Compile uses the kind's schema. For many kinds, readiness is
+// evaluated without the schema.
 func (s Spec) NeedsSchema(gvk schema.GroupVersionKind) bool {
 	switch s.Kind {
 	case CEL, JSONPath:
@@ -178,7 +178,7 @@ func (c *inCEL) evaluate(ctx context.Context, obj map[string]any, _ time.Time) V
 
 func (c *inCEL) reads() cel.Reads { return c.expression.Read }
 
-// wrong turns an error in the expression into one in Text.
+// wrong converts an error in the expression into an error in Text, which has other positions.
 func (s Spec) wrong(err error) error {
 	at, ok := errors.AsType[*cel.Error](err)
 	if !ok {
@@ -196,7 +196,7 @@ type conditionType struct {
 	wantType, want string
 }
 
-// newStatus rejects kinds without status.conditions in their schema: such a wait would never end.
+// newStatus rejects a kind whose schema has no status.conditions, because the wait would never end.
 func newStatus(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*conditionType, error) {
 	if s != nil && !cel.IsOpen(s) {
 		if _, ok := s.Properties["status"]; !ok {
@@ -214,8 +214,8 @@ func (s *conditionType) reads() cel.Reads {
 	return cel.Reads{Paths: [][]string{{"status", "conditions"}, {"status", "observedGeneration"}}}
 }
 
-// evaluate compares as kubectl does, ignoring case. A condition for an earlier generation is not
-// met (edge case 47).
+// evaluate compares type and status as kubectl does, ignoring case. A condition that was set for an
+// earlier generation is not met (edge case 47).
 func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verdict {
 	inner, _ := obj["status"].(map[string]any)
 	value := readiness.Value{Expr: "condition " + s.wantType}
@@ -228,7 +228,8 @@ func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.T
 	found := list[i]
 	value.Value = found.Status
 	out := Verdict{Met: strings.EqualFold(found.Status, s.want), Reason: cmp.Or(found.Reason, "Condition"), Message: found.Message, Values: []readiness.Value{value}}
-	// As in kubectl, the condition's own generation outranks the status's.
+	// As in kubectl, the observed generation of the condition counts, if it has one, and not that
+	// of the status.
 	observed, says := found.ObservedGeneration, found.Observes
 	if !says {
 		observed, says = object.WholeNumber(inner["observedGeneration"])
@@ -240,8 +241,8 @@ func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.T
 	return out
 }
 
-// absence reports that the object lacks the condition and suggests a similar one. It is not an
-// error: only the controller knows all its conditions.
+// absence returns the message for an object that lacks the condition, with a similar condition as a
+// suggestion. The wait continues, because only the controller knows which conditions it will set.
 func (s *conditionType) absence(status map[string]any) string {
 	const most = 8
 	var has []string
@@ -267,17 +268,18 @@ func (s *conditionType) absence(status map[string]any) string {
 type CompileError struct {
 	// Spec is the condition as typed.
 	Spec Spec
-	// Line and Column are the position in Spec.Text, from 1; zero if the whole condition is wrong.
+	// Line and Column are the position in Spec.Text, from 1. They are zero if the whole condition
+	// is wrong.
 	Line, Column int
-	// Message is one line without the position.
+	// Message describes the error on one line. It does not include the position.
 	Message string
-	// Meant is a suggestion, such as the nearest name; it may be empty.
+	// Meant is a suggestion, such as the most similar name; it may be empty.
 	Meant string
-	// Advice is what to write instead if there is no suggestion; it may be empty.
+	// Advice says what to write instead if Meant is empty; it may be empty too.
 	Advice string
 }
 
-// Error returns the condition, the position and the message.
+// Error returns one line with the condition, the position and the message.
 func (e *CompileError) Error() string {
 	text := brief(e.Spec.Text)
 	switch {
@@ -290,7 +292,6 @@ func (e *CompileError) Error() string {
 	}
 }
 
-// brief shortens a string that is too long to read.
 func brief(text string) string {
 	const most = 200
 	if r := []rune(text); len(r) > most {

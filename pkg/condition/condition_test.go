@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// An expression needs the schema for its types; existence does not; for readiness, it depends on
-// the kind.
+// NeedsSchema is true for expressions, which get their types from the schema, and false for
+// existence. For readiness, it depends on the kind.
 func TestNeedsSchema(t *testing.T) {
 	widget := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
 	for text, want := range map[string][2]bool{

@@ -12,7 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// A report shows the compared values, in order of appearance, and the false parts.
+// A report shows the compared values in their order in the expression, and quotes the false
+// operands.
 func TestValues(t *testing.T) {
 	type value = readiness.Value
 	for name, c := range map[string]struct {
@@ -129,7 +130,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// In a loop, a path may be absent in one item only.
+// A path in a loop may be absent in one item and present in the others.
 func TestAbsentInLoop(t *testing.T) {
 	got := compiled(t, deployment(), publishedSchema(t, deployment()), `self.status.conditions.all(c, c.reason == 'Slow')`).
 		Evaluate(t.Context(), objectOf(t, shop))
@@ -159,7 +160,7 @@ func TestNotJudged(t *testing.T) {
 
 func secrets() schema.GroupVersionKind { return schema.GroupVersionKind{Version: "v1", Kind: "Secret"} }
 
-// No report contains values of a Secret, whatever the expression derives from them.
+// No report contains values of a Secret, nor values that an expression derives from them.
 func TestSecretStaysSecret(t *testing.T) {
 	const secret = `
 apiVersion: v1

@@ -12,8 +12,9 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Any input is rejected or evaluated: nothing panics, an error points into the input, a verdict is
-// never both met and unknown, and a trimmed object has the same verdict.
+// Any input is rejected or evaluated, without a panic. The position of an error is within the
+// input. A verdict is never both met and unknown. A trimmed object has the same verdict as the
+// whole one.
 func FuzzConditions(f *testing.F) {
 	for _, text := range []string{
 		"ready", "condition=Ready=False", "jsonpath={.status.phase}=Running", "self.status.readyReplicas == self.spec.replicas",

@@ -21,13 +21,13 @@ import (
 type path struct {
 	spec   Spec
 	secret bool
-	// steps are the whole path if it consists of names and indexes; otherwise nil.
+	// steps are the names and indexes of the path; nil if the path has anything else.
 	steps []any
-	// names are the names at the start of the path.
+	// names are the leading names of the path, before anything else such as an index or a filter.
 	names []string
 }
 
-// newPath rejects fields that are not in the schema.
+// newPath parses a path. It rejects names that are not in the schema.
 func newPath(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*path, error) {
 	parsed, err := parsePath(one.Expression)
 	if err != nil {
@@ -46,7 +46,7 @@ func newPath(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*path, erro
 	return p, nil
 }
 
-// parsePath parses a path. It returns an error where the library panics.
+// parsePath parses a path. It returns an error for paths on which the library would panic.
 func parsePath(expression string) (parsed *jsonpath.Parser, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -56,8 +56,8 @@ func parsePath(expression string) (parsed *jsonpath.Parser, err error) {
 	return jsonpath.Parse("", expression)
 }
 
-// stepsOf returns the names and indexes at the start of the path, and whether they are the whole
-// path.
+// stepsOf returns the names and indexes at the start of the path. whole reports whether the path
+// has nothing else.
 func stepsOf(parsed *jsonpath.Parser) (steps []any, whole bool) {
 	if len(parsed.Root.Nodes) != 1 {
 		return nil, false
@@ -116,8 +116,8 @@ func unknownField(gvk schema.GroupVersionKind, s *spec.Schema, one Spec, steps [
 	return nil
 }
 
-// reads returns everything below the names at the start of the path, since a path never leads back
-// up.
+// reads returns the leading names, with everything below them: the rest of a path never leads out
+// of that part of the object.
 func (p *path) reads() cel.Reads {
 	if len(p.names) == 0 {
 		return cel.Reads{All: true}
@@ -156,7 +156,7 @@ func (p *path) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verd
 	return out
 }
 
-// visible returns the value with the values of a Secret masked.
+// visible returns the value. If it is from a Secret, it is masked.
 func (p *path) visible(obj map[string]any) any {
 	found, err := p.find(cel.Masked(obj))
 	if err != nil || len(found) == 0 {
@@ -177,8 +177,9 @@ func (p *path) find(obj map[string]any) ([]any, error) {
 	return []any{found}, nil
 }
 
-// search evaluates paths that are more than names and indexes. A template keeps state, so each call
-// makes its own. It uses reflection, so a panic is turned into an error.
+// search evaluates a path that has more than names and indexes. Each call makes its own template,
+// because a template keeps state. The library uses reflection, so search turns a panic into an
+// error.
 func (p *path) search(obj map[string]any) (found []any, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// An error about types names the values, since users know the object and not cel-go. For a Secret,
-// it does not.
+// An error about types that do not match names the values, because users know the object and not
+// cel-go. For a Secret, the error does not name them.
 func TestMismatchNamesItsOperands(t *testing.T) {
 	obj := map[string]any{"status": map[string]any{"members": "x", "ready": int64(2)}}
 	db := schema.GroupVersionKind{Group: "e.com", Version: "v1", Kind: "Db"}

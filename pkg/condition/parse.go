@@ -6,7 +6,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Parse parses a --for or --fail-on. A string without a known prefix is CEL. Errors have a Hint.
+// Parse parses the value of --for or --fail-on. A value without a known prefix is CEL. Each error
+// has a method Hint.
 func Parse(text string) (Spec, error) {
 	trimmed := strings.TrimSpace(text)
 	word, rest, valued := strings.Cut(trimmed, "=")
@@ -52,7 +53,7 @@ func parseStatus(text, trimmed, rest string) (Spec, error) {
 	return s, nil
 }
 
-// typo suggests a correction for a single word; empty if it may be CEL.
+// typo suggests a correction for a single word; it returns "" if the word may be CEL.
 func typo(typed string) string {
 	word, _, _ := strings.Cut(typed, "=")
 	if strings.ContainsAny(word, " .()[]!<>&|\"'") {
@@ -72,8 +73,8 @@ func typo(typed string) string {
 	}
 }
 
-// parseJSONPath parses the rest after "jsonpath=": a path with or without braces. In braces, it may
-// contain "=".
+// parseJSONPath parses the text after "jsonpath=": a path, with or without braces, and perhaps a
+// value. Within braces, the path may contain "=".
 func parseJSONPath(typed, trimmed, rest string) (Spec, error) {
 	s := Spec{Kind: JSONPath, Text: trimmed}
 	hint := "such as --for=jsonpath='{.status.phase}'=Running"
@@ -96,8 +97,8 @@ func parseJSONPath(typed, trimmed, rest string) (Spec, error) {
 	return s, nil
 }
 
-// endOfPath returns where the path ends and its value begins; negative if a bracket or quote is not
-// closed.
+// endOfPath returns the position at which the path ends and its value begins. It is negative if a
+// bracket or quote is not closed.
 func endOfPath(text string) int {
 	var open []rune
 	var quote rune
@@ -128,7 +129,7 @@ func endOfPath(text string) int {
 	return len(text)
 }
 
-// unquoted removes quotes that the shell did not remove.
+// unquoted removes quotes around a value, which the shell may have left.
 func unquoted(text string) string {
 	if len(text) > 1 && (text[0] == '\'' || text[0] == '"') && text[len(text)-1] == text[0] {
 		return text[1 : len(text)-1]

@@ -68,7 +68,8 @@ func schemasAt(t testing.TB, path string) map[string]*spec.Schema {
 	return document.Components.Schemas
 }
 
-// definedSchema reads a schema as it is in a CRD, with the metadata that the API server publishes.
+// definedSchema reads a schema from a CRD, and adds the schema of metadata, as the API server does
+// when it publishes the schema.
 func definedSchema(t testing.TB, text string) *spec.Schema {
 	t.Helper()
 	s := &spec.Schema{}

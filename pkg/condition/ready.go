@@ -13,14 +13,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 )
 
-// ready evaluates readiness by the kind's rule, or else by the conventions.
+// ready evaluates readiness by the rule for the kind or, if there is none, by the conventions.
 type ready struct {
 	conventions conventions
-	// stated is the rule; nil if there is none.
+	// stated is the rule for the kind; nil if there is none.
 	stated *stated
 }
 
-// newReady looks up the kind's rule.
+// newReady finds the rule for the kind.
 func newReady(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*ready, error) {
 	out := &ready{conventions: conventions{rule: readiness.For(gvk)}}
 	if cel.HasNoStatus(s) {
@@ -56,11 +56,11 @@ func (r *ready) reads() cel.Reads {
 	return r.stated.read.And(r.conventions.reads())
 }
 
-// conventions evaluates readiness by the conventions for a status.
+// conventions evaluates readiness by the usual conventions for a status, without a rule in CEL.
 type conventions struct {
 	rule readiness.Rule
-	// began is when the first object was evaluated: an earlier fault may have been fixed just then.
-	// It is nil without a wait.
+	// began is when the first object was evaluated. An error counts as lasting from then on, since
+	// an earlier error may have been fixed just before. Without a wait, began is nil.
 	began *atomic.Pointer[time.Time]
 }
 
@@ -92,9 +92,9 @@ func named() [][]string {
 	}
 }
 
-// Trim returns a copy of the object with only what identifies its version and what the conditions
-// read, so that their verdicts stay the same. The copy shares contents with obj, and is obj itself
-// if a condition reads all of it.
+// Trim returns a copy of the object that has only the fields that the conditions read and those
+// that identify its version. Conditions have the same verdict on the copy. The copy shares contents
+// with obj. If a condition reads the whole object, Trim returns obj itself.
 func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 	if obj == nil {
 		return nil // An empty object would exist.
@@ -114,7 +114,7 @@ func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 	return out
 }
 
-// specTimesOf returns managed fields reduced to when each owner wrote the spec.
+// specTimesOf returns managed fields that only show when each owner last wrote the spec.
 func specTimesOf(obj map[string]any) []any {
 	var out []any
 	entries, _ := cel.Meta(obj)["managedFields"].([]any)

@@ -10,7 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/condition/cel"
 )
 
-// A schema without fields, or one that allows any field, does not prove that there is no status.
+// A schema without fields, or one that allows any field, does not prove that the kind has no
+// status.
 func TestHasNoStatus(t *testing.T) {
 	with := func(fields ...string) *spec.Schema {
 		s := &spec.Schema{}
@@ -35,8 +36,8 @@ func TestHasNoStatus(t *testing.T) {
 	}
 }
 
-// An error from before the wait may have been fixed just now, so it has to last from the start of
-// the wait.
+// An error from before the wait may have been fixed just now. It fails the object only if it lasts
+// for the grace period from the start of the wait.
 func TestReadyErrorThatStoodThereBefore(t *testing.T) {
 	obj := objectOf(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Ready, status: "False", reason: FetchFailed, lastTransitionTime: "2026-01-01T10:00:00Z"}]}}`)
 	c := compiled(t, schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, nil, "ready")

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The annotations of a CRD that define when its objects are ready or have failed, and the message
-// for those that are not ready.
+// The annotations of a CRD with which its author defines when an object is ready, when it has
+// failed, and the message for an object that is not ready.
 const (
 	ReadyAnnotation   = "k8sconnect.io/ready"
 	FailedAnnotation  = "k8sconnect.io/failed"
@@ -28,19 +28,22 @@ var shipped []byte
 
 const fromTable = "the built-in table of kinds"
 
-// Formula is CEL over self, the object, with its position.
+// Formula is a CEL expression over self, the object, with the place where the expression is
+// written.
 type Formula struct {
 	Text string
-	// Source is a file or an annotation. Line is zero in an annotation.
+	// Source is the name of a file or an annotation. Line is the line in a file, and zero for an
+	// annotation.
 	Source string
 	Line   int
 }
 
-// Rule defines in CEL when objects of a kind are ready. The conventions replace empty formulas.
+// Rule defines in CEL when objects of a kind are ready. Where a formula is empty, the conventions
+// apply.
 type Rule struct {
 	Group, Kind            string
 	Ready, Failed, Message Formula
-	// From is its source.
+	// From names the source of the rule.
 	From string
 }
 
@@ -49,7 +52,7 @@ func (r Rule) IsZero() bool {
 	return r.Ready.Text == "" && r.Failed.Text == "" && r.Message.Text == ""
 }
 
-// Names reports whether the rule contains a word, such as the type of a condition.
+// Names reports whether a formula of the rule contains a word, such as the type of a condition.
 func (r Rule) Names(word string) bool {
 	return strings.Contains(r.Ready.Text+r.Failed.Text, word)
 }
@@ -61,7 +64,7 @@ func (r Rule) Shipped() bool { return r.From == fromTable }
 // that its status reports no fault.
 func (r Rule) Exists() bool { return r.From == fromTable && r.Ready.Text == "true" }
 
-// Error is an error in a formula, with its file or annotation.
+// Error is an error in a formula, with the file or annotation that contains the formula.
 type Error struct {
 	Source string
 	Line   int
@@ -173,8 +176,9 @@ func shippedTable() map[schema.GroupKind]Rule {
 	return table
 }
 
-// Set contains the rules for kinds: those in the user's file, in annotations of CRDs and in the
-// built-in table, in this order. It is safe for concurrent use. A nil *Set has only the table.
+// Set contains the rules for kinds. It looks them up in the user's file, then in the annotations of
+// CRDs, then in the built-in table. It is safe for concurrent use. A nil *Set has only the built-in
+// table.
 type Set struct {
 	mu             sync.Mutex
 	given, learned map[schema.GroupKind]Rule

@@ -26,8 +26,8 @@ func TestShippedRules(t *testing.T) {
 	}
 }
 
-// The table has the right verdict where the conventions do not, and changes no other (edge case
-// 95).
+// Each rule in the table corrects a wrong verdict of the conventions, and changes no right one
+// (edge case 95).
 func TestRecordedStatusesWithTheTable(t *testing.T) {
 	files, err := filepath.Glob("../readiness/testdata/statuses*.yaml")
 	if err != nil || len(files) == 0 {
@@ -98,7 +98,7 @@ func TestParseRules(t *testing.T) {
 	}
 }
 
-// A CRD with only a message does not cause a panic.
+// A CRD may have the annotation for the message without the other annotations.
 func TestOnlyAMessage(t *testing.T) {
 	set := &Set{}
 	gk := schema.GroupKind{Group: "example.com", Kind: "Widget"}
@@ -109,7 +109,7 @@ func TestOnlyAMessage(t *testing.T) {
 	}
 }
 
-// A rule "true" in the table yields to faults in the status.
+// If a rule in the table is just "true", a fault in the status still counts.
 func TestTrueOfTheTable(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"}
 	for status, want := range map[string]bool{
@@ -178,7 +178,7 @@ func TestStatedRule(t *testing.T) {
 	}
 }
 
-// The error of a formula that does not compile names the annotation.
+// If the formula in an annotation does not compile, the error names the annotation.
 func TestBadAnnotation(t *testing.T) {
 	set := &Set{}
 	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}

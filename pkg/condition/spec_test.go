@@ -56,8 +56,8 @@ func asHint(err error, to *interface{ Hint() string }) bool {
 	return ok
 }
 
-// Edge case 47: a status or condition for an earlier generation does not count, whether the
-// generation is a number or a string.
+// Edge case 47: a status or a condition for an earlier generation is not current. The observed
+// generation may be a number or a string.
 func TestStatusCondition(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "x.example", Version: "v1", Kind: "Thing"}
 	tests := map[string]struct {
@@ -90,7 +90,8 @@ func TestStatusCondition(t *testing.T) {
 	}
 }
 
-// A missing condition may still be set, or be a typo, so the message lists the existing ones.
+// A missing condition may still be set later, or its name may be a typo. So the message lists the
+// existing conditions.
 func TestAbsentCondition(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "x.example", Version: "v1", Kind: "Thing"}
 	for status, want := range map[string]string{
@@ -153,7 +154,8 @@ func TestExistence(t *testing.T) {
 	}
 }
 
-// A missing field is absent, not an error; a panic in the library is an error.
+// A missing field is reported as absent, not as an error. A panic in the library is reported as an
+// error.
 func TestJSONPathOdd(t *testing.T) {
 	for text, want := range map[string]string{
 		"jsonpath={.status.conditions[9].status}=True":             "Absent",

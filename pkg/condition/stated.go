@@ -13,19 +13,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// stated evaluates readiness by a rule in CEL, and by the conventions where the rule has no
-// formula.
+// stated evaluates readiness by a rule in CEL. Where the rule has no formula, it uses the
+// conventions.
 type stated struct {
 	isReady, fail *placed
 	rule          Rule
-	// message returns the message for an object that is not ready; nil if the rule has none.
+	// message makes the message for an object that is not ready; nil if the rule has none.
 	message *cel.Message
 	secret  bool
 	read    cel.Reads
 }
 
-// compileRule compiles the formulas of a rule. They are untyped, because a rule applies to all
-// versions of a kind. Errors are *Error.
+// compileRule compiles the formulas of a rule. The formulas are not typed by a schema, because a
+// rule applies to all versions of a kind. Each error is a *Error.
 func compileRule(gvk schema.GroupVersionKind, rule Rule) (*stated, error) {
 	l := cel.Language{GVK: gvk}
 	out := &stated{rule: rule, secret: cel.IsSecret(gvk), read: cel.Reads{SpecTimes: true}}
@@ -54,7 +54,7 @@ func compileRule(gvk schema.GroupVersionKind, rule Rule) (*stated, error) {
 	return out, errors.Join(readyErr, failedErr, messageErr)
 }
 
-// placed is a formula that adds its position to errors.
+// placed is a compiled formula. It adds its position to errors.
 type placed struct {
 	*inCEL
 	formula Formula
@@ -77,7 +77,7 @@ func wrongIn(f Formula, err error) error {
 	return &Error{Source: f.Source, Line: line, Err: err}
 }
 
-// evaluate applies the rule once the status is for the current generation.
+// evaluate applies the rule if the status is for the current generation.
 func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time, otherwise conventions) Verdict {
 	if v, decided := readiness.Common(obj, now); decided {
 		return verdictOf(v)
@@ -112,8 +112,8 @@ func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time
 	return Verdict{Reason: "InProgress", Message: r.say(ctx, obj, "the rule for its kind is not met yet: "+text.OneLine(r.rule.Ready.Text), byConventions), Values: v.Values}
 }
 
-// failure returns a condition that clearly reports a failure and that the rule does not name; nil
-// if there is none.
+// failure returns a condition that clearly reports a failure, and that no formula of the rule
+// mentions; nil if there is none.
 func (r *stated) failure(obj map[string]any) *readiness.Statement {
 	for _, one := range readiness.Read(obj) {
 		if one.Condition && one.Within == "" && one.Value == "True" && one.Complains() && !one.IsPositive() && !r.rule.Names(one.Name) {
@@ -123,7 +123,8 @@ func (r *stated) failure(obj map[string]any) *readiness.Statement {
 	return nil
 }
 
-// say returns the rule's own message, or else that of the conventions, or else the sentence.
+// say returns the message for an object that is not ready. The rule's own message comes first, then
+// that of the conventions, then the given sentence.
 func (r *stated) say(ctx context.Context, obj map[string]any, sentence string, byConventions func() Verdict) string {
 	if r.message != nil && !r.secret {
 		if said := r.message.Say(ctx, obj); said != "" {
@@ -155,18 +156,18 @@ func ParseRules(source string, data []byte) (*Set, error) {
 // Verdict is the result of a condition on one version of an object.
 type Verdict struct {
 	Met bool
-	// Failed is terminal: the condition is not met, and will not be until something is changed.
+	// Failed is set if the condition is not met, and will not be until someone changes something.
 	Failed bool
-	// Reason is short and stable: InProgress, StaleStatus, JobFailed, Absent.
+	// Reason is one stable word: InProgress, StaleStatus, JobFailed, Absent.
 	Reason string
 	// Message is one sentence, which may quote the cluster.
 	Message string
-	// Values are the values that the condition read, in order of appearance. Values of Secrets are
-	// masked.
+	// Values are the values that the condition read, in their order in the condition. Values of
+	// Secrets are masked.
 	Values []readiness.Value
-	// Err is why it could not be evaluated; then it is neither met nor failed.
+	// Err is why the condition could not be evaluated. It is nil if the condition is met or failed.
 	Err error
-	// Recheck is when the verdict may change although the object does not; zero for never.
+	// Recheck is when the verdict may change even if the object does not; zero for never.
 	Recheck time.Duration
 }
 

@@ -45,8 +45,8 @@ func TestTrimIsExact(t *testing.T) {
 	}
 }
 
-// Edge case 46: a condition may be evaluated on many objects concurrently. Each verdict depends
-// only on its own version, and the objects do not change.
+// Edge case 46: one condition may be evaluated on many objects concurrently. Each verdict depends
+// only on its own object, and evaluation changes no object.
 func TestConcurrent(t *testing.T) {
 	for _, text := range []string{
 		"self.status.readyReplicas == self.spec.replicas && self.status.conditions.all(c, c.status == 'True')",

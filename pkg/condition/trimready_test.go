@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Trim keeps when the spec was written, on which the verdict for an exceeded deadline depends.
+// Trim keeps the time when the spec was last written, since it decides whether an exceeded deadline
+// is for the present spec.
 func TestTrimForReady(t *testing.T) {
 	obj := objectOf(t, `
 apiVersion: apps/v1
@@ -31,7 +32,8 @@ status:
 	}
 }
 
-// At autoscaling/v1, a HorizontalPodAutoscaler has its conditions in an annotation.
+// The conditions of a HorizontalPodAutoscaler at autoscaling/v1 are in an annotation, which Trim
+// keeps.
 func TestTrimForReadyOfAnAutoscaler(t *testing.T) {
 	obj := objectOf(t, `
 apiVersion: autoscaling/v1

@@ -10,7 +10,8 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// placeOf returns the place that an expression selects; false if it is anything else.
+// placeOf returns the place that an expression selects, such as self.status; false if the
+// expression is not a selection.
 func placeOf(e ast.Expr) (Place, bool) {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -44,7 +45,8 @@ func placeOf(e ast.Expr) (Place, bool) {
 	return Place{}, false
 }
 
-// children returns the subexpressions in source order; of a comprehension, the range first.
+// children returns the subexpressions in the order of the source. For a comprehension, the range
+// comes first.
 func children(e ast.Expr) []ast.Expr {
 	switch e.Kind() {
 	case ast.SelectKind:
@@ -85,7 +87,7 @@ func readsOf(e ast.Expr, variable string) Reads {
 		if e.Kind() == ast.ComprehensionKind {
 			c := e.AsComprehension()
 			if c.IterVar() == variable || c.IterVar2() == variable || c.AccuVar() == variable {
-				// A variable of the same name hides it.
+				// A loop variable with the same name hides the variable in the loop.
 				out.All = true
 				return
 			}
@@ -115,21 +117,23 @@ func written(e ast.Expr, info *ast.SourceInfo) string {
 	if err != nil {
 		return "it"
 	}
-	// It is wrapped at operators, never inside a string.
+	// ExprToString breaks lines at operators, never inside a string.
 	return strings.ReplaceAll(s, "\n", " ")
 }
 
 // Reads describes what a condition reads of an object, besides what identifies its version.
 type Reads struct {
-	// All: it reads everything.
+	// All is set if the condition reads the whole object.
 	All bool
-	// Paths are field names from the root, each with everything below it.
+	// Paths are the paths that the condition reads, as field names from the root. Each path
+	// includes everything below it.
 	Paths [][]string
-	// SpecTimes: it reads when the spec was last written, from the managed fields.
+	// SpecTimes is set if the condition needs the time when the spec was last written, which is in
+	// the managed fields.
 	SpecTimes bool
 }
 
-// Below returns what is read below a field; false if nothing is.
+// Below returns the part of the reads that is below a field; false if there is none.
 func (r Reads) Below(name string) (inner Reads, found bool) {
 	if r.All {
 		return r, true
@@ -147,8 +151,8 @@ func (r Reads) Below(name string) (inner Reads, found bool) {
 	return inner, found
 }
 
-// Of returns the part of a value that is read, sharing whatever is read in full. A map that is read
-// in part is kept even if that part is missing.
+// Of returns the part of a value that is read. The result shares whatever is read in full. A map of
+// which only a part is read is kept even if that part is missing.
 func (r Reads) Of(v any) any {
 	m, ok := v.(map[string]any)
 	if r.All || !ok {
@@ -166,7 +170,7 @@ func (r Reads) And(other Reads) Reads {
 	return Reads{All: r.All || other.All, Paths: append(slices.Clip(r.Paths), other.Paths...), SpecTimes: r.SpecTimes || other.SpecTimes}
 }
 
-// outermost returns the paths that are not below another one.
+// outermost drops the paths that are below another path.
 func outermost(paths [][]string) [][]string {
 	var out [][]string
 	for _, p := range paths {
@@ -179,7 +183,8 @@ func outermost(paths [][]string) [][]string {
 	return out
 }
 
-// keep copies the value at the path as far as it exists. Paths must not be below each other.
+// keep copies the value at the path, or as much of the path as exists. No path may be below another
+// one.
 func keep(out, obj map[string]any, path []string) {
 	v, ok := obj[path[0]]
 	if !ok {

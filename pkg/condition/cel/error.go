@@ -14,19 +14,20 @@ import (
 
 // Error is the error of an expression that does not compile.
 type Error struct {
-	// Line and Column are the position, from 1; zero if the whole expression is wrong.
+	// Line and Column are the position in the expression, from 1. They are zero if the whole
+	// expression is wrong.
 	Line, Column int
-	// Message is one line without the position.
+	// Message describes the error on one line. It does not include the position.
 	Message string
-	// Meant is a suggestion, such as the nearest name; it may be empty.
+	// Meant is a suggestion, such as the most similar name; it may be empty.
 	Meant string
-	// Advice is what to write instead if there is no suggestion; it may be empty.
+	// Advice says what to write instead if Meant is empty; it may be empty too.
 	Advice string
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// first returns the first error; the others mostly follow from it.
+// first returns the first error, because the others are mostly consequences of it.
 func first(issues *cel.Issues) (*Error, *common.Error) {
 	all := issues.Errors()
 	if len(all) == 0 {
@@ -42,7 +43,7 @@ func first(issues *cel.Issues) (*Error, *common.Error) {
 // syntaxError returns the error of a string that is not CEL.
 func syntaxError(typed string, issues *cel.Issues) *Error {
 	out, _ := first(issues)
-	// ANTLR lists every token that could follow.
+	// ANTLR's message lists every token that could follow. Drop that list.
 	out.Message, _, _ = strings.Cut(out.Message, " expecting {")
 	if singleEquals(typed) {
 		out.Advice = "compare with ==, as in self.status.phase == 'Bound'"
@@ -50,7 +51,8 @@ func syntaxError(typed string, issues *cel.Issues) *Error {
 	return out
 }
 
-// typeError returns the error of an expression that does not fit the kind, whose schema is root.
+// typeError returns the error of an expression that does not fit the schema of the kind; root is
+// that schema.
 func typeError(typed, kind string, root *spec.Schema, parsed *ast.AST, issues *cel.Issues) *Error {
 	out, cause := first(issues)
 	found := locate(parsed.Expr(), cause.ExprID, scope{Self: root})
@@ -86,7 +88,7 @@ func typeError(typed, kind string, root *spec.Schema, parsed *ast.AST, issues *c
 	return out
 }
 
-// notBoolean returns the error of an expression that is not a boolean.
+// notBoolean returns the error of an expression whose result is not a boolean.
 func notBoolean(t *cel.Type) *Error {
 	out := &Error{
 		Message: fmt.Sprintf("it is %s, but a condition must be true or false", article(t.String())),
@@ -105,8 +107,8 @@ func article(noun string) string {
 	return "a " + noun
 }
 
-// nameAfter returns how many characters after a position a field's name starts: CEL points at the
-// dot before it, or at its macro.
+// nameAfter returns the distance from the position in CEL's error, which is that of the dot or of a
+// macro, to the name of the field.
 func nameAfter(text string, l common.Location, name string) int {
 	lines := strings.Split(text, "\n")
 	if l.Line() < 1 || l.Line() > len(lines) {
@@ -123,8 +125,8 @@ func nameAfter(text string, l common.Location, name string) int {
 	return len([]rune(before)) + 1
 }
 
-// singleEquals reports whether a string contains, outside of quotes, a = that is not part of an
-// operator.
+// singleEquals reports whether a string contains a single = outside of quotes, rather than ==, !=
+// and the like.
 func singleEquals(text string) bool {
 	var quote byte
 	for i := 0; i < len(text); i++ {

@@ -17,17 +17,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// explanation is what is needed to explain the result of an expression.
+// explanation contains what the report about a result needs to know of the expression.
 type explanation struct {
 	text  string
 	nodes map[int64]ast.Expr
-	// parts are the operands of the outermost &&; the whole expression if there is none.
+	// parts are the operands of the outermost &&. An expression without && is one part.
 	parts []part
-	// derives: some of the shown values are results of evaluation.
+	// derives is set if some shown values are results of evaluation, and not places in the object.
 	derives bool
 }
 
-// part is an operand that must be true.
+// part is an operand of &&.
 type part struct {
 	id    int64
 	text  string
@@ -37,13 +37,14 @@ type part struct {
 // shown is a value that a report shows: a place in the object, or an operand of a comparison.
 type shown struct {
 	text string
-	// at is its place in the object; without steps, the value is the result of the expression with
-	// this id.
+	// at is the place of the value in the object. If at has no steps, the value is the result of
+	// the subexpression with this id.
 	at Place
 	id int64
-	// brief: omit it if it is a list or map, because a result derived from it is shown.
+	// brief is set to omit a value that is a list or a map, because a result derived from it is
+	// shown.
 	brief bool
-	// fields are what is read of a list's items.
+	// fields are the fields of a list's items to show: those that the expression reads.
 	fields Reads
 }
 
@@ -61,7 +62,7 @@ func explain(checked *ast.AST) explanation {
 	return out
 }
 
-// conjuncts returns the operands of a && b && c.
+// conjuncts returns the operands of an expression such as a && b && c.
 func conjuncts(e ast.Expr) []ast.Expr {
 	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operators.LogicalAnd {
 		return []ast.Expr{e}
@@ -73,7 +74,7 @@ func conjuncts(e ast.Expr) []ast.Expr {
 	return out
 }
 
-// collector collects values in order of appearance.
+// collector collects the values to show, in their order in the expression.
 type collector struct {
 	info  *ast.SourceInfo
 	shown []shown
@@ -90,7 +91,8 @@ func (c *collector) add(s shown) {
 	known.fields = Reads{All: known.fields.All || s.fields.All, Paths: slices.Concat(known.fields.Paths, s.fields.Paths)}
 }
 
-// place adds e if it is a place in the object. It returns true for any place.
+// place adds e if it selects a place in the object. It returns true if e selects a place of any
+// variable.
 func (c *collector) place(e ast.Expr, brief bool, fields Reads) (ok bool) {
 	p, ok := placeOf(e)
 	if ok && p.Variable == Self && len(p.Steps) > 0 {
@@ -99,7 +101,7 @@ func (c *collector) place(e ast.Expr, brief bool, fields Reads) (ok bool) {
 	return ok
 }
 
-// collect adds the places that e reads; brief is as in shown.
+// collect adds the places in the object that e reads. brief is as in shown.
 func (c *collector) collect(e ast.Expr, brief bool) {
 	if c.place(e, brief, Reads{All: true}) {
 		return
@@ -119,7 +121,8 @@ func (c *collector) collect(e ast.Expr, brief bool) {
 	}
 }
 
-// operand adds an operand that is derived from the object: size(self.items).
+// operand adds an operand of a comparison that is derived from the object, such as
+// size(self.items).
 func (c *collector) operand(e ast.Expr) bool {
 	if e.Kind() != ast.CallKind && e.Kind() != ast.ComprehensionKind {
 		return false
@@ -133,8 +136,8 @@ func (c *collector) operand(e ast.Expr) bool {
 	return true
 }
 
-// comprehension adds the list of a macro, reduced to what the macro reads of it, and the places in
-// the object that its body reads.
+// comprehension adds the list over which a macro iterates, and the places in the object that its
+// body reads. Of the list's items, only the fields that the macro reads are shown.
 func (c *collector) comprehension(e ast.ComprehensionExpr, brief bool) {
 	element := e.IterVar()
 	if e.HasIterVar2() {
@@ -154,7 +157,8 @@ func (c *collector) comprehension(e ast.ComprehensionExpr, brief bool) {
 	}
 }
 
-// places adds only places in the object: other values differ in each round of a loop.
+// places adds only places in the object. It omits other values, which differ in each round of a
+// loop.
 func (c *collector) places(e ast.Expr) {
 	if c.place(e, true, Reads{All: true}) {
 		return
@@ -171,7 +175,8 @@ func isComparison(function string) bool {
 	}, function)
 }
 
-// reduced reduces a list's items to what the expression reads.
+// reduced returns a list whose items have only the fields to show. It returns other values
+// unchanged.
 func (s shown) reduced(value any) any {
 	items, ok := value.([]any)
 	if !ok || s.fields.All || len(s.fields.Paths) == 0 {

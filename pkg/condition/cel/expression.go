@@ -24,8 +24,8 @@ const (
 	// maxCost limits one evaluation, in CEL's units: ten times the API server's limit for a CRD's
 	// rules (apiserver/pkg/apis/cel, PerCallLimit), since only the user waits for it.
 	maxCost = 10_000_000
-	// interruptEach is after how many rounds of a loop the context is checked. longest limits the
-	// time of one evaluation: nested loops may have a low cost and take forever.
+	// interruptEach is the number of loop rounds between two checks of the context. longest limits
+	// the duration of one evaluation: nested loops can have a low cost and still run forever.
 	interruptEach = 100
 	longest       = 2 * time.Second
 )
@@ -33,11 +33,13 @@ const (
 // Result is the result of an expression on one object.
 type Result struct {
 	Met bool
-	// Reason is short and stable, Message one sentence.
+	// Reason is one stable word; Message is one sentence.
 	Reason, Message string
-	// Values are the values read, in order of appearance. Those of Secrets are masked.
+	// Values are the values that the expression read, in their order in the expression. Values of
+	// Secrets are masked.
 	Values []readiness.Value
-	// Err is why it could not be evaluated; then it is neither met nor not.
+	// Err is why the expression could not be evaluated. If it is set, the condition counts as
+	// neither met nor not met.
 	Err error
 }
 
@@ -46,8 +48,8 @@ type Expression struct {
 	gvk   schema.GroupVersionKind
 	shape *shape
 	Read  Reads
-	// program evaluates the expression. tracking does so again, keeping intermediate values, if the
-	// result has to be explained.
+	// program evaluates the expression. If the result has to be explained, tracking evaluates it
+	// again and keeps the intermediate values.
 	program, tracking cel.Program
 	longest           time.Duration
 	explanation
@@ -82,7 +84,7 @@ func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
 	case celErr != nil && x.isAbsence(celErr, state):
 		return x.isAbsent(obj, state, celErr.NodeID())
 	case IsSecret(x.gvk):
-		// CEL may quote any derived value.
+		// CEL's error may quote a value derived from the Secret.
 		err = errors.New("cannot evaluate the expression on this Secret (details withheld: they would reveal its values)")
 	case celErr != nil && errors.Is(celErr, noOverload()):
 		err = x.mismatch(celErr, state)
@@ -96,7 +98,8 @@ func isTooCostly(err error) bool {
 	return ok && cancelled.Cause == interpreter.CostLimitExceeded
 }
 
-// noOverload returns cel-go's error for operands whose types do not match.
+// noOverload returns cel-go's error for operands whose types do not match, for use with
+// [errors.Is].
 func noOverload() error {
 	err, _ := types.NoSuchOverloadErr().(*types.Err)
 	return errors.Unwrap(err)
@@ -134,8 +137,8 @@ func (x *Expression) mismatch(celErr *types.Err, state interpreter.EvalState) er
 	return errors.New("these types do not match: " + strings.Join(said, ", "))
 }
 
-// isFalse returns the result that names the false operands of && and shows the values that they
-// read. Later operands may not have been evaluated.
+// isFalse returns the result of a false expression. It quotes the false operands of &&, and shows
+// the values that they read. CEL may not have evaluated the operands after the first false one.
 func (x *Expression) isFalse(obj map[string]any, state interpreter.EvalState) Result {
 	var untrue []part
 	var texts []string
@@ -147,8 +150,8 @@ func (x *Expression) isFalse(obj map[string]any, state interpreter.EvalState) Re
 	return Result{Reason: "False", Message: "false: " + strings.Join(texts, ", "), Values: x.values(obj, state, untrue)}
 }
 
-// isAbsent returns the result that names the field at which evaluation ended: for self.status.a,
-// that is self.status if it is missing.
+// isAbsent returns the result of an expression that reads a missing field. It names the first part
+// of the path that is missing: for self.status.a without a status, that is self.status.
 func (x *Expression) isAbsent(obj map[string]any, state interpreter.EvalState, at int64) Result {
 	out := Result{Reason: "Absent", Values: x.values(obj, state, x.parts)}
 	out.Message = "it reads an absent field: " + x.text // in a list's item
@@ -188,14 +191,14 @@ func (x *Expression) isAbsence(err *types.Err, state interpreter.EvalState) bool
 	return false
 }
 
-// isResolution reports whether this is cel-go's error for a missing key, field or index. Its type
-// is not exported, but no other error below a types.Err has an Is method.
+// isResolution reports whether this is cel-go's error for a missing key, field or index. The type
+// of that error is not exported, but among the errors below a types.Err, only it has a method Is.
 func isResolution(e *types.Err) bool {
 	_, ok := e.Unwrap().(interface{ Is(error) bool })
 	return ok
 }
 
-// values returns the values that parts of the expression read, without duplicates.
+// values returns the values that the given parts of the expression read, without duplicates.
 func (x *Expression) values(obj map[string]any, state interpreter.EvalState, parts []part) []readiness.Value {
 	secret, visible := IsSecret(x.gvk), any(obj)
 	if secret {
@@ -237,10 +240,10 @@ func IsComposite(value any) bool {
 	}
 }
 
-// IsSecret reports whether a kind's values are never shown.
+// IsSecret reports whether the values of a kind must never be shown.
 func IsSecret(gvk schema.GroupVersionKind) bool { return redact.IsSecret(object.Ref{GVK: gvk}) }
 
-// Masked returns a Secret without its values.
+// Masked returns a copy of a Secret with its values masked.
 func Masked(obj map[string]any) map[string]any {
 	secret := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}}
 	out, _ := redact.Pair(secret, obj, nil)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Nested loops, whose cost in CEL is low, end at the time limit and are unknown.
+// Nested loops can have a low cost in CEL. They end at the time limit, and the result is unknown.
 func TestEndless(t *testing.T) {
 	l := Language{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}}
 	x, err := l.Compile("lists.range(100000).all(x, lists.range(100000).all(y, x + y >= 0))")
@@ -26,8 +26,8 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// An expression by a CRD's author cannot exhaust the user's memory or time, neither by loops nor by
-// one call.
+// The author of a CRD writes expressions that run on the user's machine. Such an expression cannot
+// exhaust memory or time, neither with loops nor with one call.
 func TestBombs(t *testing.T) {
 	const replace = `.replace("x", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")`
 	items := make([]any, 2000)

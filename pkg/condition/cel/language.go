@@ -29,8 +29,8 @@ type Language struct {
 	GVK schema.GroupVersionKind
 	// Schema is the kind's schema; with nil, expressions are untyped.
 	Schema *spec.Schema
-	// base is Kubernetes' environment. Making it takes some milliseconds, so that waits for the
-	// first expression.
+	// base is Kubernetes' CEL environment. It takes some milliseconds to make, so it is made only
+	// for the first expression.
 	base *cel.Env
 }
 
@@ -45,7 +45,8 @@ func (l *Language) Compile(typed string) (*Expression, error) {
 	if err != nil {
 		return nil, &Error{Message: text.OneLine(err.Error())}
 	}
-	// Parse again, because only tracked macros can be shown as written.
+	// Parse the expression again, because only an environment that tracks macros can print them as
+	// written.
 	if parsed, issues = env.Parse(typed); issues.Err() != nil {
 		return nil, syntaxError(typed, issues)
 	}
@@ -71,13 +72,14 @@ func (l *Language) Compile(typed string) (*Expression, error) {
 // kubernetes returns Kubernetes' environment.
 func (l *Language) kubernetes() *cel.Env {
 	if l.base == nil {
-		// Kubernetes accepts this language in stored expressions.
+		// Use the language that Kubernetes accepts in stored expressions.
 		l.base = environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).StoredExpressionsEnv()
 	}
 	return l.base
 }
 
-// environment returns an environment in which self has the types of what the expression reads.
+// environment returns an environment in which self has the types of the fields that the expression
+// reads.
 func (l *Language) environment(r Reads) (*cel.Env, *shape, error) {
 	options := []cel.EnvOption{cel.EnableMacroCallTracking()}
 	if l.Schema == nil {
@@ -103,13 +105,13 @@ func (l *Language) environment(r Reads) (*cel.Env, *shape, error) {
 	return env, sh, err
 }
 
-// maxSize limits what one call makes or compares, in bytes of strings and items of lists. An API
-// server accepts objects of 1.5 MB.
+// maxSize limits the value that one call makes or compares, in bytes of strings and items of lists.
+// For comparison, an API server accepts objects of 1.5 MB.
 const maxSize = 4 << 20
 
-// limits returns the options that limit an evaluation: by its cost, as the API server does, and by
-// the size of each call's result. Cost is not enough: it is only known after a call, and three
-// calls of replace make gigabytes from one object.
+// limits returns the options that limit an evaluation: its cost, as in the API server, and the size
+// of each call's result. A limit on cost is not enough, because the cost of a call is known only
+// after it: three calls of replace can make gigabytes from one object.
 func limits(env *cel.Env) []cel.ProgramOption {
 	sizes, declared := sizes(), env.Functions()
 	decorate := func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
@@ -138,8 +140,8 @@ func limits(env *cel.Env) []cel.ProgramOption {
 	}
 }
 
-// implementation returns the function of a call: that of its overload, or else one that chooses by
-// the types of the arguments.
+// implementation returns the function that implements an overload. If there is none, it returns one
+// that chooses by the types of the arguments.
 func implementation(bindings []*functions.Overload, call interpreter.InterpretableCall) functions.FunctionOp {
 	switch call.Function() { // cel-go evaluates these without a binding.
 	case operators.Equals:
@@ -163,8 +165,8 @@ func implementation(bindings []*functions.Overload, call interpreter.Interpretab
 	return nil
 }
 
-// sizes returns an upper bound for each function that can make, or iterate over, many times its
-// input.
+// sizes contains each function whose result, or number of rounds, may be many times its input, with
+// an upper bound of that size.
 func sizes() map[string]func(args []ref.Val) int {
 	sum := func(args []ref.Val) int { return weight(args[0], 0) + weight(args[1], 0) }
 	return map[string]func(args []ref.Val) int{
@@ -193,7 +195,8 @@ func sizes() map[string]func(args []ref.Val) int {
 	}
 }
 
-// length returns the bytes of a string, the items of a list or map, or an integer itself.
+// length returns the size of a value: the bytes of a string, the items of a list or map, or the
+// value of an integer.
 func length(v ref.Val) int {
 	switch v := v.(type) {
 	case types.String:
@@ -209,8 +212,8 @@ func length(v ref.Val) int {
 	return 1
 }
 
-// weight adds the size of a value to n, counting shared parts each time, and stops at [maxSize]: a
-// value of a few bytes may contain another one a million times.
+// weight adds the size of a value to n. It counts a shared part each time that it occurs: a value
+// of a few bytes may refer to another one a million times. It stops at [maxSize].
 func weight(v ref.Val, n int) int {
 	if n > maxSize {
 		return n

@@ -12,7 +12,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Self is the variable that contains the object.
+// Self is the name of the variable that contains the object.
 const Self = "self"
 
 // Place is a place below a variable that an expression names directly: self.status.conditions[0]. A
@@ -22,7 +22,7 @@ type Place struct {
 	Steps    []any
 }
 
-// Key is a step in brackets.
+// Key is a step in brackets, as in labels["app"].
 type Key string
 
 // Below returns the place one step below.
@@ -30,7 +30,7 @@ func (p Place) Below(step any) Place {
 	return Place{Variable: p.Variable, Steps: append(slices.Clip(p.Steps), step)}
 }
 
-// Names returns the names at the start of the place.
+// Names returns the leading names of the place, before any key or index.
 func (p Place) Names() []string {
 	var out []string
 	for _, step := range p.Steps {
@@ -43,7 +43,8 @@ func (p Place) Names() []string {
 			break
 		}
 		out = append(out, name)
-		// A name may be escaped, and only the object shows whether it is, so stop before it.
+		// CEL escapes some names. Only the object shows whether this name is escaped, so stop
+		// before it.
 		if unescaped, ok := apiservercel.Unescape(name); ok && unescaped != name {
 			return out[:len(out)-1]
 		}
@@ -51,7 +52,7 @@ func (p Place) Names() []string {
 	return out
 }
 
-// Find returns the value at the place; null is treated as absent.
+// Find returns the value at the place. A null counts as absent.
 func (p Place) Find(value any) (any, bool) {
 	for _, step := range p.Steps {
 		switch step := step.(type) {
@@ -78,7 +79,7 @@ func (p Place) Find(value any) (any, bool) {
 	return value, value != nil
 }
 
-// Missing returns the first place on the path to p that has no value.
+// Missing returns the shortest place on the path to p that has no value.
 func (p Place) Missing(value any) Place {
 	for i := range p.Steps {
 		outer := Place{Variable: p.Variable, Steps: p.Steps[:i+1]}
@@ -106,10 +107,10 @@ func (p Place) String() string {
 	return b.String()
 }
 
-// scope contains the schema of each visible variable; nil if it is untyped.
+// scope maps each visible variable to the schema of its value; the schema is nil if it is unknown.
 type scope map[string]*spec.Schema
 
-// sight is an expression and its scope.
+// sight is an expression with the variables that it can see.
 type sight struct {
 	expr  ast.Expr
 	scope scope
@@ -167,8 +168,8 @@ func (sc scope) schemaOf(e ast.Expr) *spec.Schema {
 	return nil
 }
 
-// isFilter reports whether the comprehension is an expanded filter macro: CONDITION ? result +
-// [element] : result.
+// isFilter reports whether the comprehension is an expanded filter macro, whose step is: CONDITION
+// ? result + [element] : result.
 func isFilter(c ast.ComprehensionExpr) bool {
 	if step := c.LoopStep(); step.Kind() == ast.CallKind && step.AsCall().FunctionName() == operators.Conditional {
 		sum := step.AsCall().Args()[1]

@@ -15,22 +15,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// shape is a schema for CEL. It is typed as in Kubernetes' own CEL, except for what a schema leaves
-// open (x-kubernetes-preserve-unknown-fields, embedded objects, values of several types).
-// Kubernetes hides that from expressions; here it is dynamic, because conditions may need it.
+// shape is a schema for CEL. Kubernetes' own CEL hides from expressions what a schema leaves open:
+// fields kept by x-kubernetes-preserve-unknown-fields, embedded objects, and values of several
+// types. Conditions may need these fields, so here they have a dynamic type. Everything else is
+// typed as in Kubernetes.
 type shape struct {
 	*openapi.Schema
 	properties map[string]common.Schema
 	items      *shape
 	additional *shape
-	// dynamic: the schema does not describe the value.
+	// dynamic is set if the schema does not describe the value.
 	dynamic bool
-	// open: this or something below it is dynamic.
+	// open is set if this shape, or one below it, is dynamic.
 	open bool
 }
 
-// shapeOf returns the shape of the part of a schema that is read, which keeps a Deployment's types
-// small.
+// shapeOf returns the shape of the part of a schema that an expression reads. This avoids the types
+// of all other fields, of which a Deployment has many.
 func shapeOf(s *spec.Schema, r Reads) *shape {
 	sh := &shape{Schema: &openapi.Schema{Schema: s}}
 	if sh.dynamic = IsOpen(s); sh.dynamic {
@@ -91,8 +92,8 @@ func (s schemaOrBool) Schema() common.Schema { return s.shape }
 
 func (s schemaOrBool) Allows() bool { return true }
 
-// value converts a value for CEL: with Kubernetes' own types where a schema describes all of it,
-// and otherwise as plain JSON.
+// value converts a value for CEL. If the schema describes the whole value, it uses Kubernetes' own
+// types, and otherwise plain JSON.
 func (s *shape) value(v any) ref.Val {
 	if s == nil || s.dynamic || v == nil {
 		return types.DefaultTypeAdapter.NativeToValue(v)
@@ -116,7 +117,7 @@ func (s *shape) value(v any) ref.Val {
 	return common.UnstructuredToVal(v, s)
 }
 
-// mapping converts an object or a map that is partly open.
+// mapping converts an object or a map of which some parts are dynamic.
 func (s *shape) mapping(v map[string]any) ref.Val {
 	out := make(map[string]any, len(v))
 	for name, below := range v {
@@ -125,7 +126,7 @@ func (s *shape) mapping(v map[string]any) ref.Val {
 			continue
 		}
 		property, known := s.properties[name].(*shape)
-		// As in Kubernetes' CEL, null in an object is absent.
+		// As in Kubernetes' CEL, a field that is null counts as absent.
 		if !known || below == nil {
 			continue
 		}
@@ -137,7 +138,7 @@ func (s *shape) mapping(v map[string]any) ref.Val {
 	return types.NewStringInterfaceMap(deferredAdapter{}, out)
 }
 
-// deferred is a value that is converted when it is read.
+// deferred is a value that is converted only when CEL reads it.
 type deferred struct {
 	shape *shape
 	value any
@@ -166,7 +167,7 @@ func Below(s *spec.Schema, name string) *spec.Schema {
 	return nil
 }
 
-// IsOpen reports whether a schema does not describe an object's contents or type.
+// IsOpen reports whether a schema leaves the fields of an object, or the type of a value, open.
 func IsOpen(s *spec.Schema) bool {
 	o := &openapi.Schema{Schema: s}
 	if o.IsXIntOrString() {
@@ -188,7 +189,7 @@ func IsOpen(s *spec.Schema) bool {
 }
 
 // HasNoStatus reports whether a kind certainly has no status. A schema without fields, or one that
-// allows any field, does not prove that.
+// allows any field, does not prove it.
 func HasNoStatus(s *spec.Schema) bool {
 	if s == nil || len(s.Properties) == 0 {
 		return false
@@ -200,11 +201,11 @@ func HasNoStatus(s *spec.Schema) bool {
 	return !has
 }
 
-// listed limits the names that an error lists.
+// listed limits how many names an error lists.
 const listed = 12
 
-// Meant suggests a similar field, or one of the same name one level deeper, such as below status.
-// Otherwise it lists the fields.
+// Meant suggests a name for a field that does not exist: a similar one, or the same name one level
+// deeper, such as below status. If it finds neither, it lists the existing fields.
 func Meant(where, name string, holder *spec.Schema) (meant, advice string) {
 	names := Names(holder)
 	if near := text.Nearest(name, names); near != "" {
