@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Edge case 96: an autoscaler has the same verdict in every version. autoscaling/v1 has no
-// conditions in the status; the API server puts them into an annotation.
+// Edge case 96: an autoscaler has the same verdict in every version of its API. At autoscaling/v1,
+// its conditions are not in the status, but in an annotation that the API server sets.
 func TestAutoscalerInEachVersion(t *testing.T) {
 	statuses := []string{"True", "False", "Unknown", ""}
 	reasons := []string{"", "ScalingDisabled", "FailedGetScale"}

@@ -9,11 +9,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// errorGrace is how long an object may report an error as the reason why it is not ready:
-// controllers retry, and missing objects may be created.
+// errorGrace is how long an error must last before it fails an object that is not ready. Shorter
+// errors are normal: controllers retry, and a missing object may still be created.
 const errorGrace = 2 * time.Minute
 
-// conventions evaluates a kind without its own rule by its status. An empty status does not make an
+// conventions evaluates the status of a kind without its own rule. An empty status does not make an
 // object ready (edge case 48).
 func conventions(s *subject) Verdict {
 	said := Read(s.obj)
@@ -27,7 +27,8 @@ func conventions(s *subject) Verdict {
 	return quote(s, said)
 }
 
-// conventionsOrExists evaluates kinds that may never have a status.
+// conventionsOrExists evaluates a kind that may never have a status: if the status decides nothing,
+// an object is ready once it exists.
 func conventionsOrExists(s *subject) Verdict {
 	if v, decided := conclude(s, Read(s.obj)); decided {
 		return v
@@ -35,23 +36,23 @@ func conventionsOrExists(s *subject) Verdict {
 	return met("it exists")
 }
 
-// conclude weighs an object's statements about itself (edge case 95): any fault, pause or work in
-// progress outranks every good statement.
+// conclude weighs an object's statements about itself (edge case 95). Any fault, pause or work in
+// progress outranks every good statement. It reports whether the statements decide.
 func conclude(s *subject, said []Statement) (Verdict, bool) {
 	if v, found := objection(s, said); found {
 		return v, true
 	}
 	well := worst(said, Good)
 	sums := keep(well, func(one Statement) bool {
-		// After accepting an object, its controller may still have to act on it.
+		// Accepted and Valid are not enough: the controller may still have to act on the object.
 		return one.Sum && one.Condition && one.IsPositive() && one.Name != "Accepted" && one.Name != "Valid"
 	})
 	if len(sums) == 0 {
 		if old := keep(said, isOldSum); len(old) > 0 {
 			return staleCondition(s, old[0].Name, old[0].Generation), true
 		}
-		// No condition sums the object up by convention, so each statement must be understood and
-		// good.
+		// No condition says by convention that the whole object is ready. So no statement may be
+		// unknown or unfinished.
 		if doubt := worst(said, Odd, NotYet); len(doubt) > 0 {
 			if doubt[0].Meaning == Odd && len(well) == 0 {
 				return Verdict{}, false
@@ -65,7 +66,8 @@ func conclude(s *subject, said []Statement) (Verdict, bool) {
 	return met(sentence(well[0]), valuesOf(well)...), true
 }
 
-// objection returns a verdict if a statement rules out that the object is ready.
+// objection returns the verdict of a statement that rules out that the object is ready; false if
+// there is none.
 func objection(s *subject, said []Statement) (Verdict, bool) {
 	if over := worst(said, Failed); len(over) > 0 {
 		reason := "Failed"
@@ -74,7 +76,7 @@ func objection(s *subject, said []Statement) (Verdict, bool) {
 		}
 		return failed(reason, sentence(over[0])+others(said, over[0]), valuesOf(over)...), true
 	}
-	// An old Ready condition says nothing about the present.
+	// A Ready condition of an earlier generation does not count.
 	if len(said) > 0 && isOldSum(said[0]) && said[0].Name == "Ready" {
 		return staleCondition(s, said[0].Name, said[0].Generation), true
 	}
@@ -100,8 +102,8 @@ func objection(s *subject, said []Statement) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// lastingError fails an object that has reported an error for a while as the reason why it is not
-// ready. Other errors may be part of a normal start.
+// lastingError fails an object that is not ready and has reported an error as the reason for a
+// while. A short error may be part of a normal start.
 func lastingError(s *subject, said []Statement, v Verdict) Verdict {
 	sums := []string{"Ready", "Available", "Healthy", "Succeeded"}
 	for _, one := range said {
@@ -112,7 +114,8 @@ func lastingError(s *subject, said []Statement, v Verdict) Verdict {
 	return v
 }
 
-// notYet returns the verdict for a statement against readiness, which may contradict a good one.
+// notYet returns the verdict for a statement that says that the object is not ready. The verdict
+// also mentions a good statement that contradicts it.
 func notYet(one Statement, well []Statement) Verdict {
 	message := sentence(one)
 	shown := []Statement{one}
@@ -123,7 +126,7 @@ func notYet(one Statement, well []Statement) Verdict {
 	return unmet("InProgress", message, valuesOf(shown)...)
 }
 
-// others returns up to two more statements against readiness.
+// others returns up to two further statements against readiness, as text to append to a message.
 func others(said []Statement, but Statement) string {
 	var more []string
 	for _, one := range worst(said, Failed, Bad, Working) {
@@ -138,7 +141,7 @@ func others(said []Statement, but Statement) string {
 	return "; " + strings.Join(more[:min(2, len(more))], "; ")
 }
 
-// quoted limits the statements that are quoted if none of them decides.
+// quoted limits how many statements a verdict quotes if none of them decides.
 const quoted = 8
 
 // quote returns a verdict that quotes the statements, the worst first.
@@ -188,7 +191,7 @@ func sentence(one Statement) string {
 	return one.String()
 }
 
-// isOldSum reports whether a statement would mean that the object is ready, but is about an earlier
+// isOldSum reports whether a statement says that the whole object is ready, but for an earlier
 // generation.
 func isOldSum(one Statement) bool {
 	return one.Old && one.Sum && one.Condition && one.IsPositive()
@@ -200,8 +203,8 @@ func staleCondition(s *subject, kind string, generation int64) Verdict {
 		c.value(), c.generationValue(), Value{Expr: "self.metadata.generation", Value: s.generation})
 }
 
-// worst returns the statements with these meanings, ordered by meaning. The order within a meaning,
-// sums before parts, is kept.
+// worst returns the statements that have one of the meanings, ordered by meaning. Statements with
+// the same meaning keep their order, in which sums come before parts.
 func worst(said []Statement, meanings ...Meaning) []Statement {
 	var out []Statement
 	for _, m := range meanings {
@@ -220,7 +223,6 @@ func keep(said []Statement, wanted func(Statement) bool) []Statement {
 	return out
 }
 
-// valuesOf returns the values to show for statements.
 func valuesOf(said []Statement) []Value {
 	out := make([]Value, 0, 4)
 	for _, one := range said[:min(4, len(said))] {
@@ -229,7 +231,7 @@ func valuesOf(said []Statement) []Value {
 	return out
 }
 
-// needs returns a rule that requires all these conditions to be True.
+// needs returns a rule by which an object is ready if all these conditions are True.
 func needs(kinds ...string) func(*subject) Verdict {
 	return func(s *subject) Verdict {
 		values := make([]Value, 0, len(kinds))
@@ -249,7 +251,8 @@ func needs(kinds ...string) func(*subject) Verdict {
 	}
 }
 
-// unopposed returns a rule that also requires that the rest of the status does not contradict it.
+// unopposed returns a rule like that of needs, which also requires that nothing else in the status
+// contradicts it.
 func unopposed(rule func(*subject) Verdict) func(*subject) Verdict {
 	return func(s *subject) Verdict {
 		v := rule(s)

@@ -126,8 +126,8 @@ func TestReadyGateway(t *testing.T) {
 	})
 }
 
-// A kind whose schema is not asked for is evaluated without it. Groups that end in k8s.io
-// may have custom resources too.
+// If NeedsSchema is false for a kind, the kind is evaluated without a schema. A group that ends in
+// k8s.io may contain custom resources too, which need the schema.
 func TestNeedsSchema(t *testing.T) {
 	for gk, want := range map[schema.GroupKind]bool{
 		{Kind: "ConfigMap"}:                                             false,

@@ -6,8 +6,9 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 )
 
-// This is the second table of docs/readiness.md: where we differ from kstatus in a case that its
-// own tests lack. If kstatus changes to our verdict, the page has to change.
+// This is the second table of docs/readiness.md: cases in which our verdict differs from that of
+// kstatus, and that kstatus's own tests lack. If kstatus changes to our verdict, the page has to
+// change.
 func TestReadyUnlikeKstatus(t *testing.T) {
 	custom := func(rest string) string {
 		return `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}, status: ` + rest + `}`

@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 )
 
-// A status for an older generation says nothing about the present one.
+// The status is for an older generation, so the object is not ready yet.
 func ExampleRule_Evaluate() {
 	rule := readiness.For(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Database"})
 	database := func(observed int64) map[string]any {
@@ -30,8 +30,8 @@ func ExampleRule_Evaluate() {
 	// true Ready
 }
 
-// A kind's rule understands its controller's status: here, an old replica still exists although all
-// new ones are available.
+// The rule for Deployments understands what the controller's status means: one old replica still
+// exists, although all new replicas are available.
 func ExampleFor() {
 	rule := readiness.For(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
 	verdict := rule.Evaluate(map[string]any{

@@ -27,7 +27,7 @@ func (r *reader) boolean(path, within, name string, words []string, v bool) {
 	r.out = append(r.out, Statement{Path: path, Name: fieldName(within, name), Value: v, Meaning: m, Sum: within == "" && r.isWhole(words)})
 }
 
-// text reads a phase, state, health or error, or a count such as 2/3.
+// text reads a field with text: a phase, a state, a health, an error, or a count such as 2/3.
 func (r *reader) text(path, within, name string, words []string, v string, beside map[string]any) {
 	last := words[len(words)-1]
 	switch {
@@ -35,7 +35,8 @@ func (r *reader) text(path, within, name string, words []string, v string, besid
 	case isErrorField(words):
 		r.error(path, within, name, v)
 	case isOutcome(last):
-		// The result of the last attempt says nothing about the present, unless it failed.
+		// The field contains the result of the last attempt. It only matters for the present if the
+		// attempt failed.
 		if phraseClass(v) == bad {
 			r.error(path, within, name, v)
 		}
@@ -60,14 +61,14 @@ func isOutcome(word string) bool {
 	return slices.Contains([]string{"verdict", "result", "outcome", "conclusion"}, word)
 }
 
-// knowsField reports whether a string field has a meaning by its name.
+// knowsField reports whether the name of a string field says what the field means.
 func knowsField(words []string) bool {
 	last := words[len(words)-1]
 	return isPast(words) || isErrorField(words) || isStateField(last) || isOutcome(last) ||
 		slices.Contains([]string{"ready", "replicas", "reason", "message", "description", "type", "name", "version", "time"}, last)
 }
 
-// word reads a word that sums up an object or a part of it.
+// word reads a field with a word or a phrase that sums up the object, or a part of it.
 func (r *reader) word(path, within, name string, words []string, v string, beside map[string]any) {
 	s := Statement{
 		Path: path, Name: fieldName(within, name), Value: v,
@@ -118,7 +119,7 @@ func (r *reader) word(path, within, name string, words []string, v string, besid
 	r.out = append(r.out, s)
 }
 
-// isEnd reports whether a bad phase is final.
+// isEnd reports whether a bad phase is final, so that the object will not recover.
 func isEnd(phase string, ends bool) bool {
 	words := split(phase)
 	if ends {
@@ -127,8 +128,8 @@ func isEnd(phase string, ends bool) bool {
 	return len(words) == 1 && words[0] == "failed" // Work that does not end is retried after a failure.
 }
 
-// firstText returns known if it is not empty, and otherwise the text in v: a string, a list of
-// strings, or a map of strings.
+// firstText returns known if it is not empty. Otherwise it returns the first text in v, which is a
+// string, a list of strings, or a map of strings.
 func firstText(known string, v any) string {
 	if known != "" {
 		return known
@@ -187,8 +188,8 @@ func (r *reader) error(path, within, name string, v any) {
 	r.out = append(r.out, Statement{Path: path, Name: fieldName(within, name), Value: cmp.Or(message, "set"), Meaning: Bad, Sum: false})
 }
 
-// stops reads whether a user stopped the controller: spec.paused, spec.suspend, or an annotation
-// such as crossplane.io/paused.
+// stops reads whether a user has stopped the controller from handling the object: by spec.paused,
+// by spec.suspend, or by an annotation such as crossplane.io/paused.
 func (r *reader) stops(meta map[string]any, obj map[string]any) {
 	spec, _ := obj["spec"].(map[string]any)
 	for _, name := range stopFields() {

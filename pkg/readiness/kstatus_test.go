@@ -6,8 +6,8 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 )
 
-// kstatusCases are the cases in kstatus's own tests, by their names there. differs is why our
-// verdict differs (docs/readiness.md).
+// kstatusCases are the cases of kstatus's own tests, with the names that they have there. differs
+// is the reason if our verdict differs (docs/readiness.md).
 func kstatusCases() map[string]kstatusCase {
 	const (
 		failedPod  = "a Pod that failed has not got ready"
@@ -58,7 +58,7 @@ func kstatusCases() map[string]kstatusCase {
 		"podReady":                 {object: pod(`}, status: {phase: Running, conditions: [{type: Ready, status: "True"}]}`)},
 		"podCompletedSuccessfully": {object: pod(`}, status: {phase: Succeeded, conditions: [{type: Ready, status: "False", reason: PodCompleted}]}`)},
 		"podCompletedFailed":       {object: pod(`}, status: {phase: Failed, conditions: [{type: Ready, status: "False", reason: PodCompleted}]}`), differs: failedPod},
-		// kstatus reads the clock; with this time, the Pod is new for both.
+		// kstatus reads the clock. With this time, the Pod is new for kstatus and for us.
 		"podBeingScheduled": {object: pod(`, creationTimestamp: "2999-01-01T00:00:00Z"` + unschedulable)},
 		"podUnschedulable":  {object: pod(unschedulable)},
 		"podCrashLooping":   {object: pod(`}, status: {phase: Running, containerStatuses: [{name: nginx, state: {waiting: {reason: CrashLoopBackOff}}}], conditions: [{type: PodScheduled, status: "False", reason: Unschedulable}]}`)},
@@ -126,7 +126,7 @@ type kstatusCase struct {
 	object, differs string
 }
 
-// The test runs kstatus itself, so it fails if a newer version has another verdict.
+// The test runs kstatus itself. So it fails if a newer version of kstatus has another verdict.
 func TestReadyBesideKstatus(t *testing.T) {
 	for name, tc := range kstatusCases() {
 		t.Run(name, func(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// evaluateClaim does not know the storage class: with one that waits for the first consumer, a
-// claim stays Pending, and not ready, until a Pod uses it.
+// evaluateClaim requires that a claim is bound. It does not know the storage class: if that class
+// waits for the first consumer, the claim stays Pending until a Pod uses it.
 func evaluateClaim(s *subject) Verdict {
 	switch phase := s.text("status.phase"); phase {
 	case "Bound":
@@ -32,8 +32,8 @@ func evaluateVolume(s *subject) Verdict {
 	return unmet("InProgress", "it is not available yet", s.values("status.phase")...)
 }
 
-// evaluateService requires an address for a load balancer, as Helm does and kstatus does not: the
-// Service should be reachable.
+// evaluateService requires that a load balancer has an address, so that the Service can be reached.
+// Helm requires that too; kstatus does not.
 func evaluateService(s *subject) Verdict {
 	if s.text("spec.type") != "LoadBalancer" {
 		return met("it exists")
@@ -50,7 +50,7 @@ func evaluateService(s *subject) Verdict {
 
 func exists(*subject) Verdict { return met("it exists") }
 
-// evaluateSigningRequest requires the certificate, which is the purpose of a request.
+// evaluateSigningRequest requires the certificate: an approved request without it is not ready.
 func evaluateSigningRequest(s *subject) Verdict {
 	for _, kind := range []string{"Denied", "Failed"} {
 		if c := s.condition(kind); c.is("True") {
@@ -73,8 +73,8 @@ func evaluateNamespace(s *subject) Verdict {
 	return unmet("InProgress", "it is not active", s.values("status.phase")...)
 }
 
-// evaluateDisruptionBudget requires that the controller has counted the Pods. The result does not
-// matter: it may be zero.
+// evaluateDisruptionBudget requires that the controller has counted the Pods. The budget may allow
+// no disruption at all.
 func evaluateDisruptionBudget(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
@@ -96,7 +96,7 @@ func evaluateDefinition(s *subject) Verdict {
 	return unmet("InProgress", "it is not established yet"+c.detail(), c.value())
 }
 
-// evaluateGateway also understands the conditions of the API's first versions.
+// evaluateGateway also understands the conditions of the first versions of the Gateway API.
 func evaluateGateway(s *subject) Verdict {
 	if !s.condition("Programmed").there() && s.condition("Ready").there() {
 		return needs("Ready")(s)
@@ -104,8 +104,8 @@ func evaluateGateway(s *subject) Verdict {
 	return needs("Accepted", "Programmed")(s)
 }
 
-// evaluateRoute requires that each gateway that has answered accepts the route and has resolved its
-// references, if it reports on them.
+// evaluateRoute requires that every gateway that has answered accepts the route. If a gateway
+// reports on the route's references, they must be resolved.
 func evaluateRoute(s *subject) Verdict {
 	parents := s.maps("status.parents")
 	if len(parents) == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// scheduleGrace is how long a Pod may be unschedulable before it has failed: a new Pod is
-// unschedulable before its volumes and node exist. It equals kstatus's ScheduleWindow.
+// scheduleGrace is how long a Pod may be unschedulable before it has failed. A new Pod is
+// unschedulable until its volumes and its node exist. The value equals kstatus's ScheduleWindow.
 const scheduleGrace = 15 * time.Second
 
 func evaluatePod(s *subject) Verdict {
@@ -59,7 +59,7 @@ func evaluateUnscheduled(s *subject, c statusCondition) Verdict {
 	if c.reason == "" {
 		v.Reason = "InProgress"
 	}
-	// If a node is nominated, other Pods are being evicted to make room.
+	// A node is nominated: the scheduler is evicting other Pods from it to make room.
 	if c.reason != "Unschedulable" || s.text("status.nominatedNodeName") != "" {
 		return v
 	}
@@ -71,18 +71,18 @@ const (
 	// a registry outage or a ConfigMap that does not exist yet. The kubelet tries at 0, 10, 30 and
 	// 70 seconds.
 	startGrace = time.Minute
-	// A crash loop is lasting after at least crashes restarts and crashGrace of waiting. The
-	// kubelet waits 10 seconds, then twice as long each time, up to 5 minutes, and starts over once
-	// a container has run for 10 minutes. So such a container has crashed at least three times in a
-	// row.
+	// A crash loop counts as lasting after at least crashes restarts and crashGrace of waiting. The
+	// kubelet waits 10 seconds before the first restart, then twice as long each time, up to 5
+	// minutes. It starts over once a container has run for 10 minutes. So a container that waits
+	// this long has crashed at least three times in a row.
 	crashGrace = 20 * time.Second
 	crashes    = 3
-	// unknownGrace replaces crashGrace if the time of the last crash is unknown.
+	// unknownGrace is used instead of crashGrace if the time of the last crash is unknown.
 	unknownGrace = 90 * time.Second
 )
 
-// evaluateContainers returns the verdict on the container that keeps a Pod from starting. A failed
-// one outranks one that may still start.
+// evaluateContainers returns the verdict on the container that keeps a Pod from starting. A
+// container that has failed outranks one that may still start.
 func evaluateContainers(s *subject) (Verdict, bool) {
 	var first *Verdict
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
@@ -116,8 +116,8 @@ func evaluateContainer(s *subject, list string, c map[string]any) (Verdict, bool
 	return Verdict{}, false
 }
 
-// lastCrash finds a container that is not ready and has crashed before: between two crashes, it is
-// running and not waiting.
+// lastCrash finds a container that has crashed before and is not ready. Between two crashes, such a
+// container is running, so its status has no reason for waiting.
 func lastCrash(s *subject) (Verdict, bool) {
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
 		for _, c := range s.maps(list) {
@@ -132,7 +132,8 @@ func lastCrash(s *subject) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// waiting returns why the first waiting container waits, if nothing else is known about a Pod.
+// waiting returns the reason of the first waiting container, in case nothing else explains why the
+// Pod is not ready.
 func waiting(s *subject) string {
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
 		for _, c := range s.maps(list) {
@@ -145,7 +146,7 @@ func waiting(s *subject) string {
 	return ""
 }
 
-// crashOf completes a verdict with a container's restarts and exit code.
+// crashOf adds a container's restarts and exit code to a verdict.
 func crashOf(v Verdict, c map[string]any, path string) Verdict {
 	restarts, counts := wholeAt(c, "restartCount")
 	v.Message = fmt.Sprintf("container %s has crashed, after %s", textAt(c, "name"), text.Count(int(restarts), "restart"))
@@ -163,7 +164,7 @@ func crashOf(v Verdict, c map[string]any, path string) Verdict {
 	return v
 }
 
-// evaluateCrashLoop completes the verdict on a container that crashed.
+// evaluateCrashLoop decides whether a container in a crash loop has failed.
 func evaluateCrashLoop(s *subject, v Verdict, c map[string]any, path string) Verdict {
 	restarts, _ := wholeAt(c, "restartCount")
 	v = crashOf(v, c, path)
@@ -186,8 +187,8 @@ func podStart(s *subject) time.Time {
 // autoscaling/v1, whose status has none (edge case 96).
 const autoscalerConditions = "autoscaling.alpha.kubernetes.io/conditions"
 
-// evaluateAutoscaler also accepts an autoscaler with nothing to do because its target is scaled to
-// zero.
+// evaluateAutoscaler also accepts an autoscaler that has nothing to do because its target is scaled
+// to zero.
 func evaluateAutoscaler(s *subject) Verdict {
 	s = withConditionsOfV1(s)
 	able, active := s.condition("AbleToScale"), s.condition("ScalingActive")
@@ -204,8 +205,8 @@ func evaluateAutoscaler(s *subject) Verdict {
 	return unmet("InProgress", "it does not scale"+active.detail(), active.value())
 }
 
-// withConditionsOfV1 returns the autoscaler with the conditions in its annotation if its status has
-// none.
+// withConditionsOfV1 returns the autoscaler with the conditions from its annotation, unless its
+// status has conditions.
 func withConditionsOfV1(s *subject) *subject {
 	annotations, _ := at(s.obj, "metadata.annotations")
 	all, _ := annotations.(map[string]any)

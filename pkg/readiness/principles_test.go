@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Statuses of unknown kinds, each with a counterpart, are understood by principle and not by their
-// words.
+// Each case is a status of an unknown kind, next to a similar status with another verdict. General
+// principles decide, and not the words of one kind.
 func TestPrinciples(t *testing.T) {
 	for name, tt := range map[string]struct {
 		object string

@@ -10,7 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Read returns an object's statements about itself, sums before parts.
+// Read returns what an object's status says about the object. Statements about the whole object
+// come first, then those about parts.
 func Read(obj map[string]any) []Statement {
 	meta, _ := obj["metadata"].(map[string]any)
 	kind, _ := obj["kind"].(string)
@@ -31,9 +32,9 @@ func Read(obj map[string]any) []Statement {
 	return r.out
 }
 
-// forget drops statements that a sum overrides. An object that has ended is neither in progress nor
-// paused: some leave Running at True next to Complete, and suspend only prevents progress. A Ready
-// object may be active.
+// forget drops statements that one about the whole object overrides. An object that has ended is
+// neither in progress nor paused: some controllers leave Running at True next to Complete, and
+// spec.suspend only prevents further progress. An object that is Ready may be active.
 func (r *reader) forget() {
 	over, ended, ready := false, false, false
 	for _, s := range r.out {
@@ -62,7 +63,8 @@ func (r *reader) forget() {
 	}
 }
 
-// rank orders Ready first, then other statements about the whole object.
+// rank is the sort key of a statement: Ready comes first, then other statements about the whole
+// object, then the rest.
 func rank(s Statement) int {
 	switch {
 	case s.Sum && s.Name == "Ready":
@@ -122,15 +124,16 @@ func (r *reader) fields(path, within string, fields map[string]any) {
 	}
 }
 
-// isCopy reports whether a field copies the answer of a cloud's API (Crossplane's atProvider). Its
-// words are about parts of the cloud; the conditions say what they mean for the object.
+// isCopy reports whether a field is a copy of the answer of a cloud's API, like Crossplane's
+// atProvider. Words in it describe parts of the cloud; the object's conditions say what they mean
+// for the object.
 func (r *reader) isCopy(name string, fields map[string]any) bool {
 	conditions, _ := fields["conditions"].([]any)
 	return name == "atProvider" && len(conditions) > 0
 }
 
-// parts reads the states of named parts: a state each, as in associationsStatus: {es: Established},
-// or a map with a state each, as in statuses: {gloo: {state: Accepted}}.
+// parts reads the states of named parts. A part may have a plain state, as in associationsStatus:
+// {es: Established}, or a map that contains a state, as in statuses: {gloo: {state: Accepted}}.
 func (r *reader) parts(path, within string, words []string, parts map[string]any) {
 	last := words[len(words)-1]
 	if r.ends || isRecord(last) {
@@ -156,13 +159,13 @@ func (r *reader) parts(path, within string, words []string, parts map[string]any
 	}
 }
 
-// isRecord reports whether a field of that name records former states.
+// isRecord reports whether a field with that name records former states, as a history does.
 func isRecord(word string) bool {
 	return slices.Contains([]string{"history", "revisions", "versions", "attempts", "runs", "backups", "snapshots", "events"}, word)
 }
 
-// list reads conditions, and lists of parts with conditions: the parents of a route, the listeners
-// of a gateway.
+// list reads a list of conditions, or a list of parts with conditions, such as the parents of a
+// route or the listeners of a gateway.
 func (r *reader) list(path, within, name string, words []string, list []any) {
 	switch {
 	case words[len(words)-1] == "conditions":
@@ -190,7 +193,8 @@ func (r *reader) list(path, within, name string, words []string, list []any) {
 	}
 }
 
-// badWords reads a part's state, phase or health if it is bad. Unfinished parts may be optional.
+// badWords reads the state, phase or health of a part, and adds it only if it is bad: a part that
+// is not finished may be optional.
 func (r *reader) badWords(path, within string, list []string, part map[string]any) {
 	if r.ends || isRecord(list[len(list)-1]) {
 		return
@@ -244,7 +248,8 @@ func (r *reader) condition(path, within string, c object.Condition) {
 	// Some controllers copy conditions from other objects, whose generation may be higher.
 	s.Old = c.ObservedGeneration > 0 && c.ObservedGeneration < r.generation
 	if list, _, _ := strings.Cut(within, " "); s.Old && class == good && !negated && (list == "parents" || list == "ancestors") {
-		// Each parent must answer for the current generation (Gateway API, PolicyAncestorStatus).
+		// For a route or a policy, each parent must answer for the current generation (Gateway API,
+		// PolicyAncestorStatus).
 		s.Old, s.Meaning, s.Reason, s.Message = false, Working, fmt.Sprintf("of generation %d", c.ObservedGeneration), ""
 		r.out = append(r.out, s)
 		return
@@ -261,7 +266,7 @@ func (r *reader) condition(path, within string, c object.Condition) {
 	r.out = append(r.out, s)
 }
 
-// tellsOfWork reports whether a message starts with work in progress: "Creating the queue".
+// tellsOfWork reports whether a message begins with work in progress, as in "Creating the queue".
 func tellsOfWork(message string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(message), " ")
 	return strings.HasSuffix(strings.TrimRight(first, ".:…"), "ing")

@@ -103,8 +103,9 @@ func Common(obj map[string]any, now time.Time) (Verdict, bool) {
 	return stale(s)
 }
 
-// stale handles a status for another generation (edge case 47). An observed generation higher than
-// the object's is from an earlier life: the object was restored from a backup with its status.
+// stale returns the verdict for a status of another generation (edge case 47). The observed
+// generation may be higher than the object's if the object was restored from a backup together with
+// its status.
 func stale(s *subject) (Verdict, bool) {
 	seen, found := s.whole("status.observedGeneration")
 	if !found || s.generation == 0 || seen == s.generation {
@@ -122,26 +123,25 @@ func stale(s *subject) (Verdict, bool) {
 // Verdict is the result of a rule for one version of an object.
 type Verdict struct {
 	Ready bool
-	// Failed is terminal: the object is not ready, and will not be until someone changes
-	// something.
+	// Failed is set if the object is not ready, and will not be until someone changes something.
 	Failed bool
-	// Reason is short and stable: InProgress, StaleStatus, JobFailed, Absent.
+	// Reason is one stable word: InProgress, StaleStatus, JobFailed, Absent.
 	Reason string
 	// Message is one sentence, which may quote the cluster.
 	Message string
-	// Values are the values behind the verdict.
+	// Values are the values on which the verdict is based.
 	Values []Value
-	// Recheck is when the verdict may change although the object does not; zero for never.
+	// Recheck is when the verdict may change even if the object does not; zero for never.
 	Recheck time.Duration
 }
 
 // Value is a value in an object.
 type Value struct {
-	// Expr is its path: self.status.readyReplicas.
+	// Expr is the path of the value, such as self.status.readyReplicas.
 	Expr string
 	// Value is a JSON value.
 	Value any
-	// Absent: the path has no value.
+	// Absent is set if there is no value at the path.
 	Absent bool
 }
 

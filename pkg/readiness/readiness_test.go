@@ -17,12 +17,12 @@ func noon() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
 // readyCase is an object and its verdict.
 type readyCase struct {
 	object string
-	// noStatus: the kind has no status.
+	// noStatus is set for a kind that has no status.
 	noStatus bool
-	// timeless: evaluate without a time.
+	// timeless is set to evaluate without a time.
 	timeless bool
 	want     string
-	// rests are the values; nil if they are not compared.
+	// rests are the expected values of the verdict; nil if they are not compared.
 	rests []string
 }
 
@@ -103,7 +103,7 @@ func TestReadyOfNothing(t *testing.T) {
 	}
 }
 
-// These verdicts apply to every kind.
+// These verdicts are the same for every kind.
 func TestReadyAnyKind(t *testing.T) {
 	widget := func(rest string) string {
 		return `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 3}` + rest + "}"
@@ -180,7 +180,7 @@ func TestReadyAnyKind(t *testing.T) {
 	})
 }
 
-// A whole number decoded as a float is a whole number.
+// A decoder may return a whole number as a float. It is still read as a whole number.
 func TestReadyFloats(t *testing.T) {
 	u := parse(t, `{apiVersion: example.com/v1, kind: Widget, status: {conditions: [{type: Ready, status: "True"}]}}`)
 	u.Object["metadata"] = map[string]any{"generation": float64(2)}

@@ -2,7 +2,7 @@ package readiness
 
 import "testing"
 
-// A malformed status is not read as a valid one, and the message says what is wrong with it.
+// A malformed status is never read as a valid one. The message says what is malformed.
 func TestReadyAlmostAStatus(t *testing.T) {
 	balancer := func(ingress string) string {
 		return "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {type: LoadBalancer}, status: {loadBalancer: {ingress: [" + ingress + "]}}}"

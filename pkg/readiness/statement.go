@@ -14,56 +14,59 @@ import (
 // Meaning is what a statement means for the object's readiness.
 type Meaning int
 
-// The meanings, from best to worst.
+// The meanings, ordered from best to worst.
 const (
-	// Nothing: it is not understood, or not relevant.
+	// Nothing means that the statement is not understood, or not relevant.
 	Nothing Meaning = iota
-	// Step: a step is done, which is never enough.
+	// Step means that a step is done, which alone never makes the object ready.
 	Step
-	// Good: something is as it should be.
+	// Good means that something is as it should be.
 	Good
-	// NotYet: a step is not done. It may be optional, so it matters only if nothing says that the
-	// object is ready.
+	// NotYet means that a step is not done. The step may be optional, so the statement only matters
+	// if no other one says that the object is ready.
 	NotYet
-	// Odd: an unknown word sums the object up.
+	// Odd means that the statement is about the whole object, but consists of an unknown word.
 	Odd
-	// Working: something is not yet as it should be, or is being changed.
+	// Working means that something is being changed, or is not yet as it should be.
 	Working
-	// Paused: it was stopped on purpose.
+	// Paused means that the object was stopped on purpose.
 	Paused
-	// Bad: something is wrong, but may recover.
+	// Bad means that something is wrong, but may recover.
 	Bad
-	// Failed: it has failed for good.
+	// Failed means that the object has failed for good.
 	Failed
 )
 
 // Statement is a statement of an object about itself.
 type Statement struct {
-	// Path is its path: self.status.conditions[type="Ready"].status.
+	// Path is where the statement is in the object, such as
+	// self.status.conditions[type="Ready"].status.
 	Path string
 	// Name is the condition's type, or the field's name.
 	Name string
-	// Within is the part that it is about, such as a listener; empty for the whole status.
+	// Within is the part of the object that the statement is about, such as a listener. It is empty
+	// for the whole object.
 	Within string
-	// Value is the value: True, Failed, 2.
+	// Value is the value at Path, such as True, Failed or 2.
 	Value any
-	// Reason and Message are the condition's.
+	// Reason and Message are those of the condition.
 	Reason, Message string
 	Meaning
-	// Sum: it is about the whole object, like Ready or the phase.
+	// Sum is set if the statement is about the whole object, like Ready or the phase.
 	Sum bool
-	// Condition: it is a condition.
+	// Condition is set if the statement is a condition.
 	Condition bool
-	// Final: the reason does not pass with time.
+	// Final is set if the reason does not pass with time.
 	Final bool
 	// Since is when the condition last changed; zero if unknown.
 	Since time.Time
-	// Old: it is about an earlier generation of the object, Generation. Its meaning is Nothing.
+	// Old is set if the statement is about Generation, an earlier generation of the object. Its
+	// meaning is then Nothing.
 	Old        bool
 	Generation int64
 }
 
-// String returns the statement: "Ready is False (NoDisk): the disk is full".
+// String returns the statement as a sentence: "Ready is False (NoDisk): the disk is full".
 func (s Statement) String() string {
 	said := s.Name + " is " + text.OneLine(fmt.Sprint(s.Value))
 	if s.Within != "" {
@@ -87,8 +90,8 @@ func Detail(reason, message string) string {
 	return said
 }
 
-// Complains reports whether the statement reports a fault, and not only that the object is not
-// ready yet: in a normal rollout, Available is False because of MinimumReplicasUnavailable.
+// Complains reports whether the statement reports a fault. Not being ready yet is no fault: in a
+// normal rollout, Available is False because of MinimumReplicasUnavailable.
 func (s Statement) Complains() bool {
 	if s.Old || s.Meaning != Bad && s.Meaning != Failed {
 		return false
@@ -104,18 +107,19 @@ func (s Statement) IsPositive() bool {
 	return c == good && !negated
 }
 
-// statusCondition is one of an object's conditions; zero if it is missing.
+// statusCondition is one of an object's conditions. It is the zero value if the object lacks the
+// condition.
 type statusCondition struct {
 	kind, status, reason, message string
-	// path is the path of the list: status.conditions.
+	// path is the path of the list that contains the condition: status.conditions.
 	path string
-	// generation is the observed generation; zero if unknown.
+	// generation is the generation that the condition observed; zero if unknown.
 	generation int64
-	// old: it is about an earlier generation, and says nothing about the present one (edge case 47,
-	// https://github.com/kubernetes/kubernetes/issues/97408).
+	// old is set if the condition observed an earlier generation, so that it does not describe the
+	// present one (edge case 47, https://github.com/kubernetes/kubernetes/issues/97408).
 	old bool
-	// when is the time of its last transition, updated that of its last write, which few kinds
-	// record.
+	// when is the time of the condition's last transition. updated is the time of its last write,
+	// which only few kinds record.
 	when, updated time.Time
 }
 
@@ -134,10 +138,9 @@ func conditionsAt(obj map[string]any, generation int64, path string) []statusCon
 	return out
 }
 
-// is reports whether the condition has the status, for the current generation.
+// is reports whether the condition is for the current generation and has the status.
 func (c statusCondition) is(status string) bool { return c.status == status && !c.old }
 
-// there reports whether the condition exists.
 func (c statusCondition) there() bool { return c.status != "" }
 
 // detail returns the condition's reason and message as the end of a sentence.
@@ -205,15 +208,16 @@ func latest(times ...time.Time) time.Time {
 type reader struct {
 	generation int64
 	kind       []string
-	// ends: the object represents work that ends, so running is not its goal.
+	// ends is set if the object represents work that ends. For such an object, running is not the
+	// goal.
 	ends bool
-	// observed: the status is for the current generation.
+	// observed is set if the status is for the current generation.
 	observed bool
 	out      []Statement
 }
 
-// isWhole reports whether a name is about the whole object: it has at most one word that is not in
-// the kind.
+// isWhole reports whether a name is about the whole object. Such a name has at most one word that
+// is not also in the name of the kind.
 func (r *reader) isWhole(words []string) bool {
 	left := 0
 	for _, word := range words {
@@ -271,7 +275,7 @@ func (r *reader) meaning(c class, negated bool, said object.Condition) Meaning {
 	return Nothing
 }
 
-// positive returns the meaning of a name for which true is good.
+// positive returns the meaning of a condition or field that is true, if true is good for its name.
 func (r *reader) positive(c class, truth, wrong bool) Meaning {
 	switch {
 	case wrong:
@@ -293,15 +297,16 @@ func orBad(wrong bool, m Meaning) Meaning {
 	return m
 }
 
-// isStop reports whether a condition means that the controller has given up. Failure does not:
-// operators built with Ansible set it for the run before the next one.
+// isStop reports whether a condition means that the controller has given up. A condition named
+// Failure does not mean that: operators built with Ansible set it for the previous run.
 func isStop(kind string) bool {
 	words := split(kind)
 	last := words[len(words)-1]
 	return len(words) == 1 && (last == "failed" || last == "stalled") || last == "terminal"
 }
 
-// isPast reports whether a field is about the past or the future.
+// isPast reports whether the name of a field refers to the past or the future, and not to the
+// present.
 func isPast(words []string) bool {
 	return slices.Contains([]string{
 		"last", "previous", "prev", "old", "former", "desired", "target", "expected", "requested", "initial",

@@ -48,7 +48,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A name is read by its structure, so new names are understood.
+// A name is understood by its structure, so new names need no change.
 func TestNameClass(t *testing.T) {
 	for name, want := range map[string]string{
 		"SecretSynced": "good", "readyToUse": "good", "ACK.ResourceSynced": "good", "HEALTH_OK": "good",
@@ -70,8 +70,8 @@ func TestNameClass(t *testing.T) {
 	}
 }
 
-// A phrase is read as people read it: a negation reaches later words, and completed work is not in
-// progress.
+// A phrase is understood by its structure: a negation also applies to later words, and completed
+// work is not in progress.
 func TestPhraseClass(t *testing.T) {
 	for phrase, want := range map[string]class{
 		"EgressFirewall Rules applied": mild, "EgressFirewall Rules not correctly applied": working, "not yet fully synced": working,

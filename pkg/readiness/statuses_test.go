@@ -19,7 +19,7 @@ type recorded struct {
 	Of     string         `json:"of"`
 	Want   string         `json:"want"`
 	Object map[string]any `json:"object"`
-	// Table: only the table of kinds (pkg/condition) covers it.
+	// Table is set if only the table of kinds (pkg/condition) has the right verdict.
 	Table bool `json:"table"`
 }
 
@@ -44,7 +44,7 @@ func recordedStatuses(t *testing.T) []recorded {
 	return all
 }
 
-// tally counts verdicts on the statuses.
+// tally counts right and wrong verdicts on the statuses.
 type tally struct{ right, falseReady, falseUnready int }
 
 func (c *tally) add(ready bool, want string) {
@@ -58,8 +58,9 @@ func (c *tally) add(ready bool, want string) {
 	}
 }
 
-// Edge case 95: an object that contradicts itself is not ready, and a healthy one does not wait
-// forever. For comparison, kstatus and the condition Ready are evaluated too.
+// Edge case 95: an object whose statements contradict each other is not ready, and a wait for a
+// healthy object ends. For comparison, the test also counts the verdicts of kstatus and of the
+// condition Ready alone.
 func TestRecordedStatuses(t *testing.T) {
 	var ours, theirs, oneLine tally
 	for _, one := range recordedStatuses(t) {
@@ -91,7 +92,7 @@ func TestRecordedStatuses(t *testing.T) {
 	t.Logf("ours %+v; kstatus %+v; Ready is True %+v", ours, theirs, oneLine)
 }
 
-// Bad news added to a healthy status outranks everything good in it.
+// If a fault is added to a healthy status, the fault outranks everything good in it.
 func TestDenialsOutrankEverything(t *testing.T) {
 	condition := func(kind, value, reason string) func(map[string]any) {
 		return func(status map[string]any) {
@@ -140,7 +141,8 @@ func TestDenialsOutrankEverything(t *testing.T) {
 	}
 }
 
-// hasEnded reports whether an object represents finished work: some keep Running at True then.
+// hasEnded reports whether an object represents work that is done. Some controllers leave Running
+// at True on such an object.
 func hasEnded(u *unstructured.Unstructured) bool {
 	return slices.ContainsFunc([]string{"Complete", "Completed", "Succeeded", "Succeed"}, func(kind string) bool {
 		return object.ConditionOf(u, kind).Status == "True"

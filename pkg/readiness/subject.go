@@ -72,8 +72,8 @@ func (s *subject) values(paths ...string) []Value {
 	return out
 }
 
-// lasting returns the verdict on a fault that fails only after a grace period. Before that, it is
-// soon. A zero since counts as long ago.
+// lasting returns the verdict on a fault that fails an object only after a grace period. During
+// that period, it returns soon. If since is zero, the period is over.
 func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Verdict {
 	if s.now.IsZero() {
 		return soon
@@ -86,7 +86,7 @@ func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Ve
 	return soon
 }
 
-// condition returns the condition of a type, even if it is old.
+// condition returns the condition of a type, even one of an earlier generation.
 func (s *subject) condition(kind string) statusCondition {
 	for _, c := range s.conditions {
 		if c.kind == kind {
@@ -96,8 +96,8 @@ func (s *subject) condition(kind string) statusCondition {
 	return statusCondition{kind: kind, path: "status.conditions"}
 }
 
-// specChanged returns when the spec was last written, according to managedFields. The API server
-// records no time for writes through /scale.
+// specChanged returns when the spec was last written, according to managedFields. Writes through
+// /scale are missing there, because the API server records no time for them.
 func specChanged(s *subject) time.Time {
 	var last time.Time
 	for _, entry := range s.maps("metadata.managedFields") {
@@ -113,7 +113,7 @@ func evaluateJob(s *subject) Verdict {
 	tally := fmt.Sprintf("Pods: %d succeeded, %d failed, %d running", s.count("status.succeeded"), s.count("status.failed"), s.count("status.active"))
 	counts := s.values("status.succeeded", "status.failed", "status.active")
 	for _, kind := range []string{"Failed", "FailureTarget"} {
-		// FailureTarget comes before Failed: the failure is certain, and the Pods are being
+		// The condition FailureTarget precedes Failed: the Job will fail, and its Pods are being
 		// stopped.
 		if c := s.condition(kind); c.is("True") {
 			return failed("JobFailed", "it has failed"+c.detail()+"; "+tally, append(counts, c.value())...)
@@ -134,8 +134,8 @@ func evaluateJob(s *subject) Verdict {
 	return unmet("InProgress", "it is still running: "+tally, counts...)
 }
 
-// evaluateRun applies Tekton's convention for work that runs once: Succeeded is Unknown while it
-// runs, and False once it has failed.
+// evaluateRun applies Tekton's convention for work that runs once: its condition Succeeded is
+// Unknown during the run, and False after a failure.
 func evaluateRun(s *subject) Verdict {
 	c := s.condition("Succeeded")
 	if c.is("False") {

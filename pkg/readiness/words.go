@@ -11,27 +11,28 @@ type class int
 
 const (
 	none class = iota
-	// good: something is as it should be: Ready, Healthy, Bound.
+	// A good word says that something is as it should be: Ready, Healthy, Bound.
 	good
-	// mild: good if true, but false is often normal, like Active for an object that is scaled to
-	// zero.
+	// A mild word is good if it is true, but is often false in a normal state: Active is false for
+	// an object that is scaled to zero.
 	mild
-	// runs: good for objects that serve, unfinished for objects that should end.
+	// A runs word is good for an object that serves, and means unfinished for an object that should
+	// end: Running.
 	runs
-	// step: a step is done: Created, Scheduled.
+	// A step word says that one step is done: Created, Scheduled.
 	step
-	// working: something is not done yet: Pending, Updating.
+	// A working word says that something is not done yet: Pending, Updating.
 	working
-	// paused: it was stopped on purpose.
+	// A paused word says that the object was stopped on purpose.
 	paused
-	// bad: something is wrong.
+	// A bad word says that something is wrong.
 	bad
-	// neutral: the word cancels those before it: LiveMigratable, Warning.
+	// A neutral word takes the meaning from the words before it: LiveMigratable, Warning.
 	neutral
 )
 
-// classOf returns the class of a word. This is the whole vocabulary; everything else follows from
-// the form and position of words.
+// classOf returns the class of a word. The words listed here are the whole vocabulary; other rules
+// are about the form and position of words.
 func classOf(word string) class {
 	switch word {
 	case "ready", "available", "healthy", "succeeded", "success", "successful", "complete", "completed",
@@ -69,8 +70,8 @@ func classOf(word string) class {
 	return none
 }
 
-// split returns the words of a name or phrase in lower case: PodReadyToStart, HEALTH_OK, "Cluster
-// in healthy state".
+// split returns the words of a name or phrase in lower case, for names such as PodReadyToStart and
+// HEALTH_OK and phrases such as "Cluster in healthy state".
 func split(text string) []string {
 	var words []string
 	var word []rune
@@ -97,7 +98,7 @@ func split(text string) []string {
 	return joined(words)
 }
 
-// joined joins phrases whose meaning differs from that of their words.
+// joined joins the words of a phrase, such as "up to date", whose meaning is not that of its words.
 func joined(words []string) []string {
 	text := " " + strings.Join(words, " ") + " "
 	for _, phrase := range []string{"in progress", "out of sync", "in sync", "up to date", "crash loop", "not found", "timed out", "back off", "oom killed", "non compliant"} {
@@ -111,8 +112,8 @@ func isNegation(word string) bool {
 	return word == "not" || word == "no" || word == "non" || word == "never" || word == "isnt"
 }
 
-// reachOf returns how many words without a class may separate a negation from the word that it
-// negates: "not correctly applied", NotAllReplicasReady, NoNodesReady.
+// reachOf returns how many words without a class may be between a negation and the word that it
+// negates, as in "not correctly applied", NotAllReplicasReady and NoNodesReady.
 func reachOf(negation string) int {
 	switch negation {
 	case "not", "never":
@@ -136,14 +137,15 @@ func isNegated(words []string, i int) bool {
 	return false
 }
 
-// nameClass returns the class of a condition or boolean name: that of its last word with a class,
-// as in SecretSynced or ReadyToUse. negated reports whether an earlier word negates it.
+// nameClass returns the class of the name of a condition or a boolean. It is the class of the last
+// word that has one: Synced in SecretSynced, Ready in ReadyToUse. negated reports whether an
+// earlier word negates that word.
 func nameClass(words []string) (c class, negated bool) {
 	for i, word := range slices.Backward(words) {
 		c = classOf(word)
 		switch {
 		case c == none && (strings.HasSuffix(word, "able") || strings.HasSuffix(word, "ible")), word == "warning", word == "warnings":
-			// A possibility, such as LiveMigratable, or a remark.
+			// The name is about a possibility, such as LiveMigratable, or only a remark.
 			return neutral, false
 		case c == none && strings.HasSuffix(word, "ing") && len(words) == 1:
 			c = working
@@ -169,8 +171,8 @@ func endsWell(words []string) bool {
 	return last >= 0 && slices.Contains([]string{"completed", "complete", "done", "finished", "succeeded"}, words[last]) && !isNegated(words, last)
 }
 
-// phraseClass returns the class of a phase, state or health, a word or a phrase: that of its worst
-// word.
+// phraseClass returns the class of a phase, a state or a health, which may be a word or a phrase.
+// For a phrase, it is the worst class among the words.
 func phraseClass(text string) class {
 	worst, weight := none, 0
 	words := split(text)
@@ -202,11 +204,12 @@ func phraseClass(text string) class {
 	return worst
 }
 
-// isErrorReason reports whether a condition's reason is an error: it ends with one, like
-// ReconcileFailed, or begins with one, like ErrInitIssuer.
+// isErrorReason reports whether the reason of a condition is an error. Such a reason ends with an
+// error, like ReconcileFailed, or begins with one, like ErrInitIssuer.
 func isErrorReason(reason string) bool { return isFinal(reason) || isMissing(reason) }
 
-// isFinal is isErrorReason without missing objects, which may exist a moment later.
+// isFinal reports whether a reason is an error that does not pass. A missing object does not count,
+// because it may be created a moment later.
 func isFinal(reason string) bool {
 	words := split(reason)
 	if len(words) == 0 {
@@ -230,7 +233,7 @@ func isFinal(reason string) bool {
 	return false
 }
 
-// isMissing reports whether the reason is a missing or unavailable object.
+// isMissing reports whether the reason is that an object is missing or unavailable.
 func isMissing(reason string) bool {
 	words := split(reason)
 	if len(words) == 0 {
@@ -257,7 +260,7 @@ func isBenign(reason string) bool {
 	}, last)
 }
 
-// isDone reports whether the reason of a progress condition says that the work is done:
+// isDone reports whether the reason of a condition about progress says that the work is done, like
 // NewReplicaSetAvailable.
 func isDone(reason string) bool {
 	return phraseClass(reason) == good || isBenign(reason)

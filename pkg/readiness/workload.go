@@ -11,7 +11,7 @@ import (
 )
 
 // evaluateDeployment requires what "kubectl rollout status" requires, and that the controller has
-// noticed.
+// observed the spec.
 func evaluateDeployment(s *subject) Verdict {
 	want, paused := s.wanted("spec.replicas"), s.yes("spec.paused")
 	if _, seen := s.whole("status.observedGeneration"); !seen {
@@ -34,7 +34,8 @@ func evaluateDeployment(s *subject) Verdict {
 		v.Recheck = recheck
 		return v
 	}
-	// Without a deadline, or with the highest number, the controller does not update Progressing.
+	// If the deadline is unset or has the highest possible number, the controller does not update
+	// Progressing.
 	seconds, set := s.whole("spec.progressDeadlineSeconds")
 	if !paused && set && seconds != math.MaxInt32 && (!progressing.is("True") || progressing.reason != "NewReplicaSetAvailable") {
 		return unmet("InProgress", "its controller has not yet found the rollout complete"+progressing.detail(), progressing.value())
@@ -49,10 +50,10 @@ func evaluateDeployment(s *subject) Verdict {
 	return met(ofReplicas(s.count("status.availableReplicas"), want, "available"), s.values("status.availableReplicas", "spec.replicas")...)
 }
 
-// deadlineExceeded handles a Deployment whose controller has given up, unless that was for an older
-// spec: when a new generation makes it scale, or return to an old ReplicaSet, the controller keeps
-// the condition until that makes progress (https://github.com/kubernetes/kubernetes/issues/40496).
-// The new spec gets the whole deadline.
+// deadlineExceeded handles a Deployment whose controller has given up. If the spec was changed
+// after that, the condition does not count, and the new spec has the whole deadline: when a new
+// generation scales the Deployment or returns to an old ReplicaSet, the controller keeps the
+// condition until there is progress (https://github.com/kubernetes/kubernetes/issues/40496).
 func deadlineExceeded(s *subject, want int64, progressing statusCondition) Verdict {
 	seconds := s.count("spec.progressDeadlineSeconds")
 	short, _ := deploymentShort(s, want)
@@ -88,7 +89,7 @@ func deploymentShort(s *subject, want int64) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// evaluateReplicaSet is also the rule for ReplicationControllers, which have the same status.
+// evaluateReplicaSet also evaluates ReplicationControllers, which have the same status.
 func evaluateReplicaSet(s *subject) Verdict {
 	want, replicas, available := s.wanted("spec.replicas"), s.count("status.replicas"), s.count("status.availableReplicas")
 	ready, labelled := s.count("status.readyReplicas"), s.count("status.fullyLabeledReplicas")
@@ -111,7 +112,7 @@ func evaluateReplicaSet(s *subject) Verdict {
 	return met(ofReplicas(available, want, "available"), s.values("status.availableReplicas", "spec.replicas")...)
 }
 
-// refused returns why the API server did not admit new Pods.
+// refused returns why the API server refused to create Pods.
 func refused(s *subject) string {
 	if c := s.condition("ReplicaFailure"); c.is("True") {
 		return "; Pods cannot be created" + c.detail()
@@ -126,8 +127,8 @@ func unobserved(s *subject) Verdict {
 	return unmet("NoStatus", "no controller has handled it yet", s.values("status.observedGeneration")...)
 }
 
-// saysSomething reports whether a status is more than the zeros that the API server sets when it
-// creates some kinds.
+// saysSomething reports whether a controller has written the status. For some kinds, the API server
+// sets zeros when it creates the object.
 func saysSomething(status any) bool {
 	fields, _ := status.(map[string]any)
 	for _, v := range fields {
@@ -146,7 +147,7 @@ func ofReplicas(n, of int64, are string) string {
 	return fmt.Sprintf("%d of %d replicas are %s", n, of, are)
 }
 
-// surplus describes replicas that are still to be removed.
+// surplus describes replicas that still have to be removed.
 func surplus(n int64, which string) string {
 	if n == 1 {
 		return "1 " + which + " replica is left"
@@ -154,8 +155,8 @@ func surplus(n int64, which string) string {
 	return fmt.Sprintf("%d %s replicas are left", n, which)
 }
 
-// evaluateStatefulSet requires that all replicas are available, and that those that the update
-// strategy replaces are up to date.
+// evaluateStatefulSet requires that all replicas are available, and that the replicas that the
+// update strategy replaces are up to date.
 func evaluateStatefulSet(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
@@ -191,7 +192,8 @@ func statefulSetRevision(s *subject, want int64) Verdict {
 		s.values("status.readyReplicas", "spec.replicas", "status.updatedReplicas")...)
 }
 
-// onDelete describes Pods that stay old until they are deleted.
+// onDelete describes Pods that keep the old revision until someone deletes them, with the update
+// strategy OnDelete.
 func onDelete(old int64) string {
 	if old <= 0 {
 		return ""
@@ -199,7 +201,7 @@ func onDelete(old int64) string {
 	return fmt.Sprintf("; %d old until deleted (OnDelete)", old)
 }
 
-// heldBack describes Pods that stay old because of the partition.
+// heldBack describes Pods that keep the old revision because of the partition.
 func heldBack(n int64) string {
 	if n <= 0 {
 		return ""
@@ -207,7 +209,8 @@ func heldBack(n int64) string {
 	return fmt.Sprintf("; the partition keeps %d old", n)
 }
 
-// evaluateDaemonSet also accepts a DaemonSet without Pods if no node should run one (edge case 52).
+// evaluateDaemonSet also accepts a DaemonSet without Pods if no node should run its Pods (edge case
+// 52).
 func evaluateDaemonSet(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
@@ -242,9 +245,9 @@ func evaluateDaemonSet(s *subject) Verdict {
 	return met(message, s.values("status.numberAvailable", "status.desiredNumberScheduled", "status.updatedNumberScheduled")...)
 }
 
-// counts reads counts and their totals: readyReplicas of replicas, readyInstances of instances,
-// numberReady of desiredNumberScheduled. The total is in the spec or in the status; the higher one
-// counts.
+// counts reads a count together with its total: readyReplicas of replicas, readyInstances of
+// instances, numberReady of desiredNumberScheduled. The total may be in the spec and in the status;
+// the higher number counts.
 func (r *reader) counts(path, within string, spec, fields map[string]any) {
 	for _, name := range sortedKeys(fields) {
 		n, ok := number(fields[name])
@@ -280,7 +283,8 @@ func number(v any) (int64, bool) {
 	return object.WholeNumber(v)
 }
 
-// countOf splits the name of a count into state and noun: readyReplicas into ready and replicas.
+// countOf splits the name of a count into its state and its noun: readyReplicas into ready and
+// replicas.
 func countOf(name string) (which, of string) {
 	for _, which := range []string{"ready", "available", "updated", "upToDate", "unavailable", "healthy"} {
 		if rest, ok := strings.CutPrefix(name, which); ok && rest != "" && rest[0] >= 'A' && rest[0] <= 'Z' {
@@ -298,7 +302,7 @@ func countOf(name string) (which, of string) {
 	return "", ""
 }
 
-// totalOf returns the total for a noun.
+// totalOf returns the total for the noun of a count.
 func totalOf(of string, spec, fields map[string]any) (int64, bool) {
 	title := strings.ToUpper(of[:1]) + of[1:]
 	wanted := []any{fields[of], fields["desired"+title], fields["total"+title], fields["matched"+title], fields["expected"+title]}
@@ -322,5 +326,5 @@ func totalOf(of string, spec, fields map[string]any) (int64, bool) {
 	return total, found
 }
 
-// totals returns the spec fields that contain a total.
+// totals returns the names of the spec fields that contain a total.
 func totals() []string { return []string{"replicas", "instances", "nodes", "members"} }

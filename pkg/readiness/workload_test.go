@@ -20,7 +20,8 @@ func TestReadyDeployment(t *testing.T) {
 		gaveUpAt  = `{type: Progressing, status: "False", reason: ProgressDeadlineExceeded, lastUpdateTime: "`
 		paused    = `{type: Progressing, status: Unknown, reason: DeploymentPaused}`
 	)
-	// late gave up at 11:40, before its spec was changed.
+	// late returns a Deployment whose controller gave up at 11:40, and whose spec was changed at
+	// the given time.
 	late := func(changed string) string {
 		return strings.ReplaceAll(deployment(", replicas: 3", ", replicas: 4, updatedReplicas: 1, availableReplicas: 3", gaveUpAt+`2026-01-01T11:40:00Z"}`+available), "2026-01-01T11:50:00Z", changed)
 	}
