@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// warned returns the warnings about the whole wait.
+// warned returns the warnings that are about the whole wait and not about an object.
 func warned(events []event.Event) []string {
 	var all []string
 	for _, e := range events {
@@ -23,7 +23,8 @@ func warned(events []event.Event) []string {
 	return all
 }
 
-// A missing object is reported at once, with a suggestion, and not only at the timeout.
+// A missing object is reported at the beginning of the wait, with a suggestion, and not only at the
+// timeout.
 func TestAbsenceIsToldAtOnce(t *testing.T) {
 	why := func(_ context.Context, _ object.Kind, ref object.Ref) string {
 		if ref.Name == "" {
@@ -49,7 +50,8 @@ func TestAbsenceIsToldAtOnce(t *testing.T) {
 		t.Errorf("%v, asked at %s", got.Results, at)
 	}
 
-	// With Existence, the user knows that it may be missing.
+	// With Existence, or with --for=create, the user expects that the object may be missing, so
+	// there is no early report.
 	for _, engine := range []Engine{{Timeout: time.Minute}, {Timeout: time.Minute, Existence: new(time.Duration(0))}} {
 		engine.Absent = why
 		texts := []string{"create"}
@@ -61,14 +63,15 @@ func TestAbsenceIsToldAtOnce(t *testing.T) {
 		}
 	}
 
-	// A selector matches nothing because its namespace does not exist.
+	// The selector matches nothing because the namespace does not exist.
 	nothing, ok := errors.AsType[*NothingError](newWorld().wait(t, Engine{Timeout: time.Minute, Absent: why}, matching(goal(t, complete)), nil).Err)
 	if !ok || nothing.Why != "namespace/prod does not exist" {
 		t.Errorf("%+v", nothing)
 	}
 }
 
-// An object found by a selector is not replaced by another one of the same name.
+// If an object found by a selector is deleted, the wait does not continue with another object of
+// the same name.
 func TestWaitFound(t *testing.T) {
 	found := func(g *Goal, names ...string) []Target {
 		targets := named(g, names...)
@@ -87,7 +90,8 @@ func TestWaitFound(t *testing.T) {
 		t.Errorf("%v, %v after %s", got.Err, got.Results, got.After)
 	}
 
-	// Nothing is left and nothing was met, which is not a success.
+	// The only object is deleted before it meets its condition. Then nothing is left to wait for,
+	// but the wait is no success.
 	w = newWorld(job("a", "1"))
 	got = w.wait(t, Engine{Timeout: time.Minute}, found(goal(t, complete), "a"), func() { time.Sleep(seconds(2)); w.remove("a") })
 	unmet := new(UnmetError)
@@ -95,7 +99,7 @@ func TestWaitFound(t *testing.T) {
 		t.Errorf("%v after %s", got.Err, got.After)
 	}
 
-	// The object was gone before the wait began.
+	// The object was deleted before the wait began.
 	got = newWorld().wait(t, Engine{Timeout: time.Minute}, found(goal(t, complete), "a"), nil)
 	if !errors.As(got.Err, &unmet) || got.After != 0 {
 		t.Errorf("%v after %s", got.Err, got.After)

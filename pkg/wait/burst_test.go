@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// Fifty writes in two seconds are not fifty lines, and the last state is reported although nothing
-// follows it.
+// If an object is written fifty times within two seconds, only a few lines are printed. The last
+// state is reported although no other change follows.
 func TestBurst(t *testing.T) {
 	at := func(n int64) *unstructured.Unstructured {
 		u := job("a", "1")

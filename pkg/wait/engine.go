@@ -22,65 +22,66 @@ import (
 
 // Source is the part of the API client that the engine needs. Its calls retry.
 type Source interface {
-	// Resource returns the kind for a TYPE. If the server does not serve it, meta.IsNoMatchError is
-	// true for the error.
+	// Resource returns the kind for a TYPE as a user types it. If the server does not serve the
+	// kind, meta.IsNoMatchError is true for the error.
 	Resource(ctx context.Context, text string) (object.Kind, error)
-	// Schema returns a kind's OpenAPI schema; nil if there is none.
+	// Schema returns a kind's OpenAPI schema; nil if the server has none.
 	Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error)
 	watchset.Watcher
 }
 
-// Goal is what to wait for on an object.
+// Goal is a set of conditions to wait for on an object.
 type Goal struct {
-	// For are the conditions to meet: all of them by one version of the object; with Any, one of
-	// them.
+	// For are the conditions to meet. One version of the object has to meet all of them or, if Any
+	// is set, one of them.
 	For []condition.Spec
 	Any bool
-	// FailOn are conditions of which each ends the wait as failed when it is met.
+	// FailOn are conditions that end the wait as failed as soon as one of them is met.
 	FailOn []condition.Spec
 }
 
 // Target selects objects and their goal. Targets with the same goal share the pointer.
 type Target struct {
 	object.Selection
-	// Kind is the kind as the server describes it. If it is not served, Resource is empty, and Type
-	// is looked up until it is.
+	// Kind is the kind as the server describes it. If the server does not serve the kind yet,
+	// Resource is empty, and the run looks Type up until it is served.
 	Kind object.Kind
 	Type string
 	Goal *Goal
-	// Found: a selector found the object. Once it is gone, another one of the same name does not
-	// replace it.
+	// Found is set if a selector found the object. If the object is deleted, another object with
+	// the same name does not replace it.
 	Found bool
 }
 
 // Engine runs waits. Source and Emit are required.
 type Engine struct {
 	Source Source
-	// Timeout limits the whole wait, unless Limits apply. 0 evaluates once; a negative value means
-	// no limit.
+	// Timeout limits the whole wait, unless Limits apply. With 0, the objects are evaluated once. A
+	// negative value means no limit.
 	Timeout time.Duration
-	// Limits are limits for kinds and conditions; may be nil. Most limits those too; 0 does not.
+	// Limits are limits for kinds and conditions; may be nil. Most bounds even waits that Limits
+	// extend; 0 means no such bound.
 	Limits TimeLimits
 	Most   time.Duration
-	// Existence limits how long a required object, or its kind, may be missing. Nil means as long
-	// as Timeout, and then a selector that matches nothing is an error.
+	// Existence limits how long an object that must exist, or its kind, may be missing. If it is
+	// nil, Timeout applies to missing objects, and a selector that matches nothing is an error.
 	Existence *time.Duration
-	// Objects adds to the results the objects that met their conditions.
+	// Objects is set to include the objects that met their conditions in the results.
 	Objects bool
-	// Explain explains why objects make no progress; may be nil.
+	// Explain explains why objects make no progress. It may be nil.
 	Explain func(ctx context.Context, objects []Stalled) Explanations
-	// Complains reports whether an object's own status reports a fault, so that it is worth an
-	// early explanation; nil means never.
+	// Complains reports whether an object's status reports a fault, so that the object is explained
+	// early. If it is nil, no object is.
 	Complains func(*unstructured.Unstructured) bool
-	// StuckAfter is how long an object must not move before it is explained during the wait. 0
-	// explains only at the end.
+	// StuckAfter is how long an object must make no progress before it is explained during the
+	// wait. With 0, objects are explained only at the end.
 	StuckAfter time.Duration
-	// EndsFor returns how long a cause must last to end the wait as failed; 0 means that it never
-	// does. Nil means 0 for all causes.
+	// EndsFor returns how long a cause must last to end the wait as failed. 0 means that the cause
+	// never ends it. A nil function means 0 for all causes.
 	EndsFor func(event.Cause) time.Duration
 	// Absent returns why an object may be missing: its namespace is missing, or its name is almost
-	// that of another object. A Ref without a name stands for a selector. It returns "" if unknown.
-	// May be nil.
+	// that of another object. It returns "" if it finds no reason. A Ref without a name stands for
+	// a selector that matches nothing. Absent may be nil.
 	Absent func(ctx context.Context, kind object.Kind, ref object.Ref) string
 	// Emit is called for one event at a time.
 	Emit func(event.Event)
@@ -89,17 +90,17 @@ type Engine struct {
 // Stalled is an object that makes no progress.
 type Stalled struct {
 	Ref object.Ref
-	// Moved: it has moved since the last explanation.
+	// Moved is set if the object has made progress since the last explanation.
 	Moved bool
-	// Fresh: do not reuse facts.
+	// Fresh is set if facts from earlier explanations must not be reused.
 	Fresh bool
 }
 
-// Explanations are the causes for each object, in order.
+// Explanations are the causes for each object, in the order of the objects.
 type Explanations struct {
 	Causes [][]event.Cause
-	// Requests counts the requests for each object, Shared those for all of them, and Again those
-	// to expect for another explanation of one.
+	// Requests counts the requests sent for each object, and Shared the requests that served all of
+	// them. Again is the number of requests to expect when one object is explained again.
 	Requests      []int
 	Shared, Again int
 }
@@ -148,36 +149,36 @@ func (it *item) result() event.Waited {
 	return w
 }
 
-// message is a report from another goroutine to the run's.
+// message is a report from another goroutine to the goroutine of the run.
 type message struct {
 	view *view
-	// change is a change that its watch reports; nil in other messages.
+	// change is a change reported by the view's watch; it is nil in other messages.
 	change object.Change
-	// kind is served now, and compiled are its goals.
+	// kind is set once the kind is served; compiled contains the goals compiled for it.
 	kind     object.Kind
 	compiled map[*Goal]*conditions
-	// gone: the kind is not served, for the reason err.
+	// gone is set if the kind is not served; err is the reason.
 	gone bool
-	// item is one of the view's; why is why it may be missing.
+	// item is an item of the view that is missing; why is a possible reason.
 	item      *item
 	why       string
 	explained *explained
-	// late items ran out of time; causes are theirs.
+	// late are items that ran out of time, and causes their causes.
 	late   []*item
 	causes [][]event.Cause
-	// err is why the view ended.
+	// err is the error that ended the view.
 	err error
 }
 
 // explained is the result of a batch of explanations.
 type explained struct {
 	items []*item
-	// asked is when they began, so they do not cover later moves.
+	// asked is when the batch began. Its causes are outdated for an object that moved after that.
 	asked time.Time
 	Explanations
 }
 
-// group runs goroutines that send messages until their context ends.
+// group runs goroutines that send messages to the run until their context ends.
 type group struct {
 	sync.WaitGroup
 	tell func(message)

@@ -32,7 +32,8 @@ func TestWait(t *testing.T) {
 		want    results
 		// after is when the wait ends.
 		after time.Duration
-		// met: no error is expected; otherwise an *UnmetError with this outcome.
+		// met is set if no error is expected. Otherwise, unmet is the outcome in the expected
+		// *UnmetError.
 		met   bool
 		unmet Outcome
 	}{
@@ -199,7 +200,7 @@ func TestWait(t *testing.T) {
 			},
 			want: results{"a": "unselected: deleted or relabeled during the wait", "b": "met"}, met: true, after: seconds(2),
 		},
-		// Without labels, an object that was deleted cannot have been relabeled.
+		// If the selector has no labels, a missing object was deleted and not relabeled.
 		"an object of the kind is deleted": {
 			engine: Engine{Timeout: time.Minute},
 			there:  []*unstructured.Unstructured{job("a", "1"), job("b", "2", "Complete")},
@@ -289,7 +290,7 @@ func TestWaitNothing(t *testing.T) {
 	}
 }
 
-// Edge case 45: the kind is served during the wait, and may be removed again.
+// Edge case 45: the server begins to serve the kind during the wait, and may stop again.
 func TestWaitKind(t *testing.T) {
 	w := newWorld()
 	w.served = nil
@@ -322,7 +323,8 @@ func TestWaitKind(t *testing.T) {
 	}
 }
 
-// If the server stops answering, its earlier answer that the kind is not served is no longer valid.
+// If the server says that the kind is not served and then stops answering, the earlier answer is no
+// longer valid, and the result is unknown.
 func TestWaitKindUntold(t *testing.T) {
 	for name, targets := range map[string]func(*Goal) []Target{"a name": func(g *Goal) []Target { return named(g, "a") }, "a selector": matching} {
 		for _, mute := range []bool{false, true} {
@@ -344,7 +346,7 @@ func TestWaitKindUntold(t *testing.T) {
 	}
 }
 
-// A kind that is in discovery but cannot be listed is not requested without pauses.
+// If discovery lists a kind whose objects cannot be listed, there is a pause between two requests.
 func TestWaitKindListedAlone(t *testing.T) {
 	w := newWorld()
 	w.refuse = func(object.Selection) error {
@@ -357,7 +359,7 @@ func TestWaitKindListedAlone(t *testing.T) {
 	}
 }
 
-// Edge case 50: the list is forbidden, but single objects are not.
+// Edge case 50: the user may not list the objects, but may read each of them.
 func TestWaitOneByOne(t *testing.T) {
 	w := newWorld(job("a", "1", "Complete"), job("b", "2", "Complete"))
 	w.refuse = func(sel object.Selection) error {
@@ -372,7 +374,7 @@ func TestWaitOneByOne(t *testing.T) {
 	}
 }
 
-// Edge cases 55 and 57: an error that does not pass ends the wait, and is reported.
+// Edge cases 55 and 57: a permanent error ends the wait, and is reported.
 func TestWaitForbidden(t *testing.T) {
 	refuse := func(object.Selection) error { return forbidden() }
 	w := newWorld(job("a", "1", "Complete"))
@@ -390,7 +392,8 @@ func TestWaitForbidden(t *testing.T) {
 	}
 }
 
-// There is one watch for each kind and namespace, by name if there is only one object.
+// One watch serves all objects of a kind in a namespace. If there is only one object, it is watched
+// by name.
 func TestWaitWatches(t *testing.T) {
 	w := newWorld(job("a", "1", "Complete"), job("b", "2", "Complete"), job("c", "3", "Complete"))
 	got := w.wait(t, Engine{Timeout: time.Minute}, named(goal(t, complete), "a", "b", "c"), nil)
@@ -404,7 +407,7 @@ func TestWaitWatches(t *testing.T) {
 	}
 }
 
-// A burst of changes is reported once.
+// Several changes in a moment are reported as one.
 func TestWaitBurst(t *testing.T) {
 	w := newWorld(job("a", "1"))
 	got := w.wait(t, Engine{Timeout: time.Minute}, named(goal(t, complete), "a"), func() {

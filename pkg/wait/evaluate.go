@@ -62,12 +62,13 @@ func (r *run) gone(ctx context.Context, it *item) {
 	}
 	r.evaluate(ctx, it)
 	if !it.done && deleted && (it.found || it.view.selecting()) {
-		// A selector has no names, so no other object replaces it.
+		// The selector matched this object and not its name, so a new object with the name does not
+		// replace it.
 		r.end(it, action)
 	}
 }
 
-// evaluate evaluates the object's last version, and ends its wait if that decides.
+// evaluate evaluates the last version of the object. If that decides, it ends the object's wait.
 func (r *run) evaluate(ctx context.Context, it *item) {
 	if it.done || !it.known {
 		return
@@ -92,7 +93,7 @@ func (r *run) evaluate(ctx context.Context, it *item) {
 	}
 }
 
-// existence returns how long the object may be missing; nil for no limit.
+// existence returns how long the object may be missing; nil means that there is no limit.
 func (r *run) existence(it *item) *time.Duration {
 	if _, own := r.Limits.Existence(it.view.kind); own {
 		return nil
@@ -100,7 +101,7 @@ func (r *run) existence(it *item) *time.Duration {
 	return r.Existence
 }
 
-// again schedules another evaluation if the verdict may change with time.
+// again schedules another evaluation if the verdict may change with time alone.
 func (r *run) again(it *item) {
 	after := it.verdict.recheck
 	sooner := func(left time.Duration) {
@@ -128,12 +129,13 @@ func (r *run) again(it *item) {
 	}
 }
 
-// conditions are a Goal compiled for a kind.
+// conditions are a Goal compiled for one kind.
 type conditions struct {
 	met    []*condition.Condition
 	any    bool
 	failed []*condition.Condition
-	// untyped: the goal uses the kind's schema, but the server has not published it (yet).
+	// untyped is set if the goal uses the kind's schema but the server has not published the schema
+	// yet.
 	untyped bool
 }
 
@@ -147,14 +149,15 @@ func compileGoal(gvk schema.GroupVersionKind, s *spec.Schema, goal *Goal) (*cond
 // verdict is the result of all conditions for one version of an object.
 type verdict struct {
 	met, failed bool
-	// recheck is when the verdict may change although the object does not; 0 for never.
+	// recheck is the time after which the verdict may change even if the object does not; 0 for
+	// never.
 	recheck    time.Duration
 	conditions []event.Condition
 	err        error
 }
 
-// evaluate evaluates all conditions on one version of an object; nil means that it is missing (edge
-// case 46).
+// evaluate evaluates all conditions on one version of an object (edge case 46); nil means that the
+// object is missing.
 func (c *conditions) evaluate(ctx context.Context, obj map[string]any, now time.Time) verdict {
 	v := verdict{met: !c.any, failed: c.any && len(c.met) > 0}
 	for _, cond := range c.met {
@@ -199,7 +202,7 @@ func (v *verdict) add(ctx context.Context, cond *condition.Condition, obj map[st
 	return one
 }
 
-// trim reduces an object to what the conditions read.
+// trim returns only those parts of an object that the conditions read.
 func (c *conditions) trim(obj map[string]any) map[string]any {
 	all := make([]*condition.Condition, 0, len(c.met)+len(c.failed))
 	return condition.Trim(obj, append(append(all, c.met...), c.failed...)...)

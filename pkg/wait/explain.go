@@ -17,18 +17,18 @@ const (
 	looksEvery = time.Second
 	// explaining limits the time of one explanation.
 	explaining = 10 * time.Second
-	// lastAsked limits how many objects without a known cause are explained when the wait ends.
+	// lastAsked limits how many objects without a known cause are explained at the end of the wait.
 	lastAsked = 20
-	// parting limits the time for that after an interrupt.
+	// parting limits the time for explanations after an interrupt.
 	parting = time.Second
-	// recent is how old an explanation may be to serve as the final one.
+	// recent is the age up to which an explanation can still serve as the final one.
 	recent = 20 * time.Second
 )
 
-// hears reports whether stuck objects are explained during the wait.
+// hears reports whether stuck objects are explained while the wait continues.
 func (r *run) hears() bool { return r.Explain != nil && r.StuckAfter > 0 && !r.looking }
 
-// watched records whether an object moved.
+// watched records a version of an object, which may have made progress.
 func (r *run) watched(it *item, u *unstructured.Unstructured) {
 	if !r.hears() || it.goal.waitsFor(condition.Delete) { // Before a deletion, readiness does not matter.
 		return
@@ -45,7 +45,7 @@ func (r *run) watched(it *item, u *unstructured.Unstructured) {
 	r.stalls.Moved(it, h.moved, r.Complains != nil && r.Complains(u))
 }
 
-// ask starts explanations of stuck objects in the background.
+// ask starts explanations of stuck objects, which run in the background.
 func (r *run) ask(ctx context.Context, asking *group) {
 	now := time.Now()
 	var items []*item
@@ -105,7 +105,8 @@ func (r *run) explained(e explained) {
 	}
 }
 
-// mayEnd reports whether a cause has lasted so long that the next explanation decides.
+// mayEnd reports whether a cause has lasted so long that an explanation from fresh facts may end
+// the wait.
 func (r *run) mayEnd(h *hang, now time.Time) bool {
 	for _, c := range h.causes {
 		first, lasts := h.lasting[keyOf(c)]
@@ -119,8 +120,9 @@ func (r *run) mayEnd(h *hang, now time.Time) bool {
 	return false
 }
 
-// lasts ends the wait if a cause that does not pass on its own has lasted. Only an explanation from
-// fresh reads decides.
+// lasts ends the wait for an object if one of its causes does not pass on its own and has lasted
+// long enough. Only an explanation from fresh reads can end it; otherwise, lasts schedules the next
+// one.
 func (r *run) lasts(it *item, h *hang) {
 	if r.EndsFor == nil {
 		return
@@ -157,13 +159,14 @@ func (r *run) lasts(it *item, h *hang) {
 	}
 }
 
-// knows reports whether the last explanation of an object can serve as its final one.
+// knows reports whether the last explanation of an object is recent enough to be the final one.
 func (r *run) knows(h *hang) bool {
 	return !h.asked.IsZero() && !h.outdated() && time.Since(h.asked) <= recent
 }
 
-// explainAll adds causes to the results of unmet objects. It reuses explanations of objects that
-// have not moved since, and explains the others once more, briefly after an interrupt.
+// explainAll adds causes to the results of unmet objects. If an object has not moved since its last
+// explanation, explainAll reuses that one. It explains the other objects once more, with little
+// time after an interrupt.
 func (r *run) explainAll(ctx context.Context, items []*item, results []event.Waited) {
 	if r.Explain == nil {
 		return

@@ -24,21 +24,21 @@ import (
 
 var jobs = object.Kind{GVK: schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}, Resource: "jobs", Namespaced: true}
 
-// world is a cluster in virtual time: its objects and its watches.
+// world is a cluster in virtual time, with its objects and its watches.
 type world struct {
 	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured
 	watches []*listener
 	version int
-	// lists counts watches.
+	// lists counts the watches that were started, each of which begins with a list.
 	lists int
-	// served is how the kind is served; nil while it is not.
+	// served is the kind as the server describes it; nil while the kind is not served.
 	served *object.Kind
-	// refuse returns the error of a watch; nil for none.
+	// refuse returns the error with which a watch is refused; it may be nil.
 	refuse func(object.Selection) error
-	// mute: discovery fails.
+	// mute is set while discovery fails.
 	mute bool
-	// blind: watches only report that reads fail.
+	// blind is set while every watch only reports that reads fail.
 	blind bool
 	// schema is the kind's schema once it is published; asked counts the requests for it.
 	schema *spec.Schema
@@ -182,7 +182,7 @@ func (w *world) serve() {
 	w.served = &jobs
 }
 
-// job returns a Job in which these conditions are True.
+// job returns a Job in which the given conditions are True.
 func job(name, uid string, conditions ...string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	u.SetGroupVersionKind(jobs.GVK)
@@ -197,7 +197,8 @@ func job(name, uid string, conditions ...string) *unstructured.Unstructured {
 	return u
 }
 
-// goal returns a goal with these conditions; those with the prefix "!" are to fail on.
+// goal returns a goal with the given conditions. Those with the prefix "!" are conditions to fail
+// on.
 func goal(t *testing.T, texts ...string) *Goal {
 	t.Helper()
 	g := &Goal{}
@@ -243,9 +244,9 @@ func later(targets []Target) []Target {
 	return targets
 }
 
-// outcome is what a wait reported and returned.
+// outcome contains the events and the error of a wait.
 type outcome struct {
-	// Results by name: "met", "timeout: does not exist".
+	// Results maps names of objects to results, such as "met" and "timeout: does not exist".
 	Results map[string]string
 	// Told is when each result was emitted.
 	Told   map[string]time.Duration
@@ -256,7 +257,7 @@ type outcome struct {
 	Events []event.Event
 }
 
-// wait runs an engine in virtual time while happens changes the world.
+// wait runs an engine in virtual time. Meanwhile, happens changes the world.
 func (w *world) wait(t *testing.T, e Engine, targets []Target, happens func()) outcome {
 	t.Helper()
 	out := outcome{Results: map[string]string{}, Told: map[string]time.Duration{}}

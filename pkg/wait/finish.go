@@ -14,10 +14,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// errNotSeen is the error of an object about which the server reported nothing.
+// errNotSeen is the error for an object about which the server has not reported anything.
 var errNotSeen = errors.New("the server did not report on it in time")
 
-// finish ends the remaining objects and reports the outcome.
+// finish ends the wait for the remaining objects and reports the outcome.
 func (r *run) finish(ctx context.Context) error {
 	close(r.over)
 	var (
@@ -117,7 +117,7 @@ func (r *run) verdict(ctx context.Context, outcome Outcome) error {
 	}
 }
 
-// deletes reports whether the wait is only for deletions.
+// deletes reports whether all goals of the wait are deletions.
 func (r *run) deletes() bool {
 	for _, v := range r.views {
 		if v.goal != nil && !v.goal.waitsFor(condition.Delete) {
@@ -143,13 +143,13 @@ func (r *run) nothing(ctx context.Context) error {
 
 // Outcome counts the objects that did not meet their goal.
 type Outcome struct {
-	// Failed objects will not meet their goal, Late ones did not in time or were gone, and Unknown
-	// ones could not be seen.
+	// Failed counts objects that will not meet their goal. Late counts objects that did not meet it
+	// in time, or were deleted. Unknown counts objects that could not be read.
 	Failed, Late, Unknown int
 }
 
-// UnmetError is the error of a wait in which some objects did not meet their goal. Events have
-// reported each of them.
+// UnmetError is the error of a wait in which some objects did not meet their goal. The events have
+// reported each of these objects.
 type UnmetError struct {
 	Outcome
 }
@@ -158,13 +158,13 @@ func (e *UnmetError) Error() string {
 	return fmt.Sprintf("not all conditions were met: %d failed, %d not in time, %d unknown", e.Failed, e.Late, e.Unknown)
 }
 
-// NothingError is the error of selectors that match nothing.
+// NothingError is the error for selectors that match nothing.
 type NothingError struct {
-	// What: the selection, such as "deployments.apps with labels app=web in namespace x".
+	// What describes the selection, such as "deployments.apps with labels app=web in namespace x".
 	What string
-	// Late: the wait ran out of time.
+	// Late is set if the wait ran out of time.
 	Late bool
-	// Why is a possible reason; empty if unknown.
+	// Why is a possible reason why nothing matches; empty if none is known.
 	Why string
 }
 
@@ -187,7 +187,7 @@ func (e *NothingError) Hint() string {
 	return "--existence-timeout=1m waits for the first one, and --for=create only for existence"
 }
 
-// Selected describes a selection of a type.
+// Selected describes in words which objects of a type a selection selects.
 func Selected(typ string, sel object.Selection) string {
 	text := typ
 	if sel.Labels != "" {
@@ -202,9 +202,9 @@ func Selected(typ string, sel object.Selection) string {
 	return text
 }
 
-// bursts is how long changes are gathered before they are reported: a controller that writes an
-// object three times in a moment makes one change. An object that keeps changing is reported once a
-// second.
+// bursts is how long the run collects changes before it reports them: if a controller writes an
+// object three times in a moment, one change is reported. An object that keeps changing is reported
+// once a second.
 const bursts = 100 * time.Millisecond
 
 // dirty marks an object as changed since its last report.
@@ -215,7 +215,6 @@ func (r *run) dirty(it *item) {
 	}
 }
 
-// say reports objects that have changed.
 func (r *run) say() {
 	r.flush = nil
 	next := time.Minute

@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// follow watches until ctx ends or nothing more can be learned. While the kind is not served, it
-// keeps looking it up (edge case 45), even if it was served before.
+// follow watches until ctx ends or the view can learn nothing more. While the kind is not served,
+// even if it was served before, follow keeps looking it up (edge case 45).
 func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 	kind, goals, compiled := v.kind, v.goals(), v.compiled // The run may change the view.
 	pauses := untilServed()
@@ -44,8 +44,8 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 		}
 		tell(message{view: v, gone: true, err: err})
 		kind.Resource = ""
-		// Without a pause, a kind that is in discovery but cannot be listed would be requested all
-		// the time.
+		// Without a pause, a kind that discovery lists but that cannot be listed would be requested
+		// all the time.
 		if err := retry.For(ctx, pauses.Step()); err != nil {
 			tell(message{view: v, err: err})
 			return
@@ -53,8 +53,8 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 	}
 }
 
-// watch watches until ctx ends or nothing more can be learned. A schema may be published seconds
-// after its kind; if a goal needs it, untilPublished asks for it during the watch.
+// watch watches until ctx ends or the view can learn nothing more. The server may publish a schema
+// seconds after its kind. If a goal needs the schema, untilPublished requests it during the watch.
 func (e *Engine) watch(ctx context.Context, v *view, compiled map[*Goal]*conditions, tell func(message), change func(object.Change)) error {
 	var fault error
 	kind := v.sight.Kind
@@ -78,8 +78,9 @@ func (e *Engine) watch(ctx context.Context, v *view, compiled map[*Goal]*conditi
 	return cmp.Or(fault, err)
 }
 
-// untilPublished requests a kind's schema until there is one, and compiles the goals with it. It
-// returns nil if ctx ends. A server without OpenAPI never has one, so the pauses grow.
+// untilPublished requests a kind's schema until the server has one, and compiles the goals with the
+// schema. It returns nil if ctx ends. A server without OpenAPI never has a schema, so the pauses
+// between two requests grow.
 func (e *Engine) untilPublished(ctx context.Context, kind object.Kind, goals []*Goal) (map[*Goal]*conditions, error) {
 	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: 100, Cap: 30 * time.Second}
 	for retry.For(ctx, pauses.Step()) == nil {
@@ -103,7 +104,7 @@ func untilServed() wait.Backoff {
 	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.2, Jitter: 0.1, Steps: 100, Cap: 2 * time.Second}
 }
 
-// serve looks the view's kind up until it is served, and compiles its goals.
+// serve looks up the view's kind until the server serves it, and compiles the view's goals.
 func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(message)) (object.Kind, map[*Goal]*conditions, error) {
 	pauses := untilServed()
 	for {
@@ -122,7 +123,7 @@ func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(me
 	}
 }
 
-// receive handles a message. It returns views that replace the sender.
+// receive handles a message. It returns new views if they replace the sender of the message.
 func (r *run) receive(ctx context.Context, m message) []*view {
 	v := m.view
 	switch {
@@ -147,7 +148,7 @@ func (r *run) receive(ctx context.Context, m message) []*view {
 		v.ended = m.err
 		parts := v.split()
 		r.views = append(r.views, parts...)
-		// The rest remains unknown: do not report success.
+		// Objects that the view has not seen remain unknown, so the wait is no success.
 		r.stop = r.stop || len(parts) == 0 && (v.selecting() || v.pending > 0)
 		return parts
 	}
@@ -202,7 +203,7 @@ func (r *run) change(ctx context.Context, v *view, change object.Change) {
 	}
 }
 
-// known returns the item for an object; nil if it is not waited for.
+// known returns the item for an object; nil if the run does not wait for the object.
 func (v *view) known(u *unstructured.Unstructured) *item {
 	if v.selecting() {
 		return v.selected[key{u.GetNamespace(), u.GetName()}]
@@ -210,8 +211,8 @@ func (v *view) known(u *unstructured.Unstructured) *item {
 	return v.named[u.GetName()]
 }
 
-// find is known, but adds an item for a selector's new match. A wait for deletion is only for the
-// objects that matched at the beginning.
+// find returns the item for an object, like known, and adds an item if a selector matches a new
+// object. A wait for deletion covers only the objects that matched at the beginning.
 func (r *run) find(v *view, u *unstructured.Unstructured) *item {
 	it := v.known(u)
 	if it != nil && !it.away() || !v.selecting() {
@@ -228,7 +229,7 @@ func (r *run) find(v *view, u *unstructured.Unstructured) *item {
 	return it
 }
 
-// split returns a view for each name in a view that we may not list.
+// split returns one view for each named object, if we may not list the objects of the view.
 func (v *view) split() []*view {
 	var views []*view
 	for _, sight := range v.sight.Split(v.ended) {

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// asker explains every object, and takes some time.
+// asker is an Explain function that explains every object after a delay.
 type asker struct {
 	takes time.Duration
 	asked int
@@ -32,8 +32,8 @@ func (a *asker) explain(ctx context.Context, objects []Stalled) Explanations {
 	return said
 }
 
-// After an interrupt, known causes are reported at once; unknown ones are looked for during one
-// second.
+// After an interrupt, known causes are reported at once, and unknown causes are searched for during
+// one second.
 func TestInterruptedWait(t *testing.T) {
 	for name, tc := range map[string]struct {
 		at, takes time.Duration
@@ -68,7 +68,7 @@ func TestInterruptedWait(t *testing.T) {
 	}
 }
 
-// An object whose deletion is waited for is not examined for readiness.
+// If the wait is for the deletion of an object, the object is not explained as unready.
 func TestNoCausesOfWhatIsToGo(t *testing.T) {
 	a := &asker{}
 	w := newWorld(job("a", "1"))
@@ -81,7 +81,7 @@ func TestNoCausesOfWhatIsToGo(t *testing.T) {
 	}
 }
 
-// movable returns a Job with a count of active Pods.
+// movable returns a Job with the given number of active Pods, which counts as its progress.
 func movable(active int) *unstructured.Unstructured {
 	u := job("a", "1")
 	if err := unstructured.SetNestedField(u.Object, int64(active), "status", "active"); err != nil {
@@ -90,8 +90,8 @@ func movable(active int) *unstructured.Unstructured {
 	return u
 }
 
-// The explanation of an object that moves meanwhile is outdated: it is not reported, decides
-// nothing, and is not the final one.
+// If an object moves while it is being explained, that explanation is outdated. It is not reported,
+// does not end the wait, and is not used as the final one.
 func TestMovesWhileAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(movable(1))
@@ -125,8 +125,8 @@ func TestMovesWhileAsked(t *testing.T) {
 	})
 }
 
-// A reported cause is not the final one if the object has moved since and the last explanation
-// finds nothing.
+// If an object has moved since its cause was reported, and the last explanation finds no cause, the
+// result has none.
 func TestCauseThatIsOver(t *testing.T) {
 	for name, tc := range map[string]struct {
 		last []event.Cause

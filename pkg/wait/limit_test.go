@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// times are limits in seconds; 0 means none. Those for conditions are by text.
+// times are limits in seconds; 0 means none. The keys of conditions are conditions as typed.
 type times struct {
 	object, existence float64
 	conditions        map[string]float64
@@ -36,7 +36,7 @@ func (l times) limits() TimeLimits {
 	return all
 }
 
-// Kinds and conditions may have limits that are shorter or longer than the timeout. An object that
+// A kind or a condition may have a limit that is shorter or longer than the timeout. An object that
 // runs out of time ends, and the wait for the others continues (edge case 53).
 func TestLimits(t *testing.T) {
 	at := func(n float64, then func()) { time.Sleep(seconds(n)); then() }
@@ -160,7 +160,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// An object that runs out of time is reported soon, with its causes, although the wait continues.
+// An object that runs out of time is reported soon, with its causes, even if the wait for others
+// continues.
 func TestLimitTellsCauses(t *testing.T) {
 	for name, stuckAfter := range map[string]time.Duration{"known already": seconds(15), "asked then": seconds(60)} {
 		t.Run(name, func(t *testing.T) {

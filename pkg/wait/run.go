@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// compile compiles the goals for the known kinds, so that mistakes are reported before the wait
-// begins. For a kind that is not served yet, only the syntax is checked.
+// compile compiles the goals for the kinds that are known, so that mistakes in conditions are
+// reported before the wait begins. For a kind that is not served yet, it only checks the syntax.
 func (r *run) compile(ctx context.Context) error {
 	var faults []error
 	for _, v := range r.views {
@@ -41,7 +41,7 @@ func (r *run) plan() {
 	r.Emit(event.PhaseStarted{})
 }
 
-// follow waits until everything is met, something has failed, or the time is over.
+// follow waits until every object has met its goal, an object has failed, or the time is over.
 func (r *run) follow(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	messages := make(chan message, 64)
@@ -114,7 +114,7 @@ func (r *run) finished() bool {
 	}
 }
 
-// awaitsFirst reports whether the run waits for the first match of a selector.
+// awaitsFirst reports whether the run has to wait for a selector to match its first object.
 func (r *run) awaitsFirst() bool {
 	for _, v := range r.views {
 		if v.ended == nil && v.goal != nil && !v.goal.waitsFor(condition.Delete) &&
@@ -125,16 +125,16 @@ func (r *run) awaitsFirst() bool {
 	return false
 }
 
-// Check checks the conditions as Run does before it waits.
+// Check makes the checks that Run makes before it waits.
 func (e *Engine) Check(ctx context.Context, targets []Target) error {
 	return newRun(e, targets).compile(ctx)
 }
 
-// Run waits until every object meets its goal. Before that, it returns an error for conditions that
-// do not compile for a kind. It returns an *[UnmetError] if some objects do not meet their goal, a
-// *[NothingError] if a selector matches nothing, and ctx's error after an interrupt.
+// Run waits until every object meets its goal. The first object that fails ends the wait for all.
 //
-// The first object that fails ends the wait for all.
+// Before the wait, Run returns an error for conditions that do not compile for a kind. It returns
+// an *[UnmetError] if some objects do not meet their goal, a *[NothingError] if a selector matches
+// nothing, and ctx's error after an interrupt.
 func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	r := newRun(e, targets)
 	if err := r.compile(ctx); err != nil {
@@ -150,15 +150,16 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	return r.finish(ctx)
 }
 
-// hang is what is known about an object without progress.
+// hang is what the run knows about an object that makes no progress.
 type hang struct {
 	marks schedule.Marks
 	told  schedule.Told
-	// moved is when it last moved, asked when it was last explained.
+	// moved is when the object last made progress; asked is when the last explanation of it began.
 	moved, asked time.Time
 	causes       []event.Cause
-	// lasting lists causes that may end the wait, with the time since when every explanation has
-	// reported them. decides: the current explanation reads everything again.
+	// lasting contains the causes that may end the wait. The value is the time since when every
+	// explanation has reported the cause. decides is set if the explanation in progress reads all
+	// facts again, so that it may end the wait.
 	lasting map[causeKey]time.Time
 	decides bool
 }
@@ -166,14 +167,14 @@ type hang struct {
 // outdated reports whether the object has moved since the last explanation.
 func (h *hang) outdated() bool { return h.moved.After(h.asked) }
 
-// confirms reports whether a cause still exists when its time is over. A controller's record of a
-// refusal proves that only if the controller has retried since: it retries less and less often, and
-// the reason may be gone.
+// confirms reports whether an explanation shows that a cause still existed at the time due. If the
+// cause is only a controller's record of a refusal, the controller must have retried after due: it
+// retries at growing intervals, and the reason for the refusal may be gone.
 func (h *hang) confirms(c event.Cause, due time.Time) bool {
 	return !c.Hearsay || !h.asked.Add(-c.Age).Before(due)
 }
 
-// causeKey identifies a lasting cause.
+// causeKey identifies a cause over several explanations.
 type causeKey struct {
 	code    string
 	blocked object.Ref
@@ -181,14 +182,15 @@ type causeKey struct {
 
 func keyOf(c event.Cause) causeKey { return causeKey{c.Code, c.BlockedBy} }
 
-// lastLook limits the last evaluation: after a timeout, a user does not want to wait much longer.
+// lastLook limits the duration of the last evaluation, because a user does not want to wait much
+// longer than the timeout.
 const lastLook = 5 * time.Second
 
-// errNotTold is the error if the server did not say whether it serves the kind.
+// errNotTold is the error for a kind if the server does not say in time whether it serves the kind.
 var errNotTold = errors.New("the server did not say in time whether it serves the kind")
 
-// evaluateOnce reads and evaluates the objects once: at the timeout, when the state at that moment
-// counts (edge case 54), or without a wait (edge case 53).
+// evaluateOnce reads and evaluates the objects once. This is done at the timeout, because the state
+// at that moment counts (edge case 54), and for a run that does not wait (edge case 53).
 func (r *run) evaluateOnce(ctx context.Context) {
 	r.looking = true
 	if r.Timeout != 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// A kind may be served seconds before its schema is published (edge case 18). A late schema applies
-// to a running wait, so no result depends on when the wait began.
+// The server may serve a kind seconds before it publishes the kind's schema (edge case 18). The
+// schema is then used in the running wait, so the result does not depend on when the wait began.
 func TestWaitSchemaLater(t *testing.T) {
 	pools := object.Kind{GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Pool"}, Resource: "pools", Namespaced: true}
 	str := spec.StringProperty()

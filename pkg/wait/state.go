@@ -20,42 +20,46 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// run is one call of Run. All its fields belong to one goroutine; the others send messages.
+// run is one call of Run. Only one goroutine uses its fields; the others send messages to that
+// goroutine.
 type run struct {
 	*Engine
 	began time.Time
 	views []*view
-	// items are in the order of the targets, then in the order found.
+	// items are ordered by target. Objects of a selector are in the order in which they were found.
 	items []*item
 
 	rechecks chan *item
 	over     chan struct{} // closed at the end
 
-	// missing items did not exist at first, and were not reported yet.
+	// missing contains items that did not exist at first, until they are reported.
 	missing []*item
-	// told are the reasons for missing objects reported so far.
+	// told contains the reasons for missing objects that were already reported.
 	told map[string]bool
-	// unsaid items have changed since their last report.
+	// unsaid contains the items that have changed since their last report.
 	unsaid map[*item]bool
 	flush  <-chan time.Time
 
-	// pending, met and left count items; named counts those with names from the start.
+	// pending, met and left count items by state; named counts the items whose names were given at
+	// the start.
 	pending, met, left, named int
-	// stop: an object failed, so the wait ends once all objects were seen.
+	// stop is set once the wait has to end, such as after an object has failed. The run still waits
+	// until all objects were seen.
 	stop bool
-	// timedOut: the time is over.
+	// timedOut is set once the time of the wait is over.
 	timedOut bool
-	// looking: evaluate once, without waiting.
+	// looking is set while the run evaluates the objects once, without waiting.
 	looking bool
-	// overtime: the time of the whole wait is over, but some objects have more.
+	// overtime is set once Timeout is over, if some objects have a longer limit.
 	overtime bool
-	// expired items ran out of time, and were not reported yet.
+	// expired contains items that ran out of time, until they are reported.
 	expired []*item
 
-	// stalls decides when to explain stuck objects; hangs contains what is known about them.
+	// stalls decides when stuck objects are explained; hangs contains what is known about each of
+	// them.
 	stalls *schedule.Schedule[*item]
 	hangs  map[*item]*hang
-	// passed: it was reported that some objects are not explained.
+	// passed is set once the user was told that some stuck objects are not explained.
 	passed bool
 }
 
@@ -106,7 +110,8 @@ func (r *run) add(it *item) *item {
 
 // view is a watch for objects of one kind and namespace, by names or by labels.
 type view struct {
-	// sight belongs to the goroutine that follows it, all other fields to the run.
+	// sight is used only by the goroutine that follows it; the run's goroutine uses all other
+	// fields.
 	sight *watchset.View
 
 	typ       string
@@ -114,31 +119,32 @@ type view struct {
 	namespace string
 	labels    string
 
-	// named lists the named objects; nil for a selector.
+	// named contains the objects to wait for by name; it is nil if the view has a selector.
 	named map[string]*item
-	// selected lists the objects that the selector has matched so far.
+	// selected contains the objects that the selector has matched so far.
 	selected map[key]*item
-	// goal is the goal for selected objects. Named objects have their own.
+	// goal is the goal of objects that a selector matches. Named objects have goals of their own.
 	goal *Goal
 	// compiled contains the view's goals, once its kind is known.
 	compiled map[*Goal]*conditions
 
 	// pending counts objects without a result.
 	pending int
-	// synced: objects that were not reported do not exist. seen: it was synced once.
+	// synced is set if the view has reported all existing objects, so that all others are missing.
+	// seen is set once the view was synced, and stays set.
 	synced, seen bool
-	// unserved is why the kind is not served; nil if it is.
+	// unserved is the error if the kind is not served, and otherwise nil.
 	unserved error
-	// blind is why changes cannot be seen now; nil if they can.
+	// blind is the error while changes cannot be read, and otherwise nil.
 	blind error
-	// ended is why nothing more will be seen; nil while the watch continues.
+	// ended is the error that ended the watch; nil while the watch continues.
 	ended error
 }
 
 // key identifies an object within a kind.
 type key struct{ namespace, name string }
 
-// selecting reports whether the view has a selector.
+// selecting reports whether the view selects objects by labels and not by names.
 func (v *view) selecting() bool { return v.named == nil }
 
 // goals returns the goals of the view's objects, without duplicates.
@@ -155,10 +161,10 @@ func (v *view) goals() []*Goal {
 	return goals
 }
 
-// settled reports whether it is known which objects exist.
+// settled reports whether the view knows which of its objects exist, or cannot find out.
 func (v *view) settled() bool { return v.synced || v.ended != nil || v.unserved != nil }
 
-// what describes the view's objects.
+// what describes in words which objects the view is for.
 func (v *view) what() string {
 	text := v.typ
 	if v.kind.Resource != "" {
@@ -178,47 +184,50 @@ type item struct {
 	view *view
 	goal *Goal
 
-	// found: a selector found it, so another object of the same name does not replace it.
+	// found is set if a selector found the object before the wait, so that another object with the
+	// same name does not replace it.
 	found bool
-	// known: it is known whether it exists.
+	// known is set once it is known whether the object exists.
 	known bool
-	// live is the part that the conditions read, as last seen; nil while it does not exist.
+	// live contains the fields of the object that the conditions read, as last seen. It is nil
+	// while the object does not exist.
 	live map[string]any
-	// uid is the UID of the last object.
+	// uid is the UID of the object that was last seen.
 	uid types.UID
-	// absent is since when it has been missing; zero while it exists. appeared is when it first
-	// existed; zero if it has not.
+	// absent is the time since when the object has been missing; zero while it exists. appeared is
+	// the time when the object was first seen; zero before that.
 	absent, appeared time.Time
 	note             string
-	// why is why it may be missing.
+	// why is a possible reason why the object is missing.
 	why string
 
 	verdict verdict
-	// whole is the object, if the caller wants it.
+	// whole is the complete object, if the caller asked for objects.
 	whole *unstructured.Unstructured
-	// told is its last report.
+	// told is the last report about the object.
 	told  event.Judged
 	burst schedule.Burst
-	// done is set once the object has its result, action.
+	// done is set once the object has its result, which is action.
 	done   bool
 	action event.Action
-	// expired is set if the object ran out of time during the wait, late is its result, and
-	// lateTold is set once late has been reported.
+	// expired is set if the object ran out of time during the wait. late is then its result, and
+	// lateTold is set once that result was reported.
 	expired, lateTold bool
 	late              *event.Waited
 	// timer triggers the next evaluation.
 	timer *time.Timer
 }
 
-// away reports whether the object's wait ended because the object was gone.
+// away reports whether the wait for the object ended because the object was deleted or relabeled.
 func (it *item) away() bool {
 	return it.done && (it.action == event.Gone || it.action == event.Unselected)
 }
 
-// asked limits how many missing objects are examined.
+// asked limits for how many missing objects the run searches for a reason.
 const asked = 5
 
-// missed records an object that is unexpectedly missing at first: its name may be a typo.
+// missed records an object that is missing at the beginning, which may be because its name is a
+// typo.
 func (r *run) missed(it *item) {
 	goal := it.goal
 	if !r.looking && !goal.waitsFor(condition.Create) && !goal.waitsFor(condition.Delete) && (r.Existence == nil || *r.Existence > 0) {
@@ -226,7 +235,7 @@ func (r *run) missed(it *item) {
 	}
 }
 
-// tellMissing reports missing objects at once, and starts to examine why.
+// tellMissing reports the missing objects at once, and starts to search for the reasons.
 func (r *run) tellMissing(ctx context.Context, asking *group) {
 	missing := r.missing
 	r.missing = nil
@@ -247,7 +256,7 @@ func (r *run) tellMissing(ctx context.Context, asking *group) {
 	}
 }
 
-// absentFor records why an object may be missing, and reports each reason once.
+// absentFor records a possible reason why an object is missing. Each reason is reported once.
 func (r *run) absentFor(it *item, why string) {
 	it.why = why
 	if why == "" || r.told[why] {
@@ -257,7 +266,7 @@ func (r *run) absentFor(it *item, why string) {
 	r.Emit(event.Warned{Text: why})
 }
 
-// whyAbsent adds to the results of missing objects why they may be missing.
+// whyAbsent adds possible reasons to the results of missing objects.
 func (r *run) whyAbsent(ctx context.Context, items []*item, results []event.Waited) {
 	if r.Absent == nil || ctx.Err() != nil {
 		return

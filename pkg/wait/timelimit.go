@@ -14,19 +14,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// TimeLimits are the values of --timeout-for. The first that applies to an object counts.
+// TimeLimits are the values of --timeout-for. For each object, the first limit that matches
+// applies.
 type TimeLimits []TimeLimit
 
 // TimeLimit is one limit.
 type TimeLimit struct {
-	// text is the value without the time.
+	// text is the value as typed, but without the duration.
 	text string
-	// Kind is the kind of the objects; empty for every kind.
+	// Kind limits objects of this kind; if it is empty, the limit is for every kind.
 	Kind string
-	// Condition is the condition to meet in time; nil for the whole goal.
+	// Condition is the condition that has to be met in time; if it is nil, the whole goal has to be
+	// met.
 	Condition *condition.Spec
 	Most      time.Duration
-	// IsStanding: it is for many runs, so it may match nothing in this one.
+	// IsStanding is set for a limit that applies to many runs, and so may match nothing in this
+	// one.
 	IsStanding bool
 }
 
@@ -47,7 +50,7 @@ func ParseTimeLimits(given []string) (TimeLimits, error) {
 	return all, errors.Join(faults...)
 }
 
-// With returns the limits followed by standing ones, which therefore rank lower.
+// With returns the limits followed by standing ones, so that the former take precedence.
 func (all TimeLimits) With(standing []string) (TimeLimits, error) {
 	more, err := ParseTimeLimits(standing)
 	for i := range more {
@@ -56,7 +59,8 @@ func (all TimeLimits) With(standing []string) (TimeLimits, error) {
 	return append(slices.Clone(all), more...), err
 }
 
-// parted splits limits at commas that follow a time, since an expression may contain commas.
+// parted splits the value at those commas that follow a duration, since an expression may contain
+// commas.
 func parted(text string) []string {
 	var all []string
 	var one string
@@ -74,7 +78,7 @@ func parted(text string) []string {
 	return all
 }
 
-// split splits off the time after the last equals sign.
+// split cuts the value at the last equals sign, which precedes the duration.
 func split(text string) (what string, most time.Duration, err error) {
 	i := strings.LastIndexByte(text, '=')
 	if i < 0 {
@@ -84,7 +88,7 @@ func split(text string) (what string, most time.Duration, err error) {
 	return strings.TrimSpace(text[:i]), most, err
 }
 
-// kindThen matches a KIND, with or without a condition.
+// kindThen matches a KIND that may be followed by a condition.
 var kindThen = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9.-]*)(?::(.+))?$`)
 
 func parse(text string) (TimeLimit, error) {
@@ -109,7 +113,7 @@ func parse(text string) (TimeLimit, error) {
 	return l, nil
 }
 
-// isCondition reports whether a word that looks like a KIND is a condition.
+// isCondition reports whether a word in the place of a KIND is in fact a condition.
 func isCondition(word string) bool {
 	words := []string{string(condition.Ready), string(condition.Create), string(condition.Delete)}
 	return slices.Contains(words, word) || strings.HasPrefix(word, "self.")
@@ -131,7 +135,8 @@ func (all TimeLimits) Condition(kind object.Kind, spec condition.Spec) (time.Dur
 	return all.first(kind, func(l TimeLimit) bool { return l.Condition != nil && l.of(spec) })
 }
 
-// first returns the first matching limit that names the kind, or else the first for every kind.
+// first returns the first matching limit that names the kind. If there is none, it returns the
+// first matching one for every kind.
 func (all TimeLimits) first(kind object.Kind, fits func(TimeLimit) bool) (time.Duration, bool) {
 	for _, any := range []bool{false, true} {
 		for _, l := range all {
@@ -159,7 +164,8 @@ func (l TimeLimit) Means(kind object.Kind) bool {
 	return strings.EqualFold(name, kind.GVK.Kind) || strings.EqualFold(name, kind.Resource)
 }
 
-// Unknown returns the limits for conditions that nothing waits for. Existence is always waited for.
+// Unknown returns the limits for conditions that are in no goal, which are probably typos. A limit
+// for existence is never one of them.
 func (all TimeLimits) Unknown(awaited []condition.Spec) []TimeLimit {
 	var idle []TimeLimit
 	for _, l := range all {
@@ -171,7 +177,7 @@ func (all TimeLimits) Unknown(awaited []condition.Spec) []TimeLimit {
 	return idle
 }
 
-// Idle returns the limits for kinds without objects, which may be typos.
+// Idle returns the limits for kinds of which the run has no objects; these may be typos.
 func (all TimeLimits) Idle(kinds []object.Kind) []TimeLimit {
 	var idle []TimeLimit
 	for _, l := range all {
@@ -182,15 +188,15 @@ func (all TimeLimits) Idle(kinds []object.Kind) []TimeLimit {
 	return idle
 }
 
-// due is when an object runs out of time.
+// due is the time at which an object runs out of time, and the limit that sets it.
 type due struct {
 	// at is zero if there is no limit.
 	at time.Time
-	// note names the limit; empty for that of the whole wait.
+	// note names the limit; it is empty for the limit of the whole wait.
 	note string
 }
 
-// sooner returns the earlier one.
+// sooner returns the earlier of the two. No limit is later than any time.
 func (d due) sooner(other due) due {
 	if d.at.IsZero() || !other.at.IsZero() && other.at.Before(d.at) {
 		return other
@@ -198,7 +204,6 @@ func (d due) sooner(other due) due {
 	return d
 }
 
-// later returns the later one.
 func (d due) later(other due) due {
 	if d.at.IsZero() || !other.at.IsZero() && !other.at.After(d.at) {
 		return d
@@ -206,7 +211,7 @@ func (d due) later(other due) due {
 	return other
 }
 
-// dueOf returns when an object runs out of time, as far as that is known.
+// dueOf returns when an object runs out of time, as far as that is known now.
 func (r *run) dueOf(it *item) due {
 	d := r.ownDue(it)
 	if most := (due{at: r.began.Add(r.Most)}); r.Most > 0 {
@@ -237,7 +242,7 @@ func (r *run) ownDue(it *item) due {
 	return r.dueOfConditions(it, base)
 }
 
-// whole returns when Timeout is over, counted from a time.
+// whole returns when Timeout is over if it begins at the given time.
 func (r *run) whole(from time.Time) due {
 	if r.Timeout < 0 {
 		return due{}
@@ -245,7 +250,8 @@ func (r *run) whole(from time.Time) due {
 	return due{at: from.Add(r.Timeout)}
 }
 
-// dueOfConditions returns when the first unmet condition runs out of time; with Any, the last.
+// dueOfConditions returns when the first unmet condition runs out of time. If one met condition is
+// enough (Any), it returns when the last one does.
 func (r *run) dueOfConditions(it *item, base due) due {
 	conds := it.view.compiled[it.goal]
 	if conds == nil {
@@ -276,8 +282,8 @@ func (r *run) dueOfConditions(it *item, base due) due {
 	return d
 }
 
-// outOfTime reports whether the object has run out of time. Timeout counts only if some objects
-// have more.
+// outOfTime reports whether the object has run out of time. Timeout counts here only in overtime,
+// when the wait continues for other objects.
 func (r *run) outOfTime(it *item) (due, bool) {
 	d := r.dueOf(it)
 	if d.at.IsZero() || d.note == "" && !r.overtime || time.Now().Before(d.at) {
@@ -286,7 +292,7 @@ func (r *run) outOfTime(it *item) (due, bool) {
 	return d, true
 }
 
-// expire ends the wait for an object that ran out of time; it continues for the others.
+// expire ends the wait for one object, which ran out of time. The wait for other objects continues.
 func (r *run) expire(ctx context.Context, it *item, d due) {
 	it.expired = true
 	result := r.settle(ctx, it)
@@ -301,8 +307,8 @@ func (r *run) expire(ctx context.Context, it *item, d due) {
 	r.expired = append(r.expired, it)
 }
 
-// timeUp handles the end of Timeout: it expires objects without more time, and returns how long to
-// wait for the others; 0 for none.
+// timeUp handles the end of Timeout. It expires the objects that have no more time, and returns how
+// much longer to wait for the others; 0 if there are none.
 func (r *run) timeUp(ctx context.Context) time.Duration {
 	r.overtime = true
 	var last due

@@ -28,7 +28,7 @@ func TestLimits(t *testing.T) {
 	}
 	for given, want := range map[string]struct {
 		kind object.Kind
-		// object, existence and condition are the limits in minutes; 0 means none.
+		// object, existence and condition are the expected limits in minutes; 0 means none.
 		object, existence, condition int
 	}{
 		"Job=20m":                                {job, 20, 0, 0},
