@@ -50,13 +50,14 @@ func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
 	}
 }
 
-// MayPass reports whether another watch may succeed after an error: the server did not refuse it.
+// MayPass reports whether another watch may succeed after the error. It returns false for a
+// refusal.
 func MayPass(err error) bool {
 	return !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) && !apierrors.IsMethodNotSupported(err) &&
 		!apierrors.IsBadRequest(err) && !apierrors.IsNotFound(err)
 }
 
-// List reports the existing objects, and returns nil when it is done.
+// List reports the existing objects and then returns nil, without watching for changes.
 func (v *View) List(ctx context.Context, tell func(object.Change)) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -76,7 +77,7 @@ func (v *View) List(ctx context.Context, tell func(object.Change)) error {
 	return err
 }
 
-// isFirst reports whether First is used, because no list has succeeded yet.
+// isFirst reports whether the view still uses First, because no list has succeeded yet.
 func (v *View) isFirst() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -97,10 +98,10 @@ func (v *View) watch(ctx context.Context, giveUp context.CancelCauseFunc, tell f
 	})
 }
 
-// BlindError is the error after reads have failed for so long that the state of an object is
-// unknown (edge case 57).
+// BlindError is the error of a view whose reads have failed for so long that the state of its
+// objects is unknown (edge case 57).
 type BlindError struct {
-	// Reads failed for this long, this often.
+	// For is how long reads failed, and Times is how often.
 	For      time.Duration
 	Failures int
 	// Err is the last error.
@@ -116,7 +117,7 @@ func (e *BlindError) Unwrap() error { return e.Err }
 // Unreachable marks this as an error that says nothing about the object.
 func (e *BlindError) Unreachable() bool { return true }
 
-// blindness is a period in which all reads fail.
+// blindness is a period during which every read fails.
 type blindness struct {
 	failures int // 0: reads succeed
 	last     error
@@ -130,8 +131,8 @@ func (b *blindness) end() {
 	*b = blindness{}
 }
 
-// add records an error, and calls giveUp after nothing but errors for as long as patience. lock
-// guards b.
+// add records an error. Once there were only errors for as long as patience, it calls giveUp. The
+// caller must hold lock, which guards b.
 func (b *blindness) add(err error, patience time.Duration, lock sync.Locker, giveUp context.CancelCauseFunc) {
 	b.failures++
 	b.last = err

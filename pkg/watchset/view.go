@@ -23,35 +23,36 @@ type Watcher interface {
 	Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error
 }
 
-// View is a set of objects to watch. Calls of Follow and List must not overlap; change fields only
-// between calls.
+// View is a set of objects to watch. Calls of Follow and List must not overlap. Change the exported
+// fields only between calls.
 type View struct {
 	Server Watcher
-	// First replaces Server until the first list succeeds, and its error ends the view: a server
-	// that has never answered is not retried. Nil means Server.
+	// First replaces Server until a list succeeds. Any error of First ends the view: a server that
+	// has never answered is not retried here. If First is nil, Server is used.
 	First Watcher
 	Kind  object.Kind
-	// Selection selects the objects; with Names, only their namespace.
+	// Selection selects the objects. If Names is set, only the namespace of Selection counts.
 	Selection object.Selection
-	// Names are the names of the objects; nil for all selected ones.
+	// Names are the names of the objects; nil means all objects of the selection.
 	Names []string
-	// Patience is how long reads may fail; 0 means that an error of Server ends the view. An error
-	// of First always does.
+	// Patience is how long reads from Server may fail. With 0, the first error of Server ends the
+	// view.
 	Patience time.Duration
-	// Search is how long reads may fail before the first list, if that is shorter than Patience. 0
-	// means no limit for First, and Patience without First.
+	// Search is how long reads may fail before the first list, if Search is shorter than Patience.
+	// If Search is 0, First has no such limit; without First, Patience applies.
 	Search time.Duration
 
 	mu    sync.Mutex      // guards the fields below
 	named map[string]bool // Names; nil for all
 	known map[types.NamespacedName]sighting
-	// watches counts the watches. listed: this one has listed; seen: some watch has.
+	// watches counts the watches. listed is set once the current watch has listed the objects; seen
+	// is set once any watch has.
 	watches      int
 	listed, seen bool
 	blind        blindness
 }
 
-// sighting records in which watch an object was last seen, and its UID.
+// sighting is the watch in which an object was last seen, and the UID that the object had.
 type sighting struct {
 	uid   types.UID
 	watch int
@@ -75,7 +76,7 @@ func (v *View) begin() {
 	}
 }
 
-// selection returns the narrowest selection that contains the objects.
+// selection returns the narrowest selection that contains all objects of the view.
 func (v *View) selection() object.Selection {
 	s := v.Selection
 	if !v.Kind.Namespaced {
@@ -87,8 +88,8 @@ func (v *View) selection() object.Selection {
 	return s
 }
 
-// Tolerates returns how long reads may fail now; 0 leaves that to Server or First. Call it only
-// from a callback, while the view is locked.
+// Tolerates returns how long reads may fail at this time. If it returns 0, Server or First decides.
+// Call it only from a callback, while the view is locked.
 func (v *View) Tolerates() time.Duration {
 	switch {
 	case v.seen:
@@ -149,8 +150,8 @@ func keyOf(u *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// tellMissing reports as gone the objects that are not in a watch's first list: those that an
-// earlier watch saw, and names that were never seen.
+// tellMissing reports objects as gone if the first list of a watch lacks them: objects that an
+// earlier watch saw, and named objects that were never seen.
 func (v *View) tellMissing(tell func(object.Change)) {
 	missing := map[types.NamespacedName]types.UID{}
 	namespace := v.selection().Namespace

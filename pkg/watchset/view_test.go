@@ -21,13 +21,14 @@ import (
 
 var configMaps = object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Resource: "configmaps", Namespaced: true}
 
-// watch scripts one watch: what it reports, and its error; nil if it does not end.
+// watch is the script of one watch: the changes that it reports, and the error with which it ends;
+// nil if it does not end.
 type watch struct {
 	tells []object.Change
 	ends  error
 }
 
-// script is a Watcher that plays scripted watches; the last one repeats.
+// script is a Watcher that plays scripted watches in order. It repeats the last one.
 type script struct {
 	watches []watch
 	asked   []object.Selection
@@ -79,7 +80,8 @@ var (
 	missing = &meta.NoKindMatchError{GroupKind: configMaps.GVK.GroupKind()}
 )
 
-// errUntold is the error of a kind that a proxy in front of the server does not find.
+// errUntold is the error for a kind whose absence only a proxy reports, and not the server behind
+// it.
 var errUntold = fmt.Errorf("%w: %w", missing, unreachableError{})
 
 type unreachableError struct{}
@@ -161,8 +163,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// Edge case 57: a view is given up after nothing but errors for as long as its Patience. Errors
-// between which it saw something do not count.
+// Edge case 57: a view ends once reads have only failed for as long as its Patience. If the view
+// sees something in between, the period starts again.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seeing := watch{[]object.Change{synced}, trouble}
@@ -180,7 +182,8 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// Until the first list, First alone decides how long to try. After it, Patience applies.
+// Before the first list, only First decides how long to retry. After the first list, Patience
+// applies.
 func TestFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		never := &script{watches: []watch{{ends: missing}, {ends: trouble}}}
@@ -197,8 +200,8 @@ func TestFirst(t *testing.T) {
 	})
 }
 
-// A view that was never listed is given up after Search if that is shorter than Patience, and
-// whenever First gives up.
+// A view that never succeeded with a list ends after Search if that is shorter than Patience. It
+// also ends when First gives up.
 func TestSearch(t *testing.T) {
 	for name, test := range map[string]struct {
 		view    *View
@@ -226,7 +229,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// slow is a Watcher that sees nothing, and gives up after a while.
+// slow is a Watcher that reports nothing, and returns an error after a while.
 type slow struct{ gives time.Duration }
 
 func (s slow) Watch(ctx context.Context, _ object.Kind, _ object.Selection, tell func(object.Change)) error {
@@ -287,7 +290,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// A watch selects as little as possible.
+// The selection of a watch is as narrow as possible.
 func TestSelection(t *testing.T) {
 	nodes := object.Kind{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Node"}, Resource: "nodes"}
 	in := object.Selection{Namespace: "prod"}
