@@ -6,7 +6,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Brackets mean the same as in a shell. Otherwise a pattern would allow what it should reject.
+// Brackets in a pattern mean the same as in a shell. With another meaning, a pattern would allow
+// names that it should reject.
 func TestGlob(t *testing.T) {
 	for _, c := range []struct {
 		glob, name string

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// scraps are parts of hostile and unlucky strings.
+// scraps are fragments for adversarial strings: letters, escape sequences, control characters,
+// invalid UTF-8 and quotes.
 func scraps() []string {
 	return []string{
 		"a", "Z", "7", " ", "  ", "\t", "\n", "\r\n", "\v", "é", "日本", "e\u0301", "👩\u200d🚀", "\ufffd", "…",
@@ -20,7 +21,7 @@ func scraps() []string {
 	}
 }
 
-// hostile returns adversarial strings made of fragments; they are the same in every run.
+// hostile returns adversarial strings made of fragments. The strings are the same in every run.
 func hostile(n int) []string {
 	random := rand.New(rand.NewPCG(1, 2))
 	all, out := scraps(), scraps()
@@ -34,8 +35,8 @@ func hostile(n int) []string {
 	return out
 }
 
-// harmless reports why a terminal would do more than display the text. It uses Unicode's
-// categories, while the code uses strconv.
+// harmless returns why a terminal would do more than display the text; "" if it would not. It uses
+// Unicode's categories, so that it does not repeat the code, which uses strconv.
 func harmless(s string) string {
 	if !utf8.ValidString(s) {
 		return "is no UTF-8"
@@ -69,8 +70,8 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// A printable text stays unchanged. Any other can be decoded from the output, so different texts
-// look different.
+// A printable text stays unchanged. Any other text can be recovered from the output, so two
+// different texts never look the same.
 func TestPrintableLosesNothing(t *testing.T) {
 	for _, s := range hostile(20000) {
 		got := Printable(s)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Nearest returns the known word for which word is most likely a typo; empty if none is similar
-// enough. Among equally similar words, it returns the first.
+// Nearest returns the known word that is most similar to word, which is probably a typo of it; ""
+// if no known word is similar enough. Among equally similar words, it returns the first.
 func Nearest(word string, known []string) string {
 	best, bestEdits := "", 0
 	for _, k := range known {
@@ -20,7 +20,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// WithMeant returns an unknown name with a suggestion: "flx (did you mean flux?)".
+// WithMeant returns an unknown name with the word that was probably meant: "flx (did you mean
+// flux?)".
 func WithMeant(name string, known []string) string {
 	if meant := Nearest(name, known); meant != "" {
 		return name + " (did you mean " + meant + "?)"
@@ -28,7 +29,7 @@ func WithMeant(name string, known []string) string {
 	return name
 }
 
-// AllWithMeant is [WithMeant] for each name.
+// AllWithMeant calls [WithMeant] for each name.
 func AllWithMeant(names, known []string) []string {
 	out := make([]string, len(names))
 	for i, name := range names {
@@ -72,8 +73,8 @@ func Edits(one, other string) int {
 	return up[len(b)]
 }
 
-// Glob reports whether a name matches a shell pattern. A star also matches slashes and dots, which
-// occur in names of contexts and groups.
+// Glob reports whether a name matches a shell pattern. Unlike in file names, a star also matches
+// slashes, because names of contexts and groups contain them.
 func Glob(glob, name string) bool {
 	if !strings.ContainsAny(glob, `*?[\`) {
 		return glob == name
@@ -89,7 +90,8 @@ func IsGlob(glob string) bool {
 	return err == nil
 }
 
-// shellGlob converts a glob for package path, which negates a bracket with [^…] instead of [!…].
+// shellGlob converts a shell pattern for package path. A shell also negates a bracket with [!…];
+// package path only knows [^…].
 func shellGlob(glob string) string {
 	out := []byte(glob)
 	within := false

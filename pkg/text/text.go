@@ -50,7 +50,7 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// List joins at most the given number of names, and counts the rest: "a, b and 3 more".
+// List joins at most the given number of names and says how many are left: "a, b and 3 more".
 func List(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
@@ -116,17 +116,18 @@ func withoutSequences(s string) string {
 	}
 }
 
-// Ellipsis replaces removed text.
+// Ellipsis stands for text that was removed.
 const Ellipsis = "…"
 
 const (
-	// excerptHead and excerptTail are how many characters an excerpt keeps of a longer text: the
-	// beginning says what happened, the end usually why.
+	// excerptHead and excerptTail are the numbers of characters that an excerpt keeps of the
+	// beginning and the end of a longer text. The beginning says what happened, and the end usually
+	// says why.
 	excerptHead = 180
 	excerptTail = 160
 )
 
-// Excerpt is OneLine without the middle of a long text.
+// Excerpt returns a text on one line, like OneLine. It removes the middle of a long text.
 func Excerpt(s string) string {
 	return ends(OneLine(s), excerptHead, excerptTail, excerptHead+excerptTail, " "+Ellipsis+" ")
 }
@@ -143,8 +144,8 @@ func Truncate(s string, bytes int) string {
 	return strings.TrimRight(s[:end], " ") + Ellipsis
 }
 
-// TruncateMiddle removes the middle of a text that has more than the given number of characters:
-// two names often differ only at the end.
+// TruncateMiddle removes the middle of a text that has more than the given number of characters. It
+// keeps the end because two names often differ only there.
 func TruncateMiddle(s string, characters int) string {
 	characters = max(characters, 1)
 	head := characters / 2

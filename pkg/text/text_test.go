@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// words are words to quote. Arguments cannot contain NUL.
+// words are test cases for quoting. They do not contain NUL, because the argument of a program
+// cannot.
 func words() []string {
 	return slices.DeleteFunc(append(hostile(3000),
 		"", "plain", "--take=deployment.apps/web:.spec.replicas", `.containers[name="app"].image`,
@@ -39,8 +40,8 @@ func TestShellQuote(t *testing.T) {
 	}
 }
 
-// A shell without $'…' decodes printable words exactly. From others it makes different printable
-// words, and executes nothing.
+// A shell without $'…' still decodes printable words exactly. From other words it makes different
+// printable words, and it executes nothing.
 func TestShellQuoteInAnyShell(t *testing.T) {
 	all := words()
 	for i, got := range read(t, "sh", all) {

@@ -57,7 +57,7 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// The end of a wrapped error is its cause, and is kept.
+// The end of a wrapped error names the cause, so it is kept.
 func TestExcerptKeepsTheCause(t *testing.T) {
 	const cause = "429 Too Many Requests - Server message: toomanyrequests: You have reached your unauthenticated pull rate limit"
 	said := `failed to pull and unpack image "registry.example/library/app:1": failed to copy: httpReadSeeker: failed open: ` +
