@@ -37,8 +37,8 @@ type walker struct {
 	text  func(string) string
 }
 
-// error masks the text of an error and of all errors that it wraps. The result can still be
-// classified by type and reason.
+// error masks the text of an error, and of all errors that it wraps. Callers can still find out the
+// type and the reason of the result.
 func (w *walker) error(err error) error {
 	if !w.quotes(err) {
 		return err
@@ -71,8 +71,8 @@ func (w *walker) deep(x reflect.Value) (out reflect.Value, changed bool) {
 	}
 }
 
-// isName reports whether values of a type are names, which are neither foreign text nor from a
-// Secret.
+// isName reports whether values of a type are names: they are neither text from elsewhere nor
+// values of a Secret.
 func isName(t reflect.Type) bool {
 	switch {
 	case t.Kind() == reflect.String:
@@ -115,7 +115,8 @@ func (w *walker) deepPointer(x reflect.Value) (reflect.Value, bool) {
 	return out, true
 }
 
-// deepParts masks the parts of a composite value. It copies the value before the first change.
+// deepParts masks the parts of a composite value. It copies the value before it makes the first
+// change.
 func (w *walker) deepParts(x reflect.Value) (out reflect.Value, changed bool) {
 	out = x
 	switch x.Kind() {
@@ -158,7 +159,8 @@ func (w *walker) deepParts(x reflect.Value) (out reflect.Value, changed bool) {
 	return out, changed
 }
 
-// quotes reports whether the text of an error, or of an error that it wraps, would change.
+// quotes reports whether the text of an error, or the text of an error that it wraps, contains a
+// value to mask.
 func (w *walker) quotes(err error) bool {
 	text := err.Error()
 	if w.text(text) != text {
@@ -192,7 +194,7 @@ func hintOf(err error) string {
 	return ""
 }
 
-// vaultError is an error with masked text. errors.As returns the original errors that it wraps;
+// vaultError is an error with masked text. errors.As returns the original errors in the chain;
 // Unwrap returns only masked ones.
 type vaultError struct {
 	err    error
@@ -206,8 +208,8 @@ func (e *vaultError) Hint() string {
 	return e.walker.text(object.HintOf(e.err))
 }
 
-// Of returns the masked form for several objects of the first error in the chain that has one, or
-// else the error itself.
+// Of returns the error for the given number of objects, masked. If no error in the chain has a form
+// for several objects, Of returns the error itself.
 func (e *vaultError) Of(objects int) error {
 	many := several(e.err, objects)
 	if many == nil {
@@ -216,7 +218,7 @@ func (e *vaultError) Of(objects int) error {
 	return e.walker.error(many)
 }
 
-// As finds a type in the unmasked chain.
+// As looks for the type in the original error.
 func (e *vaultError) As(target any) bool {
 	t := reflect.TypeOf(target).Elem()
 	if !reflect.TypeOf(e.err).AssignableTo(t) {
@@ -227,7 +229,7 @@ func (e *vaultError) As(target any) bool {
 	return true
 }
 
-// Is compares with the unmasked error.
+// Is compares the target with the original error.
 func (e *vaultError) Is(target error) bool {
 	if reflect.TypeOf(e.err).Comparable() && e.err == target {
 		return true
@@ -238,7 +240,7 @@ func (e *vaultError) Is(target error) bool {
 
 type joinedVaultError struct{ vaultError }
 
-// masked masks an error. A joined error remains one.
+// masked returns an error that masks err. If err joins errors, so does the result.
 func (w *walker) masked(err error) error {
 	one := vaultError{err: err, walker: w}
 	if _, joins := err.(interface{ Unwrap() []error }); joins {
@@ -264,8 +266,8 @@ func (e *joinedVaultError) Unwrap() []error {
 	return below
 }
 
-// Error masks the values of a Secret in the text of an error, and keeps err wrapped for callers
-// that branch on it. It returns errors about other objects unchanged.
+// Error masks the values of a Secret in the text of an error. The result wraps err, so that callers
+// can branch on it. Error returns err itself if the object is not a Secret.
 func Error(u *unstructured.Unstructured, err error) error {
 	if err == nil {
 		return nil
@@ -277,9 +279,9 @@ func Error(u *unstructured.Unstructured, err error) error {
 	return &maskedError{about: u, err: err, text: text}
 }
 
-// Refusal masks a server's error about an object whose values are unknown, so that they cannot be
-// recognized in it: for a Secret, it keeps only the status code or that the Secret does not exist.
-// It does not wrap err, because a printer might find it.
+// Refusal masks a server's error about an object whose values we do not know, so that they cannot
+// be recognized in the text. For a Secret, it keeps only the status code, or the fact that the
+// Secret does not exist. The result does not wrap err, because a printer might then show err.
 func Refusal(ref object.Ref, err error) error {
 	var status apierrors.APIStatus
 	if !IsSecret(ref) || !errors.As(err, &status) {
@@ -302,7 +304,8 @@ func (e *maskedError) Error() string { return e.text }
 
 func (e *maskedError) Unwrap() error { return e.err }
 
-// Of returns the form for several objects, if there is one, without values of this one.
+// Of returns the form of the error for several objects, with the Secret's values masked. If there
+// is no such form, it returns the error itself.
 func (e *maskedError) Of(objects int) error {
 	many := several(e.err, objects)
 	if many == nil {
@@ -311,7 +314,7 @@ func (e *maskedError) Of(objects int) error {
 	return Error(e.about, many)
 }
 
-// several returns the form of an error for several objects; nil if there is none.
+// several returns the form of an error for several objects; nil if the error has no such form.
 func several(err error, objects int) error {
 	common, ok := errors.AsType[interface {
 		error

@@ -31,7 +31,7 @@ func (h *hinted) Of(objects int) error {
 	return &hinted{fmt.Errorf("%d objects: %w", objects, h.error), h.hint}
 }
 
-// ofMany returns an error's form for several objects, as a printer requests it.
+// ofMany returns the form of an error for several objects, as a printer requests it.
 func ofMany(err error) error {
 	common, ok := errors.AsType[interface {
 		error
@@ -71,14 +71,14 @@ func TestDeepMasksEveryTextOfAnEvent(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"status": "***", "spec": int64(3)}, masked.Object.Object); diff != "" {
 		t.Error(diff)
 	}
-	// Without anything to mask, nothing is copied.
+	// If there is nothing to mask, nothing is copied.
 	clean := event.Waited{Object: &unstructured.Unstructured{Object: map[string]any{"a": "nothing secret"}}}
 	if got := vault.Deep(clean, nil).(event.Waited); got.Object != clean.Object {
 		t.Error("a clean object was copied")
 	}
 }
 
-// Names in an event are not secret, even if a Secret has the same value.
+// Names in an event are not masked, even if a Secret contains the same text.
 func TestDeepLeavesNames(t *testing.T) {
 	vault := redact.NewVault()
 	vault.Learn(aSecret("db", "shop-production"))
@@ -135,14 +135,14 @@ func TestVaultErrorIsTheSameError(t *testing.T) {
 	}
 }
 
-// several is an error that has a form for several objects.
+// several is an error that has another form for several objects.
 type several struct{ text string }
 
 func (s *several) Error() string        { return s.text }
 func (s *several) Of(objects int) error { return &several{fmt.Sprintf("%d: %s", objects, s.text)} }
 
-// An error about several objects is masked too, and the commands in it are filled in, although it
-// is new and not in the chain.
+// The form of an error for several objects is masked too, and the commands in it are completed.
+// That form is a new error, which is not in the chain of the original one.
 func TestDeepOfSeveral(t *testing.T) {
 	vault := redact.NewVault()
 	const canary = password + "-battery"

@@ -15,7 +15,8 @@ import (
 
 const password = "correct-horse"
 
-// The server rejects data that is not a map of strings, and quotes it in the error (edge case 41).
+// A server rejects a Secret whose data is not a map of strings, and quotes the data in the error
+// (edge case 41).
 func TestErrorOfOddShapes(t *testing.T) {
 	for name, fields := range map[string]map[string]any{
 		"text for a map": {"data": password},
@@ -34,7 +35,7 @@ func TestErrorOfOddShapes(t *testing.T) {
 	}
 }
 
-// An error about several objects quotes no more than the error about one.
+// An error about several objects is masked like the error about one.
 func TestErrorOfSeveralObjects(t *testing.T) {
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{"a": password},

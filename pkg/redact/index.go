@@ -6,23 +6,23 @@ import (
 )
 
 const (
-	// realLength is the length from which a value is masked everywhere. Below anyPlace, it is
-	// masked only as a whole word.
+	// realLength is the minimum length of a value that is masked everywhere. A value shorter than
+	// anyPlace is masked only as a whole word.
 	realLength = 6
 	anyPlace   = 8
 )
 
-// index finds forms in a text by their first bytes. Unlike an automaton, it can grow while in use;
-// it costs one look-up for each byte of a text. A run may read ten thousand Secrets with fifty
-// forms each, so entries are small.
+// index finds forms of secret values in a text by their first bytes. Unlike an automaton, an index
+// can grow while it is in use. It costs one look-up for each byte of a text. Entries are small,
+// because a run may read ten thousand Secrets with fifty forms each.
 type index struct {
-	// first maps the first bytes of a form to the latest entry.
+	// first maps the first bytes of a form to the latest entry for them.
 	first   map[uint64]int32
 	entries []entry
 	// filter has a bit for each hash of the first bytes of a form, so that most places in a text
-	// need no look-up. heads has one for each shorter beginning.
+	// need no look-up. heads has a bit for each shorter beginning of a form.
 	filter, heads []uint64
-	// sure counts the entries that are sure.
+	// sure counts the entries whose field sure is set.
 	sure int
 	// longest is the length of the longest form, in bytes.
 	longest int
@@ -30,10 +30,10 @@ type index struct {
 
 type entry struct {
 	form string
-	// next is the index plus one of the previous entry with the same first bytes; 0 if there is
-	// none.
+	// next links entries with the same first bytes: it is the position of the previous one plus
+	// one; 0 if there is none.
 	next int32
-	// sure is set if the form is also masked in finished output.
+	// sure is set if the form is so unmistakable that it is also masked in finished output.
 	sure bool
 }
 
@@ -43,8 +43,8 @@ func newIndex() index {
 
 const filterBits = 20
 
-// number returns the first realLength bytes of a text as a number. It is called for each byte of a
-// text, so it must be inlined.
+// number returns the first realLength bytes of a text as a number. The compiler must inline it,
+// because it is called for each byte of a text.
 func number(text string) uint64 {
 	_ = text[realLength-1]
 	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 |
@@ -59,7 +59,7 @@ func shortNumber(text string) uint64 {
 	return n
 }
 
-// bit returns the place of a hash in a filter.
+// bit returns the position of a hash in a filter.
 func bit(n uint64) (word, mask uint64) {
 	hash := n * 0x9e3779b97f4a7c15 >> (64 - filterBits)
 	return hash / 64, 1 << (hash % 64)
@@ -101,7 +101,7 @@ func (x *index) add(form string, sure bool) {
 	x.longest = max(x.longest, len(form))
 }
 
-// forms are the forms of an index, or only the sure ones.
+// forms are the forms of an index or, if sure is set, only those that are sure.
 type forms struct {
 	*index
 	onlySure bool
@@ -109,7 +109,7 @@ type forms struct {
 
 func (x forms) none() bool { return len(x.entries) == 0 || x.onlySure && x.sure == 0 }
 
-// beginning calls f for each form with the same first bytes as a text, until f returns false.
+// beginning calls f for each form whose first bytes are those of the text, until f returns false.
 func (x forms) beginning(text string, f func(form string) bool) {
 	for at := x.first[number(text)]; at > 0; at = x.entries[at-1].next {
 		if e := &x.entries[at-1]; (e.sure || !x.onlySure) && !f(e.form) {
@@ -118,8 +118,8 @@ func (x forms) beginning(text string, f func(form string) bool) {
 	}
 }
 
-// mask replaces every form. Overlapping matches, which are usually pieces of one value, become one
-// mask.
+// mask replaces every form in the text. Matches that overlap are usually pieces of one value, and
+// become one mask.
 func (x forms) mask(text string, names *nameSet) string {
 	if x.none() {
 		return text
@@ -137,7 +137,8 @@ func (x forms) mask(text string, names *nameSet) string {
 	return b.String() + text[done:]
 }
 
-// next returns the first stretch of overlapping forms at or after a place; empty if there is none.
+// next returns the first stretch of overlapping forms at or after a position. The stretch is empty
+// if there is none.
 func (x forms) next(text string, at int, names *nameSet) (from, to int) {
 	for ; at+realLength <= len(text) && (to == 0 || at < to); at++ {
 		n := x.match(text, at, names)
@@ -151,7 +152,7 @@ func (x forms) next(text string, at int, names *nameSet) (from, to int) {
 	return from, to
 }
 
-// match returns how many bytes of a form begin at a place in the text; 0 if none does.
+// match returns how many bytes of a form begin at a position in the text; 0 if no form does.
 func (x forms) match(text string, at int, names *nameSet) int {
 	if !has(x.filter, number(text[at:])) { // This excludes most places.
 		return 0
@@ -177,8 +178,8 @@ func (x forms) match(text string, at int, names *nameSet) int {
 	return best
 }
 
-// open returns where a form may begin that the end of the text truncates; the length of the text if
-// there is none.
+// open returns the first position at which a form may begin that continues after the end of the
+// text. If there is none, it returns the length of the text.
 func (x forms) open(text string) int {
 	for at := max(0, len(text)-x.longest); at < len(text); at++ {
 		rest := text[at:]
@@ -213,7 +214,8 @@ func common(a, b string) int {
 	return n
 }
 
-// breaksOff reports whether the text before rest was truncated there.
+// breaksOff reports whether a text was truncated just before rest: rest is empty, or begins with an
+// ellipsis or a similar mark.
 func breaksOff(rest string) bool {
 	if rest == "" {
 		return true
@@ -227,14 +229,14 @@ func breaksOff(rest string) bool {
 	return false
 }
 
-// isWhole reports whether a part of a text has no letter or digit next to it.
+// isWhole reports whether a part of a text is a whole word: no letter or digit is next to it.
 func isWhole(text string, from, to int) bool {
 	last, _ := utf8.DecodeLastRuneInString(text[:from])
 	next, _ := utf8.DecodeRuneInString(text[to:])
 	return !isWord(last) && !isWord(next)
 }
 
-// isAlone reports whether a part of a text is everything in a pair of quotes or after an equals
+// isAlone reports whether a part of a text is the whole text between two quotes or after an equals
 // sign.
 func isAlone(text string, from, to int) bool {
 	const quotes = "\"'`"

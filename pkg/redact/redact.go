@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Masks. Two different values get different masks, as in kubectl diff.
+// The masks. If two compared values differ, each gets its own mask, as in kubectl diff.
 const (
 	Mask   = "***"
 	before = Mask + " (before)"
@@ -42,7 +42,7 @@ func Pair(ref object.Ref, b, a map[string]any) (masked, maskedToo map[string]any
 	return masked, maskedToo
 }
 
-// Changes masks the values in changes to one object.
+// Changes masks values in the changes to one object.
 func Changes(ref object.Ref, changes []managedfields.Change) []managedfields.Change {
 	if !IsSecret(ref) || changes == nil {
 		return changes
@@ -55,7 +55,7 @@ func Changes(ref object.Ref, changes []managedfields.Change) []managedfields.Cha
 	return out
 }
 
-// Conflicts masks the values in conflicts over one object.
+// Conflicts masks values in the conflicts over one object.
 func Conflicts(ref object.Ref, conflicts []managedfields.Conflict) []managedfields.Conflict {
 	if !IsSecret(ref) || conflicts == nil {
 		return conflicts
@@ -77,7 +77,7 @@ func Object(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: masked}
 }
 
-// names returns the field names of a path up to the first list.
+// names returns the field names at the start of a path, up to the first list.
 func names(p fieldpath.Path) []string {
 	var out []string
 	for _, pe := range p {
@@ -89,12 +89,12 @@ func names(p fieldpath.Path) []string {
 	return out
 }
 
-// secrecy says whether a path in a Secret is secret.
+// secrecy is whether the value at a path in a Secret is secret.
 type secrecy int
 
 const (
 	open secrecy = iota
-	// holder paths contain secret values.
+	// A holder is not secret itself, but contains secret values.
 	holder
 	secret
 )
@@ -119,7 +119,8 @@ func secrecyOf(path []string) secrecy {
 	return open
 }
 
-// pair masks two values at one path; hasX and hasY say which of them exist. Null is not secret.
+// pair masks two values at one path. hasX and hasY are set for the values that exist. A null is not
+// masked.
 func pair(path []string, x, y any, hasX, hasY bool, tagX, tagY string) (any, any) {
 	level := secrecyOf(path)
 	if level == open {
@@ -127,7 +128,7 @@ func pair(path []string, x, y any, hasX, hasY bool, tagX, tagY string) (any, any
 	}
 	xm, xIsMap := x.(map[string]any)
 	ym, yIsMap := y.(map[string]any)
-	// A map of values keeps its keys. There should be no map below.
+	// Keep the keys of a map of values. Below data and stringData, there should be no other map.
 	if (level == holder || len(path) == 1) && (xIsMap || yIsMap) {
 		return pairMaps(path, x, y, xm, ym, tagX, tagY)
 	}

@@ -33,7 +33,7 @@ func ref(apiVersion, kind string) object.Ref {
 
 var secretRef = ref("v1", "Secret")
 
-// Edge case 41: values of Secrets are masked on both sides.
+// Edge case 41: in a comparison, the values of Secrets are masked on both sides.
 func TestPair(t *testing.T) {
 	tests := map[string]struct{ before, after, wantBefore, wantAfter string }{
 		"equal and different": {
@@ -98,7 +98,7 @@ func TestOnlySecrets(t *testing.T) {
 	}
 }
 
-// judged is a kind, and whether its values are secret.
+// judged is a kind, and the expectation whether its values are secret.
 type judged struct {
 	object.Ref
 	secret bool

@@ -20,10 +20,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// spellings returns the forms in which a program may quote a value: unchanged; quoted for Go, JSON,
-// YAML, Python and URLs, once and twice (a log quotes a body that quotes a value); in base64; in
-// hexadecimal. A long value has fewer forms, to save memory; its lines are values of their own
-// ([parts]).
+// spellings returns the forms in which a program may quote a value: unchanged; in base64; in
+// hexadecimal; and quoted for Go, JSON, YAML, Python and URLs. Each quoted form is also quoted
+// again, because a log may quote a body that quotes the value. To save memory, a long value has
+// fewer forms; its lines are added as values of their own ([parts]).
 func spellings(value string) []string {
 	standard := base64.StdEncoding.EncodeToString([]byte(value))
 	forms := append(folded(standard), standard, strings.TrimRight(standard, "="))
@@ -41,8 +41,7 @@ func spellings(value string) []string {
 	return text.Distinct(append(forms, quotings(quotings([]string{value}))...))
 }
 
-// quotings returns the strings, and each of them as it is escaped within every kind of quotes,
-// without the quotes themselves.
+// quotings returns the strings themselves, and each string as it looks within every kind of quotes.
 func quotings(texts []string) []string {
 	out := texts
 	for _, t := range texts {
@@ -67,7 +66,8 @@ func inGo(text string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// inJSON returns a string as quoted in JSON, and in ASCII-only JSON, which is Python's default.
+// inJSON returns a string as it is quoted in JSON, and in JSON that is limited to ASCII, which is
+// Python's default.
 func inJSON(text string) (plain, ascii string) {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
@@ -119,8 +119,8 @@ func inPython(text string) string {
 	return b.String()
 }
 
-// inPath escapes a string for a URL path, as Python and JavaScript do, except for the bytes in
-// safe.
+// inPath escapes a string for a URL path, as Python and JavaScript do. It does not escape the bytes
+// in safe.
 func inPath(text, safe string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -152,8 +152,8 @@ var (
 	setting = regexp.MustCompile(`(?:^|[\s;,&?])[A-Za-z_][\w.-]*(?:=|:[ \t]+)("[^"]*"|'[^']*'|[^\s;,&]+)`)
 )
 
-// parts returns the parts of a value that may be quoted separately: its lines, the password in a
-// connection string, the values of settings, the scalars in JSON.
+// parts returns the parts of a value that a message may quote without the rest: its lines, the
+// password in a connection string, the values of settings, and the scalars in JSON.
 func parts(value string) []string {
 	var out []string
 	if !utf8.ValidString(value) {
@@ -215,8 +215,8 @@ func dataOf(o map[string]any, f func(string)) {
 	each(o["stringData"], f)
 }
 
-// each calls f for every scalar in a value of any shape: the server rejects data that is not a map
-// of strings, and quotes it in the error.
+// each calls f for every scalar in a value of any shape. In a manifest, a Secret's data may have
+// any shape; a server rejects data that is not a map of strings, and quotes it in the error.
 func each(value any, f func(string)) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -238,16 +238,16 @@ func each(value any, f func(string)) {
 	}
 }
 
-// nameSet contains words that are not secret, because a run prints them anyway: the names of
-// objects, namespaces, kinds, groups, keys and files. Masking a name would make it useless, and
-// reveal the value.
+// nameSet contains names that are not masked, because a run prints them anyway: those of objects,
+// namespaces, kinds, groups, keys and files. A message with a masked name would be useless, and
+// would reveal that the name is also a secret value.
 type nameSet struct {
 	words map[string]bool
 	kinds map[schema.GroupKind]bool
 }
 
 func newNames() *nameSet {
-	// Digests of images begin with it.
+	// Digests of images begin with sha256.
 	return &nameSet{words: map[string]bool{"sha256": true}, kinds: map[schema.GroupKind]bool{}}
 }
 
@@ -288,7 +288,7 @@ func (n *nameSet) knows(r object.Ref) bool {
 	return known(r.Name) && known(r.Namespace) && n.kinds[r.GVK.GroupKind()]
 }
 
-// cover reports whether a part of a text is within a name.
+// cover reports whether a part of a text is within one of the names.
 func (n *nameSet) cover(text string, from, to int) bool {
 	if n == nil {
 		return false

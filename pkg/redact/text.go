@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	// shortest is the length below which a value is masked only as a whole word: a secret "a" must
-	// not mask every a in a message.
+	// shortest is the minimum length of a value that is masked within words. A shorter value is
+	// masked only as a whole word: a secret "a" must not mask every a in a message.
 	shortest = 4
-	// shortestLine is the length from which single lines of a value are masked.
+	// shortestLine is the minimum length of a single line of a value that is masked.
 	shortestLine = 8
 )
 
-// Text masks the values of a Secret in a text, such as a server's error message, in every spelling,
-// but keeps the Secret's name, namespace and keys. It returns texts about other objects unchanged.
+// Text masks the values of a Secret in a text, such as a server's error message. It finds each
+// value in every form in which a program may quote it. It does not mask the Secret's name,
+// namespace and keys. If the object is not a Secret, it returns the text unchanged.
 func Text(u *unstructured.Unstructured, text string) string {
 	if u == nil || !IsSecret(object.RefOf(u)) {
 		return text
@@ -81,13 +82,13 @@ func isWord(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// Writer returns a writer that masks finished output, as a safety net. It only masks values that
-// are unmistakable, and no words of our own or keys of a document. It finds a value that is split
-// between writes, because it holds back its possible beginning until the next write or
-// [Writer.Flush].
+// Writer returns a writer that masks finished output, as a safety net. It masks only values that
+// are unmistakable, and never a word of our own messages or a key of a document. To find a value
+// that is split between two writes, it holds back the end of a write if a value may begin there.
+// The next write or [Writer.Flush] writes what was held back.
 func (v *Vault) Writer(w io.Writer) *Writer { return &Writer{vault: v, w: w} }
 
-// Writer masks what is written to it.
+// Writer is the result of [Vault.Writer].
 type Writer struct {
 	vault *Vault
 	w     io.Writer
@@ -117,7 +118,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 			}
 		}
 	}
-	// Do not hold back a part of a complete value.
+	// Do not hold back a value that is already complete.
 	for from, to := 0, 0; ; {
 		if from, to = x.next(text, to, w.vault.names); from == to || to > end {
 			if from < to {
@@ -137,10 +138,11 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// eraseLine ends each drawing of the status line. Nothing before it needs to be held back.
+// eraseLine is the end of each drawing of the status line. No value continues after it, so nothing
+// is held back.
 const eraseLine = "\x1b[K"
 
-// Flush writes what was held back.
+// Flush writes the text that was held back.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -25,11 +25,11 @@ type Vault struct {
 }
 
 const (
-	// tokenLength is the length from which a line of a value, or a word of letters, is too rare to
-	// be anything but secret.
+	// tokenLength is the minimum length of a line, or of a word of letters only, that is so rare
+	// that it must be a secret.
 	tokenLength = 16
-	// piece is the length of the parts into which long values are split, so that a part of a value
-	// is recognized.
+	// piece is the length of the pieces into which long values are split. A piece is recognized
+	// without the rest of its value.
 	piece = 512
 )
 
@@ -153,19 +153,19 @@ func pieces(form string) []string {
 	return append(parts, form[len(form)-piece:])
 }
 
-// isRare reports whether a value is unlikely to be a word of our own.
+// isRare reports whether a value is unlikely to occur in our own output.
 func isRare(value string) bool {
 	value = strings.TrimSpace(value)
 	return len(value) >= anyPlace && !isPlainWord(value)
 }
 
-// isPlainWord reports whether a value may be a word in a sentence.
+// isPlainWord reports whether a value may occur as a word in our own sentences.
 func isPlainWord(text string) bool {
 	return len(text) < tokenLength && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// isToken distinguishes a line of a key or token from a line of configuration, which may equal a
-// line of YAML that we print.
+// isToken reports whether a line may be from a key or a token. Lines of configuration are not
+// masked, because they may equal lines of YAML that we print.
 func isToken(line string) bool {
 	return len(line) >= tokenLength &&
 		strings.Trim(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_-.") == ""

@@ -68,7 +68,7 @@ func inLines(text string, width int) string {
 	return b.String() + text + "\n"
 }
 
-// leak returns a part of a value, in any form, that a text contains.
+// leak returns a part of a value that the text contains in any form; "" if there is none.
 func leak(text, value string) string {
 	const telling = 8
 	for _, form := range []string{
@@ -84,7 +84,7 @@ func leak(text, value string) string {
 	return ""
 }
 
-// Edge case 86: however a value is quoted, no recognizable part of it remains.
+// Edge case 86: however a server quotes a value, no recognizable part of the value remains.
 func TestVaultMasksEveryQuoting(t *testing.T) {
 	for name, value := range map[string]string{
 		"a password":  "correct-horse-battery",
@@ -114,7 +114,8 @@ func TestVaultMasksEveryQuoting(t *testing.T) {
 	}
 }
 
-// A part of a value is masked like the whole value: a policy quotes only the line that it rejects.
+// A part of a value is masked like the whole value, because a policy may quote only the line that
+// it rejects.
 func TestVaultMasksParts(t *testing.T) {
 	vault := redact.NewVault()
 	vault.Learn(aSecret("db",
@@ -127,7 +128,7 @@ func TestVaultMasksParts(t *testing.T) {
 	}
 }
 
-// Nothing remains of values that contain each other, or of numbers in any notation.
+// If one value contains another, nothing remains of either. Numbers are masked in every notation.
 func TestTextOfNestedValues(t *testing.T) {
 	for _, data := range []map[string]any{
 		{"year": "2024", "pin": 20240117},
@@ -157,8 +158,8 @@ func TestTextOfNestedValues(t *testing.T) {
 	}
 }
 
-// For any Secret whose values are parts of names in the run, or words in our sentences, all
-// references and sentences stay whole.
+// Values of Secrets may equal parts of names, or words of our sentences. All references to objects,
+// and all our sentences, stay whole nevertheless.
 func TestNamesStayWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	word := func() string {
@@ -245,7 +246,8 @@ func TestVaultLearnsWhatASecretHolds(t *testing.T) {
 	}
 }
 
-// Other text is unchanged: short values are everywhere, and names are printed anyway.
+// All other text stays unchanged. Short values are not masked because they occur everywhere, and
+// names are printed anyway.
 func TestVaultLeavesTheRest(t *testing.T) {
 	vault := redact.NewVault()
 	vault.Learn(aSecret("postgres-main", "", " ", "a", "true", "1", "admin", "secret7", "postgres-main", "shop", "key0", "metadata"))
@@ -260,7 +262,7 @@ func TestVaultLeavesTheRest(t *testing.T) {
 	if got, want := vault.Text("the secret7."), "the ***."; got != want {
 		t.Errorf("a short value as a word: %q, want %q", got, want)
 	}
-	// Our documents have such keys, and lines of configuration.
+	// These are keys and lines that also occur in our documents.
 	vault.Learn(aSecret("config", "apiVersion: v1\nkind: Config\nnamespace: production\n", "production", "namespace"))
 	var b bytes.Buffer
 	const document = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  namespace: production\n"
@@ -272,7 +274,7 @@ func TestVaultLeavesTheRest(t *testing.T) {
 	}
 }
 
-// A value is found however it is split into writes, and everything else is unchanged.
+// A value is masked even if it is split between several writes. Everything else is unchanged.
 func TestWriterOfSplitValues(t *testing.T) {
 	const value, other = "correct-horse-battery", "correct-horse-other-one"
 	vault := redact.NewVault()
@@ -316,7 +318,8 @@ func TestWriterHoldsNothingItNeedNot(t *testing.T) {
 	}
 }
 
-// A run may read ten thousand Secrets, so the vault takes only a few times the size of each.
+// A run may read ten thousand Secrets. So the memory for a Secret must not exceed a few times its
+// size.
 func TestVaultIsSmall(t *testing.T) {
 	source := rand.New(rand.NewPCG(1, 2))
 	random := func(n int) string {
