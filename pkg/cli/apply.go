@@ -45,7 +45,7 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// work runs the apply and reports to the printer. ctx ends with --timeout, unlike that of in.
+// work runs the apply and reports to the printer. ctx ends with --timeout; in.Context does not.
 func (o *applyOptions) work(ctx context.Context, in verb.Invocation) error {
 	c := in.Connection
 	if o.set.Name != "" && o.dryRun == object.DryRunNone {
@@ -133,8 +133,8 @@ type manifests struct {
 }
 
 // print orders the manifests without a server, so that the same input gives the same output
-// everywhere. closed is the error of closing the printer. It does not mask Secrets: these manifests
-// will be applied.
+// everywhere. closed is the error of closing the printer. print does not mask Secrets, because the
+// printed manifests are meant to be applied.
 func (o manifests) print(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) (err, closed error) {
 	p, err := o.input.Arrange(c, o.out.Print, func() (map[schema.GroupVersionKind]object.Kind, error) {
 		return plan.BuiltinKinds(o.input.Manifests), nil

@@ -22,14 +22,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/review"
 )
 
-// lookahead is what a run would change, found before its first write. The run is held to it, and
-// does not read again what was just read.
+// lookahead is what a run would change, found before its first write. The run may change nothing
+// else, and it reuses the objects that lookahead has just read.
 type lookahead struct {
 	plan   review.Plan
 	engine diff.Engine
 	reader object.LiveReader
-	// keeps: predictions are kept, so that the run need not read and predict again. Those of a
-	// large set would take too much memory.
+	// keeps reports whether predictions are kept, so that the run need not read and predict again.
+	// The predictions of a large set would take too much memory.
 	keeps bool
 	run   *sets.Run // nil without a set
 	emit  func(event.Event)
@@ -38,8 +38,8 @@ type lookahead struct {
 	judged map[object.Key]judgement
 }
 
-// judgement is a prediction and the resourceVersion that it is based on; empty if the object did
-// not exist. prediction is nil if it is not kept.
+// judgement is a prediction for one object. version is the resourceVersion on which it is based, or
+// empty if the object did not exist. prediction is nil if keeps is false.
 type judgement struct {
 	version    string
 	prediction *predict.Prediction
@@ -47,14 +47,14 @@ type judgement struct {
 }
 
 const (
-	// keptObjects is the largest set whose predictions are kept. keptFor is how long a kept object
-	// replaces a read, as for prefetched objects.
+	// keptObjects is the largest set whose predictions are kept. For keptFor, the run uses a kept
+	// object instead of reading it again, as for prefetched objects.
 	keptObjects = 2_000
 	keptFor     = 10 * time.Second
 )
 
-// approval finds out what the run would change, asks whether it may, and holds the run to it. run
-// is nil without a set; d then has the members to prune.
+// approval finds out what the run would change, asks for approval, and restricts the run to the
+// approved changes. run is nil without a set; d then has the members to prune.
 func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run, d applyset.Decision) error {
 	l, err := o.lookAhead(ctx, client, p, run, d)
 	if err != nil {
@@ -79,7 +79,8 @@ func reviewedOf(p predict.Predictor, run *sets.Run) []string {
 	return []string{p.Manager, run.Set().ID()}
 }
 
-// confirm holds the run to what was reviewed, if --confirm was given. Then there are no prompts.
+// confirm restricts the run to the reviewed changes if --confirm was given. There are no prompts
+// then.
 func (o *applyOptions) confirm(given string, changed bool) error {
 	switch {
 	case !changed:
@@ -127,7 +128,7 @@ func (o *applyOptions) lookAhead(
 }
 
 // see handles an event of the comparison. It reports an object that cannot be compared, because
-// that ends the run.
+// such an object ends the run.
 func (l *lookahead) see(e event.Event) {
 	l.plan.See(e)
 	if c, ok := e.(event.Compared); ok && c.Action == event.Unknown {
@@ -149,8 +150,8 @@ func (l *lookahead) judge(p *predict.Prediction) {
 	l.judged[p.Item.Key()] = j
 }
 
-// Judged is [apply.Review.Judged]. A namespace that this run has just created for its set, with
-// nothing but its name, is treated as absent.
+// Judged implements [apply.Review.Judged]. A namespace that this run has just created for its set,
+// with nothing but its name, is treated as absent.
 func (l *lookahead) Judged(item plan.Item, live *unstructured.Unstructured) *predict.Prediction {
 	version := ""
 	if live != nil && !l.run.Made(item.Key()) {
@@ -168,8 +169,8 @@ func (l *lookahead) Judged(item plan.Item, live *unstructured.Unstructured) *pre
 	return j.prediction
 }
 
-// Confirms is [apply.Review.Confirms]. A create fails if the object exists, so its result is the
-// manifest.
+// Confirms implements [apply.Review.Confirms]. A create fails if the object exists, so its result
+// is the manifest.
 func (l *lookahead) Confirms(p *predict.Prediction, anew *predict.Recreation) error {
 	now := event.Compared{Ref: p.Item.Ref, Action: event.Create}
 	if p.Live != nil {
@@ -184,8 +185,8 @@ func (l *lookahead) Confirms(p *predict.Prediction, anew *predict.Recreation) er
 	return nil
 }
 
-// Live is [object.LiveReader.Live]. It returns objects that the comparison has just read without
-// reading them again.
+// Live implements [object.LiveReader.Live]. Objects that the comparison has just read are returned
+// without another request.
 func (l *lookahead) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	var rest []object.Ref
 	var at []int // indexes of rest in refs

@@ -66,15 +66,15 @@ type applyOptions struct {
 	journal *restore.Journal
 	// pruned lists the objects that the run deleted from its set, in apply order.
 	pruned *plan.Plan
-	// history is how many runs of a set to keep. undone: this run was rolled back.
+	// history is how many runs of a set to keep. undone reports whether this run was rolled back.
 	history int
 	undone  bool
 	set     sets.Options
 	// ask asks the user to confirm a prune that looks like a mistake; nil if no user can answer.
 	ask func(context.Context, applyset.Decision, string) (bool, error)
 	// approve is called before the first write with everything that the run would change, and with
-	// the result of reviewedOf. It returns whether the run is held to that. Nil approves
-	// everything.
+	// the result of reviewedOf. It returns whether the run must change exactly that. If approve is
+	// nil, every change is approved.
 	approve func(p *review.Plan, of []string) (held bool, err error)
 	// live asks about conflicts; nil if there is no prompt.
 	live        *prompt.Terminal
@@ -82,7 +82,7 @@ type applyOptions struct {
 	// lock is the set's lock; nil if no set changes.
 	lock       *sets.Locking
 	lockWithin time.Duration
-	// printed: only print the manifests, in order.
+	// printed means that the manifests are printed in order and not applied.
 	printed bool
 	run     string
 	out     *printer.Printer
@@ -152,7 +152,8 @@ shown with both values, its owners, and the flags that settle it.`,
 	return cmd
 }
 
-// addServerSide adds a flag without effect, for scripts written for kubectl.
+// addServerSide adds --server-side, which has no effect and is accepted for scripts written for
+// kubectl.
 func addServerSide(flags *pflag.FlagSet, on *bool) {
 	flags.BoolVar(on, "server-side", true, "Always on; accepted for compatibility with kubectl")
 	_ = flags.MarkHidden("server-side") // It fails only for an unknown flag.

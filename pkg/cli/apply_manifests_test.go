@@ -31,8 +31,8 @@ func ordered(t *testing.T, path string) (code int, out, stderr string) {
 		"--dry-run=client", "-o", "manifests")
 }
 
-// The printed manifests are those of the input, and applied they give the same plan:
-// printed again, they are the same text, phase by phase.
+// The printed manifests are those of the input and give the same plan when applied. Printed again,
+// they give the same text, phase by phase.
 func TestManifestsAgain(t *testing.T) {
 	for _, set := range manifestSets(t) {
 		t.Run(filepath.Base(set), func(t *testing.T) {
@@ -67,8 +67,8 @@ func TestManifestsAgain(t *testing.T) {
 	}
 }
 
-// manifestSets are the folders of the corpus of real manifests, where there is one (not
-// with -short), and samples of our own.
+// manifestSets are the folders of the corpus of real manifests, if it is there (not with -short),
+// and our own samples.
 func manifestSets(t *testing.T) []string {
 	t.Helper()
 	sets := []string{filepath.Join("..", "plan", "testdata", "network"), filepath.Join("testdata", "manifests")}
@@ -92,7 +92,7 @@ func manifestSets(t *testing.T) []string {
 	return sets
 }
 
-// decodeAll reads all objects below a path as another YAML decoder does.
+// decodeAll reads all objects below a path with a YAML decoder that the plugin does not use.
 func decodeAll(t *testing.T, path string) []*unstructured.Unstructured {
 	t.Helper()
 	var all []*unstructured.Unstructured
@@ -128,8 +128,8 @@ func name(u *unstructured.Unstructured) string {
 	return u.GroupVersionKind().GroupKind().String() + "/" + u.GetName()
 }
 
-// written is an object without what the plugin may add or take: a namespace, and what a
-// server writes.
+// written returns an object without the fields that the plugin may add or remove: a namespace, and
+// everything that a server writes.
 func written(u *unstructured.Unstructured) map[string]any {
 	out := maps.Clone(u.Object)
 	delete(out, "status")
@@ -137,8 +137,7 @@ func written(u *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// Secrets are printed as written, since a masked one could not be applied, and a warning
-// says so.
+// Secrets are printed unmasked, since a masked Secret could not be applied. A warning says so.
 func TestManifestsOfSecrets(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret.yaml")
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData: {password: correct-horse-battery}\n"
@@ -156,7 +155,8 @@ func TestManifestsOfSecrets(t *testing.T) {
 	}
 }
 
-// Objects that cannot be applied in any order are not printed, and nothing is reported as applied.
+// If no order allows the objects to be applied, nothing is printed, and nothing is reported as
+// applied.
 func TestManifestsRefused(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	for name, test := range map[string]struct {

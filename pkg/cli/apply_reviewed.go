@@ -73,7 +73,7 @@ func (c *confirmation) allows(p *review.Plan, of []string, now time.Time) error 
 	return unreviewed(text.Count(len(objects), "object")+" would differ from what was reviewed", named(found, now))
 }
 
-// unreviewed returns the refusal of a run, with a limited number of lines of evidence.
+// unreviewed returns the error that refuses a run, with a limited number of lines of evidence.
 func unreviewed(why string, evidence []string) error {
 	const most = 40
 	lines := append([]string{"nothing was written: " + why}, evidence[:min(most, len(evidence))]...)
@@ -83,7 +83,8 @@ func unreviewed(why string, evidence []string) error {
 	return unreviewedError(strings.Join(lines, "\n"))
 }
 
-// hidden returns why two plans differ although they agree on everything that may be shown.
+// hidden explains why two plans differ although everything that may be shown is equal: a Secret's
+// value, the field manager or the set differs.
 func hidden(outcomes map[object.Key]review.Outcome) string {
 	var secrets []string
 	for _, o := range outcomes {
@@ -109,7 +110,7 @@ func named(found []review.Difference, now time.Time) []string {
 	return lines
 }
 
-// saidOf describes each difference: the reviewed and the present change.
+// saidOf describes each difference by the reviewed and the present change.
 func saidOf(found []review.Difference, now time.Time) []string {
 	var out []string
 	for _, d := range found {
@@ -138,7 +139,7 @@ func ageOf(by managedfields.Owner, now time.Time) string {
 	return ", " + max(now.Sub(by.Time), 0).Round(time.Second).String() + " ago"
 }
 
-// whole describes a difference that has no path.
+// whole describes a difference that affects the whole object and so has no path.
 func whole(d review.Difference) string {
 	was, now := actionOf(d.WasAction), actionOf(d.NowAction)
 	switch {
@@ -161,7 +162,7 @@ func actionOf(a event.Action) string {
 }
 
 // sideOf describes one side of a difference: the values, and the kind of change or the owners where
-// these differ from the other side.
+// they differ from the other side.
 func sideOf(c, other *review.Change) string {
 	if c == nil {
 		return "unchanged"
@@ -190,7 +191,7 @@ func arrow(c review.Change) string {
 	return from + " → " + to
 }
 
-// wouldBe lists what would change now, a line for each object and path.
+// wouldBe lists the present changes, a line for each object and path.
 func wouldBe(outcomes map[object.Key]review.Outcome) []string {
 	all := make([]review.Outcome, 0, len(outcomes))
 	for _, o := range outcomes {
@@ -207,7 +208,7 @@ func wouldBe(outcomes map[object.Key]review.Outcome) []string {
 	return lines
 }
 
-// unreviewedError returns the error of a run that would change something else than was reviewed.
+// unreviewedError is the error of a run that would make changes other than the reviewed ones.
 func unreviewedError(said string) error {
 	return verb.Unconfirmed("review what "+command.Kubectl("k8sconnect", "diff")+" shows now, and confirm that", "%s", said)
 }

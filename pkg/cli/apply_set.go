@@ -21,7 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
 )
 
-// applySet applies the plan as a set: its objects become members, and once all are applied, members
+// applySet applies the plan as a set: its objects become members. Once all are applied, members
 // that are no longer in the input are pruned. back rolls back a failed run with --atomic.
 func (o *applyOptions) applySet(
 	ctx context.Context, c *connection.Connection, client *client.Client, p *plan.Plan,
@@ -71,7 +71,7 @@ func (o *applyOptions) applySet(
 }
 
 // noting records what a prune deletes, so that --atomic can restore it, and passes the events on.
-// It also records objects whose deletion is uncertain: the rollback checks what exists.
+// It also records objects that may have been deleted, since the rollback checks what exists.
 func (o *applyOptions) noting(departing *sets.Leaving, emit func(event.Event)) func(event.Event) {
 	if o.journal == nil || o.dryRun != object.DryRunNone {
 		return emit
@@ -134,7 +134,7 @@ func (o *applyOptions) keeper(client *client.Client, set *sets.Set) *sets.Keeper
 }
 
 // result returns the result that the history records for a run that ended with err. A run that
-// skipped some of its input counts as failed, so that no rollback returns to it.
+// skipped some of its input counts as failed, so that no rollback restores an incomplete run.
 func (o *applyOptions) result(err error) history.Result {
 	switch {
 	case o.undone:
@@ -147,14 +147,15 @@ func (o *applyOptions) result(err error) history.Result {
 }
 
 const (
-	// rollbackTimeout bounds a rollback. After an interrupt or a timeout,
-	// interruptedRollbackTimeout does, because a user who stops a program does not wait long.
+	// rollbackTimeout bounds a rollback. After an interrupt or a timeout, the shorter
+	// interruptedRollbackTimeout applies, because a user who stops a program does not wait long.
 	rollbackTimeout            = 10 * time.Minute
 	interruptedRollbackTimeout = time.Minute
 )
 
 // rollBack rolls back a failed run if --atomic was given. It returns the error of the run if
-// everything was restored, else [verb.ErrNo]: the report names what was not.
+// everything was restored. Otherwise it returns [verb.ErrNo], because the report already names the
+// objects that were not restored.
 func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *plan.Plan, failed error) error {
 	if failed == nil || o.journal == nil {
 		return failed
@@ -175,7 +176,7 @@ func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *p
 		most = interruptedRollbackTimeout
 	}
 	o.out.Print(event.RollingBack{Err: failed, Objects: written, Within: most})
-	// The interrupt caused the rollback and must not end it: a second one ends the program.
+	// The interrupt that caused the rollback must not end it; a second interrupt ends the program.
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), most, fmt.Errorf("the rollback took longer than %s", most))
 	defer cancel()
 	engine := restore.Engine{

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
-// A server that is away is asked for kinds once if the user has no patience: a server that
-// hangs would cost the time of a handshake with each question.
+// With a patience of zero, an unreachable server is asked for its kinds only once. A server that
+// hangs would otherwise cost the time of a handshake with each question.
 func TestAwayIsAskedOnce(t *testing.T) {
 	for _, args := range [][]string{{"apply"}, {"diff"}} {
 		t.Run(args[0], func(t *testing.T) {

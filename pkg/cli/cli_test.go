@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
-// call runs the plugin as its main function does, in a home without kubeconfig.
+// call runs the plugin as its main function does, in a home directory without a kubeconfig.
 func call(t *testing.T, args ...string) (code int, out, err string) {
 	t.Helper()
 	return callAs(t, "/usr/local/bin/kubectl-k8sconnect", args...)
@@ -80,7 +80,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// With --help-all, help has every flag of a verb, each in a group.
+// With --help-all, the help shows every flag of a verb, each in a group.
 func TestHelpAll(t *testing.T) {
 	r := newRoot(genericiooptions.NewTestIOStreamsDiscard(), nil)
 	for _, verb := range []string{"apply", "diff", "delete", "wait", "stuck", "owners", "give", "deprecated", "fights"} {
@@ -357,8 +357,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// An error in the kubeconfig is reported before anything is tried, with the available
-// choices.
+// An error in the kubeconfig is reported before any request, with the available choices.
 func TestKubeconfigErrors(t *testing.T) {
 	for name, test := range map[string]struct {
 		kubeconfig string

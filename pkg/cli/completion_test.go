@@ -16,7 +16,7 @@ func TestCompletion(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
 		want []string
-		// files: the shell is to complete to names of files.
+		// files means that the shell should complete file names.
 		files string
 	}{
 		"verbs":              {args: []string{""}, want: []string{"apply", "completion", "config", "delete", "deprecated", "diff", "fights", "give", "help", "owners", "sets", "stuck", "version", "wait"}},
@@ -84,7 +84,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// A server that is away costs a shell no more than the words it would have given.
+// If the server is unreachable, completion only loses the words that the server would have given.
 func TestCompletionWithoutServer(t *testing.T) {
 	noCluster(t)
 	t.Setenv("KUBECONFIG", "kubeconfig")

@@ -45,7 +45,7 @@ type diffOptions struct {
 	rules  *config.Rules
 	set    sets.Options
 	run    string
-	// found collects what would change, for a caller that computes its own digest; nil if diff
+	// found collects the changes for a caller that computes its own digest. If it is nil, diff
 	// prints the digest.
 	found *review.Plan
 	plan  *review.Plan // of the run
@@ -136,7 +136,7 @@ func (o *diffOptions) emit(e event.Event) {
 	o.out.Print(e)
 }
 
-// reviewed prints the digest of what would change, unless something is unknown.
+// reviewed prints the digest of the changes, unless the change of some object is unknown.
 func (o *diffOptions) reviewed(found error, run *sets.Run) error {
 	if o.found == nil && (found == nil || errors.Is(found, diff.ErrDiffers)) {
 		end := event.Reviewed{Digest: o.plan.Digest("", reviewedOf(o.engine.Predictor, run)...)}

@@ -18,7 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// callsOf is one call of each verb that talks to a cluster, and of what a shell asks.
+// callsOf returns one command line for each verb that talks to a cluster, and one for shell
+// completion.
 func callsOf(t *testing.T) map[string][]string {
 	t.Helper()
 	calls := map[string][]string{
@@ -43,7 +44,7 @@ func callsOf(t *testing.T) map[string][]string {
 	return calls
 }
 
-// guarded is a server that is asked for what a guard needs.
+// guarded is a server that answers the request with which a guard identifies the cluster.
 type guarded struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -85,16 +86,16 @@ func newGuarded(t *testing.T, status int) *guarded {
 	return g
 }
 
-// For every verb, a guard that fails ends the run before any request but the one for the
-// cluster's UID; if it passes, the run continues. With -short, each kind of guard is tried
-// with every verb, and each case with one.
+// For every verb, a guard that fails ends the run before any request but the one for the cluster's
+// UID; if the guard passes, the run continues. With -short, each kind of guard is tried with every
+// verb, and each case with one verb.
 func TestGuards(t *testing.T) {
 	const uid = "GET /api/v1/namespaces/kube-system"
 	for name, test := range map[string]struct {
 		flags  []string
 		env    map[string]string
 		status int
-		// holds: the run continues.
+		// holds means that the guard passes and the run continues.
 		holds bool
 		want  []string
 		says  string
@@ -173,7 +174,8 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// The plugin's own version involves no cluster, and neither does what turns files into files.
+// No guard applies to the plugin's own version or to verbs that only convert files, because neither
+// involves a cluster.
 func TestGuardsLeaveTheClientAlone(t *testing.T) {
 	noCluster(t)
 	t.Setenv("KUBECTL_K8SCONNECT_EXPECT_CONTEXT", "prod")

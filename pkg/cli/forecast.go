@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// forecasting passes events on and warns once if the run will not finish by end; zero means no
-// deadline.
+// forecasting passes events on and warns once if the run will not finish by end. A zero end means
+// no deadline.
 func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
 	if end.IsZero() {
 		return emit
@@ -28,7 +28,7 @@ func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
 
 // shortfall is the forecast for a run that will miss its deadline.
 type shortfall struct {
-	// Done is how many of Total objects will be finished by then.
+	// Done is how many of Total objects will be finished at the deadline.
 	Done, Total int
 	// Left is the time until the deadline.
 	Left time.Duration
@@ -41,7 +41,7 @@ type forecast struct {
 	phases             []event.Phase
 	current            int
 	total, done, inner int
-	// open has the objects in progress. An object that ends without having started took no time.
+	// open holds the objects in progress. An object that ends without having started took no time.
 	open             map[object.Key]bool
 	written, settled int
 	// ends are the times at which objects were finished, in working time: waits between phases do
@@ -49,7 +49,8 @@ type forecast struct {
 	ends   []time.Duration
 	worked time.Duration
 	since  time.Time
-	// short is when, in working time, the run became too slow; nil if it is not.
+	// short is when, in working time, the run became too slow. It is nil while the run is fast
+	// enough.
 	short *time.Duration
 	told  bool
 }
@@ -78,8 +79,8 @@ func (f *forecast) observe(now time.Time, e event.Event) (shortfall, bool) {
 
 func (f *forecast) applied(now time.Time, e event.Applied) (shortfall, bool) {
 	const (
-		// least is the working time and enough the number of objects that an estimate needs; for a
-		// short deadline, a twentieth of the deadline replaces least.
+		// An estimate needs a working time of least and enough finished objects. For a short
+		// deadline, a twentieth of the deadline replaces least.
 		least  = 5 * time.Second
 		enough = 20
 		// recent is the shortest time over which a pace is measured.
@@ -122,16 +123,17 @@ func (f *forecast) applied(now time.Time, e event.Applied) (shortfall, bool) {
 	return shortfall{Done: f.done + int(remaining*possible/need), Total: f.total, Left: left}, true
 }
 
-// pace returns how many objects were finished per second in the last quarter of the working time,
-// because the pace changes during a run.
+// pace returns how many objects were finished per second in the last quarter of the working time.
+// Earlier objects are ignored because the pace changes during a run.
 func (f *forecast) pace(shortest time.Duration) float64 {
 	window := min(f.worked, max(shortest, f.worked/4))
 	from, _ := slices.BinarySearch(f.ends, f.worked-window)
 	return float64(len(f.ends)-from) / window.Seconds()
 }
 
-// need estimates how many objects are left to write: the rest of this phase, which was compared
-// already, and the same share of later phases as so far.
+// need estimates how many objects are left to write. In the current phase, these are all unfinished
+// objects, because the phase was compared already. In later phases, the share of written objects is
+// assumed to be the same as so far.
 func (f *forecast) need() float64 {
 	here := 0
 	if f.current >= 0 && f.current < len(f.phases) {

@@ -15,9 +15,9 @@ func numbered(i int) object.Ref {
 	return object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: "n", Name: fmt.Sprint(i)}
 }
 
-// play simulates a run of phases, each with settled objects and objects that take the
-// given time, one after the other, and a pause before each phase. It returns what was
-// forecast, and when, and how many objects were done when the time was over.
+// play simulates a run of phases. Each phase begins with a pause and has unchanged objects and
+// objects that take the given time, one after the other. play returns what was forecast and when,
+// and how many objects were finished at the deadline.
 func play(within time.Duration, pause time.Duration, phases ...[3]int) (short shortfall, at time.Duration, done int, told int) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	now, end := began, began.Add(within)
@@ -61,8 +61,8 @@ func play(within time.Duration, pause time.Duration, phases ...[3]int) (short sh
 	return short, at, done, told
 }
 
-// A run that will not finish says so, once, early, and about how far it comes; one that
-// will finish never does.
+// A run that will not finish in time gets one forecast, early and roughly right. A run that will
+// finish gets none.
 func TestForecast(t *testing.T) {
 	for name, test := range map[string]struct {
 		within, pause time.Duration
@@ -102,7 +102,7 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// A pace that grows as the run finds its stride is not taken for the last word.
+// A run that starts slowly and gets faster is not reported as too slow.
 func TestForecastOfAGrowingPace(t *testing.T) {
 	if short, at, _, told := play(time.Minute, 0, [3]int{0, 15, 300}, [3]int{0, 2000, 20}); told > 0 {
 		t.Errorf("%+v after %s", short, at)

@@ -16,8 +16,8 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// A verb that asks no server also reports that its output could not be written. Otherwise
-// a pipeline continues with an empty file.
+// A verb that sends no requests also reports that its output could not be written. Otherwise a
+// pipeline continues with an empty file.
 func TestNoRoomForTheAnswer(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.yaml")
 	if err := os.WriteFile(file, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"), 0o600); err != nil {
@@ -46,7 +46,7 @@ func TestNoRoomForTheAnswer(t *testing.T) {
 	}
 }
 
-// A reader that closes the pipe has read enough.
+// It is no error if a reader closes the pipe early, as head does.
 func TestNobodyReadsHelp(t *testing.T) {
 	reader, writer, err := os.Pipe()
 	if err != nil {

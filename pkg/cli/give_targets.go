@@ -24,13 +24,14 @@ import (
 // giveScope is the selection of objects.
 type giveScope struct {
 	targets target.Targets
-	// release is the Helm release whose objects are selected, inventory the object that lists them;
-	// at most one is set. Files in targets are then what the tool applies next.
+	// release is the Helm release whose objects are selected. inventory is an object that lists the
+	// selected objects. At most one of them is set; files in targets are then the manifests that
+	// the tool applies next.
 	release   *inventory.Release
 	inventory *inventory.Of
 }
 
-// resolve finds the selected objects, with the manifests that the receiver applies if they are
+// resolve finds the selected objects, and the manifests that the receiver applies if these are
 // known.
 func (o *giveScope) resolve(
 	ctx context.Context, c *connection.Connection, client *client.Client, emit func(event.Event),
@@ -84,7 +85,8 @@ func selected(ctx context.Context, client *client.Client, t target.Target) ([]gi
 	return all, err
 }
 
-// plannedTargets returns the objects of the manifests. A kind that is not served is an error.
+// plannedTargets returns the objects of the manifests. An object of a kind that is not served is an
+// error.
 func plannedTargets(ctx context.Context, client *client.Client, p *plan.Plan) ([]give.Target, error) {
 	var all []give.Target
 	var faults []error
@@ -98,8 +100,8 @@ func plannedTargets(ctx context.Context, client *client.Client, p *plan.Plan) ([
 	return all, errors.Join(faults...)
 }
 
-// listed returns the objects of an inventory. If the version of an object is no longer served, it
-// uses the preferred one.
+// listed returns the objects of an inventory. If an object's version is no longer served, listed
+// uses the preferred version of the kind.
 func listed(
 	ctx context.Context, c *connection.Connection, server *client.Client, of inventory.Of, next nextRun, emit func(event.Event),
 ) ([]give.Target, error) {
@@ -200,14 +202,14 @@ func released(
 	return next.stated(ctx, client, targets, fmt.Sprintf("the release %s/%s", named.Namespace, named.Name), release.Applied, emit)
 }
 
-// nextRun is what a tool will apply next, as far as it is known.
+// nextRun holds the manifests that a tool will apply next, as far as they are known.
 type nextRun struct {
 	known     bool
 	manifests []object.Manifest
 }
 
-// stated returns the listed targets with their manifests and reports objects that are on only one
-// side. If the manifests are unknown, it returns the targets unchanged.
+// stated returns the listed targets with their manifests, and reports objects that only the list or
+// only the manifests have. If the manifests are unknown, it returns the targets unchanged.
 func (n nextRun) stated(
 	ctx context.Context, client *client.Client, listed []give.Target, of string,
 	applied func(*unstructured.Unstructured) *unstructured.Unstructured, emit func(event.Event),

@@ -28,7 +28,7 @@ func TestSkippedNamesAreCleaned(t *testing.T) {
 	}
 }
 
-// An unusable address is reported as the kubeconfig's fault.
+// An unusable address is reported as a fault of the kubeconfig.
 func TestServerAddress(t *testing.T) {
 	for server, bad := range map[string]bool{
 		"htps://127.0.0.1:1": true, "https://[::1": true, "ftp://example.com": true,

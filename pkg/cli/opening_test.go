@@ -22,8 +22,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
-// The connection is opened while manifests are read: here, before there is a first byte of
-// them. Manifests that turn out to be broken end the run without a request.
+// The plugin opens the connection while it reads manifests; in this test, the first byte arrives
+// only after the connection is open. Invalid manifests end the run without a request.
 func TestConnectionBeforeManifests(t *testing.T) {
 	for _, args := range [][]string{
 		{"apply", "-f", "-"}, {"apply", "-f", "-", "--dry-run=client"}, {"diff", "-f", "-"}, {"delete", "-f", "-", "--yes"},
@@ -41,7 +41,7 @@ func TestConnectionBeforeManifests(t *testing.T) {
 	}
 }
 
-// A verb that asks no server opens no connection.
+// A verb that sends no requests opens no connection.
 func TestNoConnectionToPrint(t *testing.T) {
 	server := listen(t)
 	manifest := filepath.Join(t.TempDir(), "a.yaml")
@@ -56,7 +56,8 @@ func TestNoConnectionToPrint(t *testing.T) {
 		cli.Main(t.Context(), append([]string{"kubectl-k8sconnect"}, append(args, "--kubeconfig", server.kubeconfig)...),
 			genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &out, ErrOut: &out})
 	}
-	// The server takes connections in their order, so ours comes after any of theirs.
+	// The server accepts connections in order, so the test's connection comes after any of the
+	// plugin's.
 	ours, err := tls.Dial("tcp", server.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +68,7 @@ func TestNoConnectionToPrint(t *testing.T) {
 	}
 }
 
-// onceOpened has nothing to read until a connection is there.
+// onceOpened is a reader that blocks until a connection is open.
 type onceOpened struct {
 	opened <-chan struct{}
 	text   io.Reader

@@ -19,16 +19,17 @@ import (
 // preflightRun collects the evaluated objects of a run and reports what will not work.
 type preflightRun struct {
 	emit func(event.Event)
-	// prunes: the run deletes members that are no longer in the input.
+	// prunes means that the run deletes members that are no longer in the input.
 	prunes bool
 
-	// concerned: the plan contains an object whose change can cause a finding. Otherwise nothing is
-	// collected; any object may be referred to, so all would be.
+	// concerned means that the plan contains an object whose change can cause a finding. Otherwise
+	// nothing is collected. Collecting only some objects is impossible, since a finding may refer
+	// to any object.
 	concerned bool
 
 	mu   sync.Mutex
 	seen map[object.Key]preflight.Object
-	// changes: an object that can cause a finding changes.
+	// changes means that an object that can cause a finding changes.
 	changes bool
 	told    map[event.Remarked]bool
 	// kept are unchanged objects whose images may have been pushed again under the same tag.
@@ -43,7 +44,7 @@ func newForesight(emit func(event.Event), prunes bool, p *plan.Plan) *preflightR
 	return f
 }
 
-// seeing returns a function that calls all of the functions.
+// seeing returns a function that calls each of the given functions.
 func seeing(all ...func(plan.Item, *unstructured.Unstructured, *unstructured.Unstructured, bool)) func(plan.Item, *unstructured.Unstructured, *unstructured.Unstructured, bool) {
 	return func(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
 		for _, see := range all {
@@ -73,7 +74,8 @@ func (f *preflightRun) see(item plan.Item, before, after *unstructured.Unstructu
 	}
 }
 
-// made returns the manifest if the object has nothing else: the manifest is in memory anyway.
+// made returns the manifest instead of the object if both have the same content, because the
+// manifest is in memory anyway.
 func made(item plan.Item, after *unstructured.Unstructured) *unstructured.Unstructured {
 	if item.Object != nil && reflect.DeepEqual(after.Object, item.Object.Object) {
 		return item.Object
@@ -81,7 +83,8 @@ func made(item plan.Item, after *unstructured.Unstructured) *unstructured.Unstru
 	return after
 }
 
-// stated returns an object without metadata that the server writes, most of which is managedFields.
+// stated returns an object without the metadata that the server writes, most of which is
+// managedFields.
 func stated(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if u == nil {
 		return nil
@@ -97,8 +100,8 @@ func stated(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return less
 }
 
-// report reports each finding about the objects collected so far once. Without a reader it sends no
-// requests.
+// report reports the findings about the objects collected so far, each finding once. Without a
+// reader it sends no requests.
 func (f *preflightRun) report(ctx context.Context, p *plan.Plan, reader diagnose.Reader) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -149,7 +152,8 @@ func (f *preflightRun) before(wait func(context.Context, []plan.Item) error, p *
 	}
 }
 
-// tellKept reports images that may have been pushed again since the Pods pulled them.
+// tellKept reports images that may have been pushed again under the same tag since the Pods pulled
+// them.
 func (f *preflightRun) tellKept(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// A manifest is a part of its object. Where that does not change, what others have stated in
-// it counts all the same: here a port, and a label of the Pods.
+// Findings consider the whole object, and not only its manifest. Fields that other managers have
+// set count even if the object does not change: here a port, and a label of the Pods.
 func TestForesightKnowsWhatOthersStated(t *testing.T) {
 	const manifest = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod}, spec: {selector: {matchLabels: {app: web}},
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: a}]}}}}`
@@ -39,9 +39,8 @@ func TestForesightKnowsWhatOthersStated(t *testing.T) {
 	}
 }
 
-// A set that has nothing to remark on is not gathered, however many objects it has that
-// others could refer to; where it is, an object that is as its manifest states it takes no
-// memory of its own.
+// If no object of a set can cause a finding, nothing is collected. Otherwise, an object that equals
+// its manifest is not stored a second time.
 func TestForesightGathersOnlyForRemarks(t *testing.T) {
 	const data = `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: prod}, data: {a: b}}`
 	const answer = `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: prod, uid: u, resourceVersion: "1", managedFields: [{manager: m}]}, data: {a: b}}`

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A run that ends before it has a plan prints its id as well, once, on the last line: the
-// server's audit log identifies its requests by that id.
+// A run that ends before it has a plan also prints its id, once, on the last line. The server's
+// audit log identifies the requests of the run by this id.
 func TestRunOfAnEarlyError(t *testing.T) {
 	for verb, args := range callsOf(t) {
 		t.Run(verb, func(t *testing.T) {

@@ -33,8 +33,8 @@ import (
 
 // Main runs the plugin once and returns its exit status. args[0] is the name of the program.
 func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
-	// A closed pipe ("… | head") must not end an apply halfway. With the signal caught, the write
-	// returns an error.
+	// A closed pipe ("… | head") must not end an apply halfway. As the signal is caught, the write
+	// returns an error instead.
 	closed := make(chan os.Signal, 1)
 	signal.Notify(closed, syscall.SIGPIPE)
 	defer signal.Stop(closed)
@@ -60,8 +60,8 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	return code
 }
 
-// called returns the arguments. kubectl asks for completions under another program name; they are
-// then arguments of cobra's completion command.
+// called returns the arguments. kubectl asks for completions under another program name; called
+// then turns the arguments into those of cobra's completion command.
 func called(args []string) []string {
 	program := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	if program == completion.Program {
@@ -74,7 +74,7 @@ func called(args []string) []string {
 type root struct {
 	*cobra.Command
 	connection *connection.Connection
-	// started: the command line was valid, and a verb was started.
+	// started means that the command line was valid and that a verb was started.
 	started bool
 }
 
@@ -124,7 +124,7 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 	return r
 }
 
-// misuse explains an invalid command line in one line.
+// misuse describes an error on the command line in one line.
 func (r *root) misuse(args []string, err error) error {
 	if hint := help.ForeignHint(err); hint != "" {
 		return &object.HintedError{Err: err, Advice: hint}

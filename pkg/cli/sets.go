@@ -33,14 +33,14 @@ type setsFlags struct {
 }
 
 type setsOptions struct {
-	// name of one set; empty for all.
+	// name is the name of one set, or empty for all sets.
 	name       string
 	everywhere bool
 	run        string
 	out        *printer.Printer
 }
 
-// oneSet refuses a second argument: the first is then a misspelled subcommand.
+// oneSet refuses a second argument, since the first is then a misspelled subcommand.
 func oneSet(cmd *cobra.Command, args []string) error {
 	if len(args) < 2 {
 		return nil
@@ -167,7 +167,8 @@ func runsOf(ctx context.Context, client *client.Client, set *sets.Set) ([]event.
 	if err != nil {
 		return nil, err
 	}
-	// Some results are only in the Lease. Without it, the history has most of them.
+	// The Lease holds the results of some runs that the history lacks. Without the Lease, the
+	// history still has most results.
 	if last, err := sets.LastStated(ctx, client, set.Record.Parent); err == nil {
 		kept.Last = last
 	}

@@ -44,7 +44,7 @@ type setsDeleteOptions struct {
 	// within is how long to wait for the lock of the set.
 	within time.Duration
 	dryRun object.DryRun
-	// endsFor: see [deletion.Engine].
+	// endsFor is the field of the same name in [deletion.Engine].
 	endsFor func(event.Cause) time.Duration
 	ask     func(context.Context, applyset.Decision, string) (bool, error)
 	run     string
@@ -173,8 +173,8 @@ var errBegunAnew error = &object.HintedError{
 	Err: errors.New("another run has created the set again meanwhile"), Advice: "run this again to delete the new one",
 }
 
-// forget removes the history of a deleted set and then its Lease, so that a run killed in between
-// can be repeated.
+// forget removes the history of a deleted set before its Lease, so that a run that was killed in
+// between can be repeated.
 func (o *setsDeleteOptions) forget(ctx, held context.Context, client *client.Client, parent object.Ref, lock *sets.Locking) error {
 	keeper := sets.Keeper{Server: client, Parent: parent, Emit: o.out.Print}
 	if err := keeper.Remove(held); err != nil {
@@ -250,7 +250,8 @@ func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection
 	return nil
 }
 
-// parentStays returns why the live parent must not be deleted after the members.
+// parentStays returns why the live parent must not be deleted after the members. It is empty if the
+// parent may be deleted.
 func parentStays(set *sets.Set, live *unstructured.Unstructured, stayed int) string {
 	switch {
 	case stayed > 0:

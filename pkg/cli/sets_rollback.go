@@ -45,7 +45,7 @@ type rollbackOptions struct {
 	name        string
 	parent      object.Ref // of the set, once it is found
 	to, confirm string
-	// number is that of the last run when the target was chosen.
+	// number is the number of the last run at the time when the target was chosen.
 	number     int64
 	yes        bool
 	dryRun     bool
@@ -179,7 +179,7 @@ func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []b
 	return &found, compare.Execute(ctx, in)
 }
 
-// apply applies the earlier run if approve, which gets the plan and the last run, agrees.
+// apply applies the earlier run if approve agrees. approve gets the plan and the last run.
 func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []byte, approve func(now *review.Plan, last history.Run) (held bool, err error)) error {
 	print, err := verb.Printing(in.Connection, in.Streams, output.Table)
 	if err != nil {
@@ -254,7 +254,7 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 	return to, manifests, err
 }
 
-// textOf encodes manifests as input.
+// textOf encodes manifests as YAML text for the input.
 func textOf(manifests []*unstructured.Unstructured) ([]byte, error) {
 	var out bytes.Buffer
 	for _, u := range manifests {

@@ -10,12 +10,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
-// sickKinds are how many kinds, each of a group of its own, the sick server has.
+// sickKinds is the number of kinds of the sick server, each in a group of its own.
 const sickKinds = 10
 
-// newSick returns an API server that serves ConfigMaps and kinds of several groups, and
-// answers 503 for as long as one asks to what sick chooses. asked counts those answers by
-// their paths.
+// newSick returns an API server that serves ConfigMaps and kinds of several groups, and always
+// answers 503 to the paths that sick selects. asked counts these answers by path.
 func newSick(t *testing.T, sick func(path string) bool) (asked func() map[string]int) {
 	t.Helper()
 	s := newAway(t, "away.k8s.io")
@@ -55,16 +54,16 @@ func newSick(t *testing.T, sick func(path string) bool) (asked func() map[string
 	}
 }
 
-// A server that does not say what it serves, for as long as one asks, is given up once, and
-// not kind by kind: by its answers, since between the questions of one patience are pauses
-// that double. Nothing is claimed of what it did not say.
+// The plugin retries discovery once for the whole server, and not once for each kind, if the server
+// keeps failing to list its kinds. The test counts answers, because the pauses between retries
+// double. No message claims anything about kinds that the server did not list.
 func TestSickDiscovery(t *testing.T) {
 	list := func(path string) bool { return path == "/api/v1" || strings.Count(path, "/") == 3 }
 	for part, test := range map[string]struct {
 		sick func(path string) bool
-		// most is how often one path may be asked for.
+		// most is how often one path may be requested.
 		most int
-		// all: no kind is known, which is one line.
+		// all means that no kind is known. One line then reports all kinds.
 		all bool
 	}{
 		"everything":       {sick: func(path string) bool { return path == "/api" || path == "/apis" || list(path) }, most: 4, all: true},
@@ -122,7 +121,7 @@ func TestSickDiscovery(t *testing.T) {
 	}
 }
 
-// A hint that the cluster may be gone is for a server that does not answer, and no other.
+// The hint that the cluster may be gone is shown only for a server that does not answer.
 func TestDeleteHintsAtAClusterThatIsGone(t *testing.T) {
 	for name, test := range map[string]struct {
 		fail func(*testing.T, *away)
@@ -179,8 +178,8 @@ func answering(code int, reason string) func(*testing.T, *away) {
 	}
 }
 
-// A server that answers with an error when it is asked for a schema is not said to be away.
-// One answer may take as long as all of them together, which 300 ms are too short for.
+// A server that answers a schema request with an error is not reported as unreachable. The server
+// timeout bounds all answers together, so the 300 ms of other tests would be too short.
 func TestSickSchemas(t *testing.T) {
 	for _, args := range []string{"wait things/x --for=jsonpath={.spec.x}=y --timeout=1m", "wait -f set.yaml --for=jsonpath={.spec.x}=y --timeout=1m"} {
 		t.Run(args, func(t *testing.T) {

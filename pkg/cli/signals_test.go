@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Closing the terminal ends the run as Ctrl-C does, and a second SIGHUP, which
-// shells send, does not keep it from cleaning up.
+// Closing the terminal ends the run as Ctrl-C does. A second SIGHUP, which shells send, does not
+// interrupt the cleanup.
 func TestUntilStopped(t *testing.T) {
 	heard := make(chan os.Signal, 2)
 	signal.Notify(heard, syscall.SIGHUP) // We may have been started with it ignored.

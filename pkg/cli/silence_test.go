@@ -35,8 +35,8 @@ func (l *listener) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Manifests of which nothing comes are waited for aloud, and Ctrl-C ends that, for
-// each verb that reads any.
+// For each verb that reads manifests: if standard input delivers nothing, the verb says that it is
+// waiting, and Ctrl-C ends it.
 func TestInputsThatKeepSilent(t *testing.T) {
 	noCluster(t)
 	if err := syscall.Mkfifo("pipe.yaml", 0o600); err != nil {

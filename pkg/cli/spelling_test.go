@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// Everything that this program prints names an object as kubectl takes it. The test reads
-// every expected output: goldens and scripts.
-// Messages of other programs are exempt.
+// The program prints the name of an object in a form that kubectl accepts. The test reads every
+// expected output: golden files and scripts. Messages of other programs are exempt.
 func TestOneSpellingOfObjects(t *testing.T) {
 	const kinds = `(?:ConfigMap|Secret|Service|ServiceAccount|Namespace|Pod|PersistentVolumeClaim|Endpoints|Node|Deployment|` +
 		`StatefulSet|DaemonSet|ReplicaSet|Job|CronJob|Ingress|CustomResourceDefinition|Widget|HorizontalPodAutoscaler|Role|RoleBinding)`
 	const name = `[a-z0-9$'][A-Za-z0-9.$'-]*` // with the quotes that a script has about $NS
-	// Kind/name, Kind/namespace/name and Kind namespace/name.
+	// The spellings that kubectl does not accept are Kind/name, Kind/namespace/name and Kind
+	// namespace/name.
 	other := regexp.MustCompile(`(^|[^/A-Za-z0-9.])` + kinds + `(/` + name + `| ` + name + `/` + name + `)`)
 	theirs := regexp.MustCompile(strings.Join([]string{
 		`^Warning: `, // the webhook's, on the wire

@@ -17,16 +17,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli"
 )
 
-// indifferent lists flags of kubectl that do not affect where a command acts, or as which
-// user.
+// indifferent lists flags of kubectl that affect neither the cluster nor the user of a command.
 var indifferent = []string{"namespace", "request-timeout", "disable-compression", "cache-dir"}
 
-// Edge case 92: every flag of kubectl's that chooses the cluster or the user is in the
-// commands that are printed, as it was typed; and of a token, not its value.
+// Edge case 92: printed commands repeat every flag of kubectl that chooses the cluster or the user,
+// as it was typed. For a token, they repeat the flag without its value.
 func TestPrintedCommandsKeepTheConnection(t *testing.T) {
 	flags := pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
 	genericclioptions.NewConfigFlags(true).AddFlags(flags)
-	// No server listens on the port: the hint of the error has a command.
+	// No server listens on this port, so the error has a hint with a command.
 	kubeconfig := filepath.Join(t.TempDir(), "one of 'these'")
 	err := os.WriteFile(kubeconfig, []byte("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n"+
 		"users: [{name: u, user: {}}]\ncontexts: [{name: x y, context: {cluster: c, user: u}}]\n"), 0o600)
@@ -72,7 +71,7 @@ func TestPrintedCommandsKeepTheConnection(t *testing.T) {
 	}
 }
 
-// commandOf returns the words of the command in the hint, as a shell reads them.
+// commandOf splits the command in the hint into words as a shell does.
 func commandOf(t *testing.T, args []string) []string {
 	t.Helper()
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))

@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
-// away is an API server with ConfigMaps, and an aggregated API whose own server can go
-// away. It has no objects, and nothing may be written.
+// away is an API server with ConfigMaps and an aggregated API whose own server can become
+// unreachable. It has no objects, and any write is an error.
 type away struct {
 	*httptest.Server
 	group string
@@ -80,7 +80,7 @@ func (s *away) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(text))
 }
 
-// goAway removes the aggregated API, and forgets the requests so far.
+// goAway makes the aggregated API unreachable and clears the recorded requests.
 func (s *away) goAway() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,14 +100,13 @@ func (s *away) asked(what string) int {
 	return n
 }
 
-// A kind that the cache knows and whose server does not answer affects only its own
-// objects (edge case 20): each of them is unknown, with the reason, and every verb comes
-// to its end.
+// If the server of a cached kind does not answer, only the objects of that kind are affected (edge
+// case 20). Each of them is reported as unknown, with the reason, and every verb ends.
 func TestAggregatedAPIAway(t *testing.T) {
 	const configMap = "/api/v1/namespaces/default/configmaps"
 	for name, test := range map[string]struct {
 		args string
-		// asks is a request about something that does not depend on it.
+		// asks is a request for an object that does not depend on the aggregated API.
 		asks string
 	}{
 		"apply":  {args: "apply -f set.yaml", asks: "PATCH " + configMap},

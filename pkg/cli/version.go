@@ -33,7 +33,7 @@ import (
 
 type versions struct {
 	Client build.Info `json:"client"`
-	// Server is nil if it was not asked or did not answer.
+	// Server is nil if the server was not asked or did not answer.
 	Server *version.Info `json:"server,omitempty"`
 	// Webhook is nil if the server was not asked or did not answer.
 	Webhook *webhookVersion `json:"webhook,omitempty"`
@@ -121,7 +121,8 @@ func (v versions) print(streams genericiooptions.IOStreams, output string) error
 	}
 }
 
-// The label that selects the webhook configuration, and the one with the version.
+// webhookSelector selects the webhook's configuration. webhookVersionLabel is the label with the
+// webhook's version.
 const (
 	webhookSelector     = "app.kubernetes.io/name=k8sconnect"
 	webhookVersionLabel = "app.kubernetes.io/version"
@@ -166,9 +167,9 @@ func (v *webhookVersion) String() string {
 }
 
 // UntilStopped returns a context that ends on Ctrl-C, on SIGTERM, or when the terminal closes. A
-// second Ctrl-C or SIGTERM ends the program at once; a second SIGHUP does not, because the shell
-// and the kernel each send one. Signals that were ignored at the start (nohup, a background job)
-// stay ignored.
+// second Ctrl-C or SIGTERM ends the program at once. A second SIGHUP does not, because the shell
+// and the kernel each send a SIGHUP. Signals that were ignored at the start (nohup, a background
+// job) stay ignored.
 func UntilStopped(ctx context.Context) context.Context {
 	stops := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
 	if len(stops) == 0 { // Without signals, NotifyContext would catch all of them.

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 )
 
-// newWrong returns an API server that answers every read of objects with a text, once it was
-// written to if later.
+// newWrong returns an API server that answers every read of objects with the given text. If later
+// is set, it does so only after the first write.
 func newWrong(t *testing.T, text string, later bool) {
 	t.Helper()
 	s := newAway(t, "away.k8s.io")
@@ -36,9 +36,9 @@ func newWrong(t *testing.T, text string, later bool) {
 	write(t, "map.yaml", oneMap)
 }
 
-// Whatever the server answers for ever in place of objects, each verb that waits for them
-// ends, cannot tell, and says what it was answered. TestWrongForever of pkg/client has more
-// answers, and counts the time.
+// If the server keeps answering reads with something other than objects, each verb that waits ends,
+// reports the result as unknown, and quotes the answer. TestWrongForever of pkg/client tests more
+// answers and the time that this takes.
 func TestWrongAnswersForever(t *testing.T) {
 	const wrong = "unexpected answer"
 	for _, test := range []struct {

@@ -95,7 +95,7 @@ func (c words) runs(ctx context.Context, name string) ([]string, error) {
 	return words, err
 }
 
-// Inventories completes KIND/NAMESPACE/NAME of objects with an inventory.
+// Inventories completes KIND/NAMESPACE/NAME of objects that list what a tool applies.
 func Inventories(c *connection.Connection) cobra.CompletionFunc { return words{c}.completeInventories }
 
 func (c words) completeInventories(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {

@@ -59,7 +59,7 @@ func check(t *testing.T, text, want, path, note string, err error) {
 	}
 }
 
-// An ignored field without a rule is reported with its line, and none is lost in silence.
+// Every ignored field that no rule can express is reported with its line.
 func TestConvert(t *testing.T) {
 	out, err := Convert("apps.yaml", []byte(`
 apiVersion: v1

@@ -41,7 +41,7 @@ type Settings struct {
 	Readiness string
 	// TimeoutFor are durations, written as in --timeout-for.
 	TimeoutFor []string
-	// ExpectContext and ExpectCluster must all match.
+	// Both ExpectContext and ExpectCluster must match.
 	ExpectContext, ExpectCluster []Expected
 }
 

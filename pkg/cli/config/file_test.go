@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// whole has every key.
+// whole is a file with every key.
 const whole = `
 yield:
 - {manager: kube-controller-manager}
@@ -32,7 +32,7 @@ contexts:
     yield: [{path: .spec}]
 `
 
-// told is what settings come to, in a form to compare.
+// told describes settings as lines of text, for comparison.
 func told(s *Settings) []string {
 	var out []string
 	for _, c := range s.Rules.Yield {
@@ -66,8 +66,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Faults are reported with file, line and column, all of them at once, with suggestions; in the
-// sections of other contexts as well.
+// All faults are reported at once with file, line, column and suggestions. This includes faults in
+// sections for other contexts.
 func TestParseFaults(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                {"f: the file sets nothing | remove it, or ignore it with --config="},
@@ -111,7 +111,8 @@ func TestParseFaults(t *testing.T) {
 					t.Fatalf("%v has no place", e)
 				}
 				got = append(got, strings.TrimSuffix(fault.Error()+" | "+fault.Advice, " | "))
-				// The help of a verb does not say what the file may have; its page does.
+				// The help of a verb does not describe the file's content; a page of the
+				// documentation does.
 				if fault.Advice == "" && !strings.HasSuffix(fault.Hint(), "/docs/config.md") {
 					t.Errorf("%q: hint %q", text, fault.Hint())
 				}
@@ -125,8 +126,8 @@ func TestParseFaults(t *testing.T) {
 	}
 }
 
-// A file that was found, not named, may hold back and refuse, and may not widen the fields that are
-// taken, deleted or read.
+// A file that was found, not named, may restrict a run and refuse it. It may not extend the fields
+// that are taken, deleted or read.
 func TestFoundMayNotWiden(t *testing.T) {
 	for key, text := range map[string]string{
 		"take": "take: [{path: .spec}]", "adoptFrom": "adoptFrom: [helm]", "recreate": "recreate: [job]", "fieldManager": "fieldManager: argocd-controller",

@@ -64,8 +64,9 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// Aliases repeat what they stand for, and not without bound: a file of a megabyte could say more than
-// memory holds, and comes with the manifests of whoever wrote those.
+// Aliases repeat the nodes that they name, up to a limit. Without a limit, a file of a megabyte
+// could expand to more than fits into memory, and the file may come from the untrusted author of
+// the manifests.
 func TestAliasesAreBounded(t *testing.T) {
 	many := strings.Repeat("*r,", 200_000)
 	paths := strings.TrimSuffix(strings.Repeat(".a,", 60_000), ",")

@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/config"
 )
 
-// The rules leave the fields that Argo CD ignores, and not their siblings. These are the forms that
-// such lists have, written for this test; those of others are in TestIgnoreListsOfOthers.
+// The converted rules yield the fields that Argo CD ignores, and not the siblings of these fields.
+// The lists were written for this test; TestIgnoreListsOfOthers has lists from public repositories.
 func TestImportedRules(t *testing.T) {
 	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop, annotations: {a: b}}\n"
 	for name, tt := range map[string]struct {

@@ -15,17 +15,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// A rule can express the fields that people have Argo CD and Flux ignore, as public repositories
-// show: it yields those, and not their siblings. Each name is a repository, and the file in it.
+// A rule can express the fields that public repositories make Argo CD and Flux ignore: it yields
+// these fields and not their siblings. Each case is named after a repository and a file in it.
 //
-// Two of what was found cannot be said, and are not here: a regular expression over the keys of
+// Two findings are missing, because no rule can express them: a regular expression over the keys of
 // list items (Kyverno's autogen rules), and an object that is created and never applied again
 // (kustomize.toolkit.fluxcd.io/ssa: IfNotPresent), for which there is no field to name.
 func TestIgnoreListsOfOthers(t *testing.T) {
 	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop, annotations: {a: b}}\n"
 	for from, tt := range map[string]struct {
 		rules, object string
-		// held are by manager what others set; want is yielded of it.
+		// held lists, by manager, the fields that other managers own. want lists the fields among
+		// them that are yielded.
 		held map[string][]string
 		want []string
 	}{
@@ -118,7 +119,8 @@ func TestIgnoreListsOfOthers(t *testing.T) {
 	}
 }
 
-// yieldedBy returns what a file yields of an object of which others hold some, sorted.
+// yieldedBy returns the sorted fields that a file yields, given an object of which other managers
+// own some fields.
 func yieldedBy(t *testing.T, file, object string, held map[string][]string) (paths []string) {
 	t.Helper()
 	settings, err := config.Parse("k8sconnect.yaml", []byte(file), "", false)

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// published is the schema of the documentation, with its definitions in their places.
+// published returns the documented schema with its references replaced by the definitions.
 func published(t *testing.T) *validate.SchemaValidator {
 	t.Helper()
 	data, err := os.ReadFile("../../../docs/k8sconnect.schema.json")
@@ -59,7 +59,7 @@ func published(t *testing.T) *validate.SchemaValidator {
 	return validate.NewSchemaValidator(&schema, nil, "", strfmt.Default)
 }
 
-// sound returns a document that the parser takes.
+// sound returns a document that the parser accepts.
 func sound(r *rand.Rand) map[string]any {
 	one := func(from ...any) any { return from[r.IntN(len(from))] }
 	texts := func(from ...any) any {
@@ -106,8 +106,8 @@ func sound(r *rand.Rand) map[string]any {
 	return out
 }
 
-// places are all the ways to break a document in its form: a key that there is not, and a
-// value of another type.
+// places returns every way to break the structure of a document: an unknown key at each place, and
+// a value of another type.
 func places(v any, at string, broken func(breaks func())) {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -134,8 +134,8 @@ func places(v any, at string, broken func(breaks func())) {
 	}
 }
 
-// The schema accepts what the parser accepts, and both refuse a document that is broken in
-// its form, wherever it is.
+// The schema and the parser accept the same documents. Both refuse a document whose structure is
+// broken, wherever the fault is.
 func TestSchema(t *testing.T) {
 	schema := published(t)
 	accepts := func(doc map[string]any) (byParser error, bySchema bool) {

@@ -14,8 +14,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest"
 )
 
-// A pipe or folder with the name of the file is an error at once: without rules a run would take
-// the fields that they leave, and a pipe would block it. A link to a file is as good as the file.
+// A pipe or folder with the name of the file is an error at once. If it were ignored, a run would
+// take the fields that the rules yield; if a pipe were read, it would block the run. A link to a
+// file works like the file.
 func TestUnfitFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, folder := range []string{"folder/k8sconnect.yaml", "pipe", "nowhere", "loop", "link", "device", "large"} {
@@ -49,7 +50,8 @@ func TestUnfitFiles(t *testing.T) {
 		if got != "" || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", folder, got, err)
 		}
-		// A hint that to use none helps is true: then the folder can be read.
+		// If the hint suggests --config= (no file of rules), the folder must be readable without
+		// the file.
 		var fault *Error
 		if !errors.As(err, &fault) || !strings.Contains(fault.Hint(), "--config=") {
 			continue

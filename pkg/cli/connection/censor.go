@@ -197,7 +197,7 @@ func Writers(vault *redact.Vault, stdout, stderr io.Writer) (out, errOut io.Writ
 	}
 }
 
-// Bare returns the writer below the mask, to check whether it is a terminal.
+// Bare returns the writer below the mask, so that callers can check whether it is a terminal.
 func Bare(w io.Writer) io.Writer {
 	for {
 		wrapped, ok := w.(interface{ Unwrap() io.Writer })

@@ -59,7 +59,7 @@ type Connection struct {
 	// outage overrides serverTimeout, if it is longer.
 	outage  time.Duration
 	timeout time.Duration
-	// flags are the flags of every verb, as typed.
+	// flags are the flags of every verb, as the user typed them.
 	flags *pflag.FlagSet
 	// expected are expectations from the configuration file.
 	expected map[string][]expectation
@@ -187,7 +187,8 @@ func (c *Connection) explain(err error) error {
 	return fmt.Errorf("kubeconfig: %w", err)
 }
 
-// contextName returns the context from the flag, or else from the kubeconfig.
+// contextName returns the context from the flag. Without the flag, it returns the current context
+// of the kubeconfig.
 func (c *Connection) contextName(raw api.Config) string {
 	if *c.config.Context != "" {
 		return *c.config.Context

@@ -67,7 +67,7 @@ func (c *Connection) expect(flag, from, value string) {
 	c.expected[flag] = append(c.expected[flag], expectation{from, value})
 }
 
-// ContextName returns the context in use; empty if there is none, as in a Pod.
+// ContextName returns the context in use. It is empty if there is no context, as in a Pod.
 func (c *Connection) ContextName() (string, error) {
 	raw, err := c.config.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {

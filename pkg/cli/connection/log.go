@@ -40,7 +40,7 @@ func Log(w io.Writer, vault *redact.Vault, verbosity int) error {
 	return nil
 }
 
-// logWriter masks the logs of the libraries, which arrive entry by entry.
+// logWriter masks the logs of the libraries. Each write is one entry.
 type logWriter struct {
 	vault *redact.Vault
 	w     io.Writer

@@ -22,17 +22,17 @@ import (
 const (
 	secretsPath = "/api/v1/namespaces/shop/secrets/db"
 	liveSecret  = `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"db"},"data":{"pin":"MTIz","long":"dmVyeS1sb25nLXNlY3JldA=="}}`
-	// both values of it, the short one as a word.
+	// quotingBoth quotes both values of the Secret, the short one as a word.
 	quotingBoth = "pin 123 is no very-long-secret"
 )
 
-// statusBody is an error of the API server.
+// statusBody returns the body of an API server's error.
 func statusBody(code int, message string) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":%q,"code":%d}`, message, code)
 }
 
-// Edge case 86: the server's messages about a Secret are masked where they arrive, by
-// what the server has of it; if that cannot be known, they are withheld.
+// Edge case 86: the server's messages about a Secret are masked when they arrive, using the values
+// of the live Secret. If these values cannot be read, the message is withheld.
 func TestAnswersAboutSecrets(t *testing.T) {
 	const forbidden = `secrets "db" is forbidden: User "jane" cannot %s resource "secrets" in API group "" in the namespace "shop"`
 	type answer struct {
@@ -41,7 +41,8 @@ func TestAnswersAboutSecrets(t *testing.T) {
 	}
 	tests := map[string]struct {
 		method string
-		// write is answered to the method, read to a GET after it.
+		// write is the answer to the request with the method, and read the answer to a GET that
+		// follows.
 		write, read answer
 		warning     string
 		want        string
@@ -151,9 +152,9 @@ func TestSecretsAreLearntInTime(t *testing.T) {
 	}
 }
 
-// Edge case 86: the paths are recognised wherever the server's address leads to, such as
-// below the path of a gateway that holds /api/ itself. The requests are those that the
-// client makes of the address, not ours.
+// Edge case 86: paths of Secrets are recognised for any address of the server, for example a
+// gateway's address with a path that itself contains /api/. The requests come from the client and
+// not from this test.
 func TestWhatIsAboutSecrets(t *testing.T) {
 	paths := map[string]bool{
 		secretsPath: true, "/api/v1/secrets": true, "/api/v1/watch/secrets": true, "/api/v1/watch/namespaces/x/secrets": true,
@@ -190,7 +191,7 @@ func TestWhatIsAboutSecrets(t *testing.T) {
 			}
 		}
 	}
-	// A server that redirects may lead to anywhere.
+	// After a redirect, the path of a request may have any prefix.
 	for path, want := range map[string]bool{"/other/api/v1/secrets": true, "/api/api/v1/secrets/db": true, "/other/api/v1/pods": false} {
 		if got := isAboutSecrets("/k8s", path); got != want {
 			t.Errorf("redirected to %s: %v", path, got)

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// An id that the user gives to a run appears everywhere; each process of the run has a
-// name of its own below it.
+// A user's id for a run appears everywhere. Each process of the run has a unique name that begins
+// with this id.
 func TestRunID(t *testing.T) {
 	long := strings.Repeat("a", 63)
 	for name, test := range map[string]struct {

@@ -98,7 +98,8 @@ func (s *search) releases(ctx context.Context, server *client.Client) error {
 	return known(s.question.Release)
 }
 
-// definitions reads which versions of custom resources are deprecated, and which may be stored.
+// definitions reads which versions of custom resources are deprecated, and which may still be in
+// the server's storage.
 func (s *search) definitions(ctx context.Context, reader *client.NoRetry) {
 	gvk := schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: definitionKind}
 	stored := map[string]event.StoredVersions{}

@@ -35,12 +35,12 @@ type flags struct {
 
 type options struct {
 	targets target.Targets
-	// everything: no type was named.
+	// everything means that no type was named.
 	everything bool
 	duration   time.Duration
 	status     bool
 	run        string
-	// live: fights are shown during the watch.
+	// live means that fights are shown during the watch.
 	live bool
 	out  *printer.Printer
 }
@@ -155,8 +155,8 @@ func (e *shortError) Error() string {
 
 func (e *shortError) Unwrap() error { return context.Canceled }
 
-// apart reports whether a kind is left out without --status, because its objects are written all
-// the time by design.
+// apart reports whether a kind is left out without --status. The objects of such a kind are written
+// all the time by design.
 func apart(group, resource string) bool {
 	return slices.Contains([]string{
 		"leases.coordination.k8s.io", "leasecandidates.coordination.k8s.io", "events.", "events.events.k8s.io", "endpoints.", "endpointslices.discovery.k8s.io",

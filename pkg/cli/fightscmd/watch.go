@@ -33,13 +33,15 @@ import (
 )
 
 const (
-	// patience limits the time for the watches to begin, and for the reads at the end.
+	// patience is how long the watches may take to begin, and how long the reads at the end may
+	// take.
 	patience = 15 * time.Second
 	// late is how long the last events may take to arrive.
 	late = time.Second
 	// readWhole limits how many objects are read in full.
 	readWhole = 10
-	// readBefore limits how many objects' metadata are read as of before their first change.
+	// readBefore limits the number of objects whose metadata, as of before their first change, are
+	// read.
 	readBefore = 300
 	sideBySide = 6
 	// shownLive limits how many fights are listed during the watch.
@@ -69,7 +71,7 @@ type watch struct {
 type seen struct {
 	target.Target
 	objects, begun int
-	// late: the watch had not begun in time.
+	// late means that the watch had not begun in time.
 	late, gone bool
 	err        error
 }
@@ -95,7 +97,8 @@ func (w *watch) places(ctx context.Context, in verb.Invocation) error {
 		return err
 	}
 	for _, kind := range kinds {
-		// Objects that cannot be written, such as metrics, are computed.
+		// Objects that cannot be written, such as metrics, are computed on each read and have no
+		// writers.
 		written := slices.ContainsFunc(kind.Verbs, func(v string) bool { return v == "update" || v == "patch" })
 		if written && (kind.Namespaced || w.where == "") && (w.status || !apart(kind.GVK.Group, kind.Resource)) {
 			w.all = append(w.all, target.Target{Kind: kind, Selection: object.Selection{Namespace: w.where, Labels: w.targets.Labels}})
@@ -272,8 +275,9 @@ func (w *watch) read(ctx context.Context, reader *client.NoRetry, readings []fig
 	_ = group.Wait() // No function returns an error.
 }
 
-// complete adds facts from elsewhere: the name of a kind's only object, and the webhook's records
-// of the busiest objects. Errors are ignored, because the result is useful without them.
+// complete adds facts from other sources: the name of a kind's only object, and the webhook's
+// records of the busiest objects. It ignores errors, because the result is useful without these
+// facts.
 func (w *watch) complete(ctx context.Context, found []event.Fight) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -298,8 +302,8 @@ func (w *watch) complete(ctx context.Context, found []event.Fight) {
 	}
 }
 
-// history merges the transitions of a path: there is one for each pair of owners. It returns nil if
-// there are none.
+// history merges the transitions of a path, of which there is one for each pair of owners. It
+// returns nil if the path has none.
 func history(recorded []event.Transition, path string) *event.Transition {
 	var out *event.Transition
 	for _, t := range recorded { // The latest is the last.
@@ -315,7 +319,7 @@ func history(recorded []event.Transition, path string) *event.Transition {
 	return out
 }
 
-// only returns the only object of a kind; the kind itself if there are several.
+// only returns the only object of a kind. If there are several objects, it returns the kind.
 func (w *watch) only(ctx context.Context, kind object.Ref) object.Ref {
 	at := slices.IndexFunc(w.seen, func(s *seen) bool { return s.Kind.GVK == kind.GVK })
 	if w.seen[at].objects != 1 {
@@ -372,8 +376,8 @@ type counters struct {
 	writes  map[schema.GroupResource]int
 }
 
-// count reads how many writes the API server counted so far; nil if only a part of the objects is
-// watched, since the counters cover all.
+// count reads how many writes the API server has counted so far. It returns nil if only some
+// objects are watched, since the server counts the writes of all.
 func (w *watch) count(ctx context.Context) (*counters, error) {
 	if !w.everything || w.where != "" || w.targets.Labels != "" {
 		return nil, nil
@@ -407,8 +411,8 @@ func (c *counters) read(page io.Reader) error {
 	}
 }
 
-// counted returns the writes since before. Behind a load balancer, another process may answer; its
-// counters cannot be compared.
+// counted returns the number of writes since before. Behind a load balancer, another API server
+// process may answer; its counters cannot be compared with the earlier ones.
 func (w *watch) counted(ctx context.Context, before *counters) (map[schema.GroupResource]int, error) {
 	after, err := w.count(ctx)
 	switch {

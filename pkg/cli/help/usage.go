@@ -72,7 +72,7 @@ func commandTexts(w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// listed joins words with commas in indented lines that fit the terminal.
+// listed joins words with commas, in indented lines that fit the terminal.
 func listed(words []string, indent string, columns int) string {
 	return filled(strings.Fields(strings.Join(words, ", ")), indent, columns)
 }

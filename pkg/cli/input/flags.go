@@ -1,5 +1,6 @@
-// Package input turns -f, -k, -l and --helm-hooks into manifests and, with the kinds of a
-// cluster, into a plan; and --field-manager, --take, --yield and --adopt-from into a predictor.
+// Package input parses the flags of verbs that read manifests. It turns -f, -k, -l and --helm-hooks
+// into manifests, and the manifests and the kinds of a cluster into a plan. It turns
+// --field-manager, --take, --yield and --adopt-from into a predictor.
 package input
 
 import (
@@ -43,7 +44,7 @@ type Options struct {
 	Files manifest.Options
 	// typed: the user types the manifests in a terminal, so nothing may be printed meanwhile.
 	typed bool
-	// Offline: the verb sends no requests.
+	// Offline means that the verb sends no requests.
 	Offline bool
 	// Prefetch lets Plan start to read objects before it returns. It must be off if they may change
 	// before they are used, as while the run waits for a lock.

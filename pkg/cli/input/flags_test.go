@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// -f takes several names in one word, unless the word is the name of a file.
+// -f accepts several names separated by commas, unless the whole word is the name of a file.
 func TestFilenames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("a,b.yaml", nil, 0o600); err != nil {

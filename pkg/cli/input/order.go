@@ -138,7 +138,8 @@ func (o *Options) Arrange(
 	return p, nil
 }
 
-// unexplained returns the kinds that the cluster does not serve and that no manifest may install.
+// unexplained returns the kinds that the cluster does not serve and that no manifest in the input
+// can install.
 func unexplained(
 	manifests []object.Manifest, scope plan.Options, known map[schema.GroupVersionKind]object.Kind,
 ) []schema.GroupVersionKind {
@@ -255,7 +256,8 @@ func (o *Options) InServedVersions(ctx context.Context, client *client.Client, p
 	return nil
 }
 
-// in returns the item in a served version of its kind; unchanged if there is none.
+// in returns the item in a served version of its kind. It returns the item unchanged if there is no
+// such version.
 func in(kind object.Kind, it plan.Item, scope plan.Options) (plan.Item, error) {
 	if kind.Resource == "" {
 		return it, nil

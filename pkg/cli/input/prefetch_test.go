@@ -51,14 +51,14 @@ func (s *sick) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case "/apis":
 		s.apis.Add(1)
 	}
-	// Both are asked at once, and the answer to one of them ends the other.
+	// Discovery sends two requests at once, and an error in answer to one of them ends the other.
 	for s.api.Load() != s.apis.Load() && req.Context().Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
 	http.Error(w, "sick", http.StatusForbidden)
 }
 
-// connect returns a connection to the server, and how a verb uses it.
+// connect returns a connection to the server, and the client that a verb would make with it.
 func (s *sick) connect(t *testing.T, args ...string) (*connection.Connection, func() (*client.Client, error)) {
 	t.Helper()
 	config := api.NewConfig()
@@ -83,7 +83,7 @@ func (s *sick) connect(t *testing.T, args ...string) (*connection.Connection, fu
 	return c, sync.OnceValues(func() (*client.Client, error) { return c.Connect(t.Context(), "", 0, func(event.Event) {}) })
 }
 
-// A server that does not say what it serves is asked about that once, prefetch or not.
+// A server that fails to list its kinds is asked for the list once, with or without prefetch.
 func TestKindsAreAskedForOnce(t *testing.T) {
 	nowhere := genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard}
 	ignore := func(event.Event) {}

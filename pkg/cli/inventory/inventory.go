@@ -20,7 +20,7 @@ type Of struct {
 	tool            tool
 }
 
-// tool is a kind with an inventory.
+// tool is a kind whose objects list what a tool applies.
 type tool struct {
 	kind schema.GroupKind
 	// words are the names of the kind in a flag, as in kubectl.

@@ -37,10 +37,10 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The shapes are those of the tools' own API types: ResourceRef of kustomize-controller
+// The shapes of the objects are those of the tools' API types: ResourceRef of kustomize-controller
 // (api/v1/inventory_types.go), Snapshot of helm-controller (api/v2/snapshot_types.go), and
-// ResourceStatus of Argo CD (pkg/apis/application/v1alpha1/types.go). The rows "as its types document it" have
-// the fields that those types have.
+// ResourceStatus of Argo CD (pkg/apis/application/v1alpha1/types.go). The rows "as its types
+// document it" have all fields of these types.
 func TestRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		of, object string

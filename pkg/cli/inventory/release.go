@@ -73,7 +73,7 @@ func (e *BrokenError) Hint() string {
 // ErrNoManifest reports that a release contains no objects, except perhaps hooks.
 var ErrNoManifest = errors.New("it contains no manifest")
 
-// Decode reads a release from its Secret. The error is a *BrokenError.
+// Decode reads a release from its Secret. Any error is a *BrokenError.
 func Decode(secret *unstructured.Unstructured) (HelmRelease, error) {
 	out, err := decode(secret)
 	if err != nil {

@@ -38,7 +38,7 @@ func twice(text string) string {
 	return base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(text))))
 }
 
-// The tenth revision is newer than the ninth, and what only looks like a release is none.
+// The tenth revision is newer than the ninth. Secrets that only look like a release are ignored.
 func TestNewest(t *testing.T) {
 	got := inventory.Newest([]*unstructured.Unstructured{
 		secret("9", inventory.SecretType, ""), secret("10", inventory.SecretType, ""), secret("11", "Opaque", ""), secret("x", inventory.SecretType, ""),
@@ -61,7 +61,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// unzipped is what is in a Secret, still compressed.
+// unzipped returns the compressed content of a Secret, without the encoding around it.
 func unzipped(t *testing.T, packed string) string {
 	t.Helper()
 	inner, err := base64.StdEncoding.DecodeString(packed)
@@ -75,7 +75,7 @@ func unzipped(t *testing.T, packed string) string {
 	return string(raw)
 }
 
-// flipped has one byte changed, in base64 as Helm writes it.
+// flipped returns a copy with one byte changed, in base64 as Helm writes it.
 func flipped(t *testing.T, packed string) string {
 	t.Helper()
 	raw := []byte(unzipped(t, packed))

@@ -19,7 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 )
 
-// migrateOptions rewrites owners at API versions that are not served.
+// migrateOptions rewrites managedFields entries at API versions that are no longer served.
 type migrateOptions struct {
 	surveyOptions
 	dryRun object.DryRun

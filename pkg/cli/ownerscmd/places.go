@@ -25,7 +25,8 @@ type place struct {
 	sel  object.Selection
 	// names are the wanted objects; nil means all.
 	names []string
-	// unnamed: the user did not name the kind; it is included because the server serves it.
+	// unnamed means that the user did not name the kind: it is included because the server serves
+	// it.
 	unnamed bool
 	// err is why the place cannot be read.
 	err error

@@ -16,7 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Unreadable kinds are one line, however many: with the count and the first few of each reason.
+// All unreadable kinds are reported in one line, with their number and the first few for each
+// reason.
 func TestUnreadError(t *testing.T) {
 	forbidden := func(kind string) event.Unread {
 		return event.Unread{

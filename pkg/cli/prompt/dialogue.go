@@ -66,7 +66,8 @@ type question struct {
 	ref        object.Ref
 	conflict   managedfields.Conflict
 	number, of int
-	// inPhase: later phases may have conflicts too.
+	// inPhase means that the count of questions covers only this phase, because other phases may
+	// have conflicts too.
 	inPhase bool
 	// managers are the managers that own the path, without duplicates.
 	managers []string
@@ -104,7 +105,7 @@ func (d *Dialogue) decide(q question) apply.Decision {
 	return decision
 }
 
-// ask asks until an answer decides or the user quits.
+// ask repeats the prompt until an answer decides the conflict or the user quits.
 func (d *Dialogue) ask(q question) apply.Decision {
 	d.Say(d.shortly(q)...)
 	for {
@@ -133,7 +134,7 @@ func isOneOf(line string, words ...string) bool {
 	return slices.Contains(words, line)
 }
 
-// always records a decision for every field that only these managers own.
+// always records a decision for all fields that the managers own.
 func (d *Dialogue) always(managers []string, decision apply.Decision) apply.Decision {
 	if d.standing == nil {
 		d.standing = map[string]apply.Decision{}

@@ -20,7 +20,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// user types lines, and has on the screen what was said.
+// user simulates a user: it provides the typed lines and records the output.
 type user struct {
 	lines  []string
 	screen strings.Builder
@@ -63,7 +63,8 @@ func conflict(t *testing.T, path string, live any, managers ...string) managedfi
 	return c
 }
 
-// two objects with four conflicts: three of edit's, and one of two managers.
+// contested returns two objects with four conflicts: three with the manager edit alone, and one
+// with two managers.
 func contested(t *testing.T) []apply.Contested {
 	t.Helper()
 	return []apply.Contested{
@@ -89,7 +90,7 @@ func TestDialogue(t *testing.T) {
 		typed []string
 		want  [][]apply.Decision
 		flags []string
-		// asked is how often; 0 for as often as lines were typed.
+		// asked is the number of prompts; 0 means one for each typed line.
 		asked int
 	}{
 		"one by one": {
@@ -150,8 +151,7 @@ func TestDialogue(t *testing.T) {
 	}
 }
 
-// The flags that are printed mean, to the parser of flags, the objects and paths that were
-// answered, and nothing else.
+// The printed flags, when parsed, select exactly the objects and paths that the user answered.
 func TestFlagsMeanTheAnswers(t *testing.T) {
 	u := &user{lines: []string{"t", "l", "l", "t"}}
 	d := u.dialogue()
@@ -185,8 +185,8 @@ func TestFlagsMeanTheAnswers(t *testing.T) {
 	}
 }
 
-// An object that changed after the answer is asked about again, and the prompt says so; the last
-// answer counts.
+// If an object changed after the answer, the question is asked again, and the prompt says why. The
+// last answer counts.
 func TestAskedAgain(t *testing.T) {
 	u := &user{lines: []string{"t", "l"}}
 	d := u.dialogue()
@@ -205,8 +205,8 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
-// Once the user has quit, later phases ask nothing; what was said of all that a manager owns
-// holds for them.
+// After the user has quit, no questions are asked in later phases. Answers for all fields of a
+// manager still apply.
 func TestLaterPhases(t *testing.T) {
 	u := &user{lines: []string{"la", "q"}}
 	d := u.dialogue()
@@ -223,11 +223,12 @@ func TestLaterPhases(t *testing.T) {
 	}
 }
 
-// A path of several managers is decided by what was said of each of them, if that is the same.
+// A path with several managers is decided without a question if the user gave the same answer for
+// each manager.
 func TestSharedByManagers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		first, second string
-		// asked is how often, want what becomes of the shared path.
+		// asked is the number of prompts. want is the decision about the shared path.
 		asked int
 		want  apply.Decision
 	}{
@@ -258,7 +259,8 @@ func TestSharedByManagers(t *testing.T) {
 	}
 }
 
-// A path that the server would refuse cannot be taken, not even with all of its manager.
+// A path that the server would refuse cannot be taken, not even by an answer for all fields of its
+// manager.
 func TestRefusedCannotBeTaken(t *testing.T) {
 	u := &user{lines: []string{"t", "ta", "l", "ta", "l"}}
 	refusal := apierrors.NewInvalid(schema.GroupKind{Kind: "Deployment"}, "web", field.ErrorList{field.Forbidden(field.NewPath("spec", "replicas"), "no")})
@@ -276,8 +278,8 @@ func TestRefusedCannotBeTaken(t *testing.T) {
 	}
 }
 
-// A path that no yield names is not offered to be left, alone or with all of its manager's; one that
-// cannot be taken either leaves showing and quitting.
+// If no yield rule can name a path, the prompt does not offer to leave it, or all fields of its
+// manager. If the path cannot be taken either, only show and quit are offered.
 func TestUnleavableCannotBeLeft(t *testing.T) {
 	all := contested(t)
 	replicas, paused := all[1].Conflicts[0], all[1].Conflicts[1]
@@ -300,7 +302,8 @@ func TestUnleavableCannotBeLeft(t *testing.T) {
 	}
 }
 
-// A question fits the terminal but for paths, which are copied; show leaves nothing out.
+// A question fits the terminal, except for paths, which users copy. The answer show prints
+// everything in full.
 func TestShowLeavesNothingOut(t *testing.T) {
 	long := strings.Repeat("long ", 60) + "\nsecond line \x1b[2J"
 	c := conflict(t, ".data.text", long, "edit")

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// confirm returns nil if the prune may be carried out. A dry run needs no confirmation, and reports
-// that a run would need one.
+// confirm returns nil if the prune may be carried out. A dry run needs no confirmation; it reports
+// that a real run would need one.
 func (r *Run) confirm(ctx context.Context) error {
 	d := r.shown
 	doubt := d.Doubt()
@@ -40,8 +40,8 @@ func (r *Run) confirm(ctx context.Context) error {
 	return refusal
 }
 
-// digestOf returns a digest of the set and the names of the doomed objects. A user who confirms it
-// confirms exactly these.
+// digestOf returns a digest of the set and the names of the doomed objects. Confirming the digest
+// confirms the deletion of exactly these objects.
 func digestOf(d applyset.Decision) string {
 	var p review.Plan
 	SeeDoomed(&p, d)
@@ -57,25 +57,25 @@ func SeeDoomed(p *review.Plan, d applyset.Decision) {
 
 var errUnconfirmed = errors.New("it would be pruned, but that was not confirmed")
 
-// UnconfirmedError reports that a deletion needed confirmation and did not get it. Nothing was
+// UnconfirmedError means that a deletion needed confirmation and did not get it. Nothing was
 // written.
 type UnconfirmedError struct {
 	// Set is the parent of the set.
 	Set   object.Ref
 	Doubt string
-	// Digest confirms the deletion of a whole set. A prune is confirmed with the digest of
-	// everything that the run changes, which diff prints.
+	// Digest is the value of --confirm that confirms the deletion of a whole set. A prune is
+	// instead confirmed with the digest of all changes of the run, which diff prints.
 	Digest string
-	// Declined: the user was asked and said no.
+	// Declined means that the user was asked and said no.
 	Declined bool
-	// all: a whole set was to be deleted, so there is no input to check.
+	// all means that a whole set was to be deleted, so there is no input to check.
 	all bool
 	// kept is the result of [Protected].
 	kept string
 }
 
 // Protected returns a sentence that names the members kept because of their kind, with the flag
-// that deletes them; empty without such members.
+// that deletes them. It is empty if there are no such members.
 func Protected(d applyset.Decision) string {
 	var names, kinds []string
 	for _, k := range d.Kept {
@@ -97,7 +97,7 @@ func Protected(d applyset.Decision) string {
 
 func (e *UnconfirmedError) Error() string { return e.Set.String() + ": nothing was done: " + e.Doubt }
 
-// Unconfirmed marks the error as a refusal by the plugin.
+// Unconfirmed marks the error as the plugin's refusal.
 func (e *UnconfirmedError) Unconfirmed() bool { return true }
 
 func (e *UnconfirmedError) Hint() string {

@@ -1,4 +1,4 @@
 // Package sets has the parts that the verbs for sets share: naming, the lock, writing the parent,
-// pruning, and the history in the cluster. Call [Options.Begin], run the engine, then [Run.End].
-// Package applyset decides which members may be deleted.
+// pruning, and the history in the cluster. A run calls [Options.Begin], runs its engine, and calls
+// [Run.End]. Package applyset decides which members may be deleted.
 package sets

@@ -31,10 +31,10 @@ type events struct {
 	verb   string
 }
 
-// patience bounds the request for an Event, because a run should not wait for it.
+// patience bounds the request that creates an Event, because a run should not wait for Events.
 const patience = 3 * time.Second
 
-// send creates an Event if the user may. A failure does not affect the run.
+// send creates an Event if the user's permissions allow it. A failure does not affect the run.
 func (e *events) send(ctx context.Context, parent *unstructured.Unstructured, kind, reason, message string) {
 	const longest, longestName = 1000, 200 // bytes; the API server accepts 1,024 and 253
 	ctx, cancel := context.WithTimeout(transport.Unguarded(context.WithoutCancel(ctx)), patience)

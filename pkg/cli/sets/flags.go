@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Flags are the flags of verbs that apply a set or show what that would change.
+// Flags are the flags of verbs that apply a set or show what an apply would change.
 type Flags struct {
 	name  string
 	leave bool
@@ -42,7 +42,8 @@ func AddName(flags *pflag.FlagSet, name *string, usage string) {
 	_ = flags.MarkHidden(SpelledByKubectl) // It fails only for an unknown flag.
 }
 
-// Add adds the flags. writes: the verb prunes rather than only showing what would be pruned.
+// Add adds the flags. writes distinguishes verbs that prune from verbs that only show what would be
+// pruned.
 func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
 	AddName(flags, &f.name, "Set to apply the objects to, as [KIND[.GROUP]/]NAME; KIND defaults to Secret")
 	flags.BoolVar(&f.leave, LeaveFlag, false, "Without --apply-set: remove the objects from the sets that they are members of")
@@ -74,7 +75,8 @@ func (f *ConfirmFlags) Add(flags *pflag.FlagSet) {
 // Check returns an error if the value of --confirm is not a digest.
 func (f *ConfirmFlags) Check() error { return CheckDigest(f.digest) }
 
-// Offer returns how to confirm what a dry run has shown; empty if it showed nothing.
+// Offer says how to confirm the deletion that a dry run has shown. It is empty if the dry run
+// showed none.
 func (f *ConfirmFlags) Offer() string {
 	if f.shown == "" {
 		return ""
@@ -93,8 +95,8 @@ func CheckDigest(given string) error {
 	}
 }
 
-// Confirm returns nil if the whole set may be deleted. A dry run needs no confirmation;
-// [ConfirmFlags.Offer] then has the digest.
+// Confirm returns nil if the whole set may be deleted. A dry run needs no confirmation; after it,
+// [ConfirmFlags.Offer] has the digest.
 func (f *ConfirmFlags) Confirm(
 	ctx context.Context, set object.Ref, d applyset.Decision, dryRun object.DryRun, ask func(context.Context, applyset.Decision, string) (bool, error),
 ) error {
@@ -138,26 +140,26 @@ func Allowed(texts []string) ([]schema.GroupKind, error) {
 	return all, errors.Join(errs...)
 }
 
-// Options are the parsed flags. The zero value means no set.
+// Options are the parsed flags. Without a Name, the run has no set.
 type Options struct {
 	// Name of the set; empty for none.
 	Name  string
 	Prune bool
-	// Leave: without a name, the objects leave their sets.
+	// Leave means that the objects leave their sets. It requires an empty Name.
 	Leave bool
 	adopt bool
 	allow []schema.GroupKind
 	yes   bool
-	// Reviewed: the run is held to what was reviewed, including the prune.
+	// Reviewed means that the run may change only what was reviewed, including the prune.
 	Reviewed bool
 }
 
-// Prune returns the options of a run that makes the set equal to the input, however much that
-// deletes. The caller must have asked the user.
+// Prune returns the options of a run that makes the set equal to the input. Such a run may delete
+// any number of members, so the caller must have asked the user.
 func Prune(name string) Options { return Options{Name: name, Prune: true, yes: true} }
 
-// AdoptionChoices returns the choices of --allow-join: to take the label that makes an object a
-// member of another set.
+// AdoptionChoices returns the choices that --allow-join implies: they take over the label that
+// makes an object a member of another set.
 func (o Options) AdoptionChoices() []predict.Choice {
 	if !o.adopt {
 		return nil
@@ -169,7 +171,7 @@ func (o Options) AdoptionChoices() []predict.Choice {
 	return label
 }
 
-// ToOptions parses the flags. selected: only part of the input is applied.
+// ToOptions parses the flags. selected means that only a part of the input is applied.
 func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, error) {
 	o := Options{Name: f.name, Prune: f.prune, Leave: f.leave, adopt: f.adopt, yes: f.yes}
 	var errs []error

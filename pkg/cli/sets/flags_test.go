@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// The prompt for deleting a set shows the objects in a list above the question, which does not name
-// them again. Without a terminal, the refusal names them; it does not speak of an input, of which
-// there is none.
+// The prompt for deleting a set lists the objects above the question, and the question does not
+// repeat them. Without a terminal, the error names the objects. It does not mention an input,
+// because there is none.
 func TestConfirmAll(t *testing.T) {
 	d := applyset.Decision{Doomed: []applyset.Member{{Ref: object.Ref{GVK: schema.GroupVersionKind{Kind: "ConfigMap", Version: "v1"}, Namespace: "shop", Name: "a"}}}}
 	var asked string
@@ -41,8 +41,8 @@ func TestConfirmAll(t *testing.T) {
 	}
 }
 
-// A digest depends on the set and on what is doomed, neither on the order in which that was found
-// nor on versions.
+// A digest depends on the set and the doomed objects. It depends neither on the order in which the
+// objects were found nor on their versions.
 func TestDigestOf(t *testing.T) {
 	member := func(name, version string) applyset.Member {
 		return applyset.Member{Ref: object.Ref{GVK: schema.GroupVersionKind{Kind: "ConfigMap", Version: version}, Namespace: "shop", Name: name}}

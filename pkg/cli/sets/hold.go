@@ -35,7 +35,7 @@ func (f *LockFlags) Add(flags *pflag.FlagSet) {
 		"How long to wait for the lock of the set if another run has it; 0 does not wait")
 }
 
-// Within returns how long to wait. named: the run has a set, and so a lock.
+// Within returns how long to wait. named means that the run has a set, and so needs a lock.
 func (f *LockFlags) Within(given func(flag string) bool, named bool) (time.Duration, error) {
 	switch {
 	case f.timeout < 0:
@@ -46,7 +46,8 @@ func (f *LockFlags) Within(given func(flag string) bool, named bool) (time.Durat
 	return f.timeout, nil
 }
 
-// Locking is the lock of the set that a run changes, with its messages and Events.
+// Locking is the lock of the set that a run changes, together with messages and Events about the
+// lock.
 type Locking struct {
 	*Lock
 	connection *connection.Connection
@@ -56,8 +57,8 @@ type Locking struct {
 	events     *events
 }
 
-// New returns the lock of a run, which is not held yet. Clients of the connection now write only
-// while it is held.
+// New returns the lock of a run. The lock is not held yet, and from now on clients of the
+// connection write only while it is held.
 func New(c *connection.Connection, run string, within time.Duration, emit func(event.Event)) *Locking {
 	holder := fmt.Sprintf("%s pid %d %s", Caller(), os.Getpid(), c.Process())
 	l := &Locking{Lock: NewLock(holder, run), connection: c, within: within, emit: emit}
@@ -65,8 +66,8 @@ func New(c *connection.Connection, run string, within time.Duration, emit func(e
 	return l
 }
 
-// Caller returns the user or account and the machine or Pod, so that whoever finds a lock knows
-// where to look.
+// Caller returns the user or account and the machine or Pod. A user who finds a lock then knows
+// where to look for its holder.
 func Caller() string {
 	const long = 60
 	name := os.Getenv("USER")
@@ -78,7 +79,8 @@ func Caller() string {
 }
 
 // Hold waits for the lock of the set with this parent. The returned context ends when the lock is
-// lost. brings creates the namespace of the parent if it is part of the input; it may be nil.
+// lost. brings creates the namespace of the parent if the input contains that namespace; brings may
+// be nil.
 func (l *Locking) Hold(ctx context.Context, server LeaseServer, parent object.Ref, brings func(context.Context) error) (context.Context, error) {
 	renewing, err := l.connection.Quick(ctx)
 	if err != nil {
@@ -111,8 +113,8 @@ func isNoNamespace(err error) bool {
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
-// Announce calls do, and creates Events about its start and end while the lock is held. parent is
-// the parent of the set, objects the number of objects. Without a lock there are no Events.
+// Announce calls do while the lock is held, and creates Events at the start and at the end. parent
+// is the parent of the set, objects the number of objects. Without a lock, there are no Events.
 func (l *Locking) Announce(ctx context.Context, parent *unstructured.Unstructured, objects int, counts *Tally, do func(context.Context) error) error {
 	if l == nil || l.events == nil {
 		return do(ctx)
@@ -128,16 +130,16 @@ func (l *Locking) Announce(ctx context.Context, parent *unstructured.Unstructure
 	return err
 }
 
-// Ended sets the result that the release of the lock records. A run without a result has failed. A
-// nil Locking does nothing.
+// Ended sets the result that Release will record. A run without a result counts as failed. A nil
+// Locking does nothing.
 func (l *Locking) Ended(result history.Result) {
 	if l != nil {
 		l.result = result
 	}
 }
 
-// ReleaseUnused releases the lock of a run that was refused and wrote nothing, and deletes the
-// Lease if the set does not exist. A nil Locking does nothing.
+// ReleaseUnused releases the lock of a run that was refused and wrote nothing. It deletes the Lease
+// if the set does not exist. A nil Locking does nothing.
 func (l *Locking) ReleaseUnused(ctx context.Context, server LeaseServer, exists bool) {
 	if l == nil || !l.Held() {
 		return
@@ -149,8 +151,8 @@ func (l *Locking) ReleaseUnused(ctx context.Context, server LeaseServer, exists 
 	}
 }
 
-// Remove deletes the released Lease of a deleted set, unless another run has taken it. server
-// retries, unlike the client of the lock.
+// Remove deletes the released Lease of a deleted set, unless another run has taken the lock. server
+// retries requests, unlike the client of the lock.
 func (l *Locking) Remove(ctx context.Context, server LeaseServer) error {
 	live, err := server.Get(ctx, LeaseKind(), l.ref)
 	if err != nil {
@@ -170,7 +172,7 @@ func (l *Locking) Remove(ctx context.Context, server LeaseServer) error {
 	return err
 }
 
-// Release releases the lock, however the run ended.
+// Release releases the lock. Every run calls it, even one that failed.
 func (l *Locking) Release(ctx context.Context) {
 	err := l.Lock.Release(ctx)
 	if err == nil {
@@ -183,7 +185,7 @@ func (l *Locking) Release(ctx context.Context) {
 	l.emit(event.Warned{Ref: l.parent, Text: fmt.Sprintf("the lock of the set was not released: %s; it expires in %s", why, validity)})
 }
 
-// rights returns which permissions on Leases a run needs.
+// rights returns the permissions on Leases that a run needs.
 func rights(lease object.Ref) string {
 	return "a run of a set needs get, create and patch on leases.coordination.k8s.io in namespace " + lease.Namespace + ": see docs/rbac.md"
 }

@@ -21,7 +21,7 @@ import (
 // Usual is the default number of runs to keep.
 const Usual = 10
 
-// endTime bounds the requests that record the end of a run.
+// endTime bounds the requests that record the result of a run.
 const endTime = 15 * time.Second
 
 // Keeper keeps the history of one set.
@@ -33,28 +33,30 @@ type Keeper struct {
 	// Keep is how many runs to keep; zero keeps none.
 	Keep int
 	Emit func(event.Event)
-	// History records the last run; nil for a Keeper that only reads.
+	// History records the last run. It is nil for a Keeper that only reads.
 	History History
 
-	// run is the run being recorded; its ID is empty if it applies the same as the last one. kept:
-	// its Secrets are written.
+	// run is the run that is being recorded. Its ID is empty if the run is not recorded because it
+	// applies the same as the last one. kept means that the run's Secrets were written.
 	run  history.Run
 	kept bool
 }
 
-// History records the last run that applied something, even if the Secrets of that run are gone.
+// History records the last run that applied something. It keeps this record even if the Secrets of
+// that run were deleted.
 type History interface {
-	// Last returns that run as recorded when this run got the lock; its ID is empty if there is
-	// none. sure: no other run has had the lock since.
+	// Last returns the last run as it was recorded when the present run got the lock. Its ID is
+	// empty if there was none. sure means that no other run has held the lock since last was
+	// recorded.
 	Last() (last history.Run, sure bool, err error)
-	// Note records this run with the next request of the lock.
+	// Note records the present run with the next request of the lock.
 	Note(run history.Run)
-	// NoteNow records this run with a request of its own.
+	// NoteNow records the present run with a separate request.
 	NoteNow(ctx context.Context, run history.Run) error
 }
 
-// Begin records the run and its manifests. It does not record a run that applies the same as the
-// last one, if that succeeded: there is nothing new to roll back to.
+// Begin records the run and its manifests. It does not record a run that applies the same as a
+// successful last run, because there is nothing new to roll back to.
 //
 // A run continues if its history cannot be written, because of a quota or a missing permission;
 // Begin then emits a warning. The Lease still records the run, so that a rollback does not mistake
@@ -67,8 +69,8 @@ func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
 	}
 	err := k.begin(ctx, id, p)
 	if k.run.ID != "" && !k.kept {
-		// No Secret records the run if it is killed now. If this request fails, the next one of the
-		// lock carries the note.
+		// If the run is killed now, no Secret records it, so the Lease must. If this request fails,
+		// the next one of the lock records the run.
 		_ = k.History.NoteNow(ctx, k.run)
 	}
 	if err != nil {
@@ -131,7 +133,7 @@ func (k *Keeper) End(ctx context.Context, result history.Result) {
 	if !k.kept {
 		return
 	}
-	// Record the result even if the run was interrupted.
+	// The result is recorded even if the run was interrupted.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
 	err := k.write(ctx)
@@ -198,8 +200,8 @@ func (k *Keeper) Remove(ctx context.Context) error {
 	return k.remove(ctx, secrets)
 }
 
-// heads lists the Secrets of the history by their metadata. A set whose parent has no namespace has
-// none.
+// heads lists the metadata of the history's Secrets. A set whose parent has no namespace has no
+// history.
 func (k *Keeper) heads(ctx context.Context) (kept history.Kept, secrets []*unstructured.Unstructured, err error) {
 	if k.Parent.Namespace == "" {
 		return kept, nil, nil
@@ -226,7 +228,8 @@ func (k *Keeper) Known(ctx context.Context) (history.Kept, error) {
 	return kept, err
 }
 
-// Runs returns the kept runs with their manifests. The Lease records the last run: see [Lock.Last].
+// Runs returns the kept runs with their manifests. The last run is recorded in the Lease as well:
+// see [Lock.Last].
 func (k *Keeper) Runs(ctx context.Context) (kept history.Kept, err error) {
 	_, heads, err := k.heads(ctx)
 	if err != nil {
@@ -261,8 +264,8 @@ func (k *Keeper) kind(ctx context.Context) (object.Kind, error) {
 	return k.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
 }
 
-// Promised returns a function that returns the kinds and namespaces of the runs in the history,
-// where members of the set have been.
+// Promised returns a function that returns the kinds and namespaces of all runs in the history.
+// Members of the set have been in these kinds and namespaces.
 func Promised(server Server) func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
 	return func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
 		if parent.Namespace == "" {
@@ -283,9 +286,9 @@ func Promised(server Server) func(ctx context.Context, parent object.Ref) (apply
 	}
 }
 
-// Manifests returns the manifests of a run to apply again. The history omits the values of some
-// Secrets: such a Secret keeps the live values that the manager owns, and is skipped if it no
-// longer exists. Both cause a warning.
+// Manifests returns the manifests of a run, to be applied again. The history omits the values of
+// some Secrets. Such a Secret keeps the values that the manager owns in the live Secret; it is
+// skipped if the live Secret no longer exists. Both cause a warning.
 func (k *Keeper) Manifests(ctx context.Context, run history.Run, manager string) ([]*unstructured.Unstructured, error) {
 	var manifests []*unstructured.Unstructured
 	for _, o := range run.Objects {
@@ -303,7 +306,8 @@ func (k *Keeper) Manifests(ctx context.Context, run history.Run, manager string)
 	return manifests, nil
 }
 
-// fill returns a Secret with the live values that the manager owns; nil if it does not exist.
+// fill returns a Secret with the values that the manager owns in the live Secret; nil if there is
+// no live Secret.
 func (k *Keeper) fill(ctx context.Context, u *unstructured.Unstructured, manager string) (filled *unstructured.Unstructured, err error) {
 	kind, err := k.kind(ctx)
 	if err != nil {

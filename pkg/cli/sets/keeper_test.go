@@ -17,7 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// full is a server that lists, if it may be listed, and accepts no Secret.
+// full is a server that accepts no Secret, as with an exceeded quota. It lists no Secrets, or
+// returns the error unlisted.
 type full struct {
 	sets.Server // nothing else is asked
 
@@ -45,7 +46,7 @@ func (f full) Metadata(context.Context, object.Kind, object.Selection, func(*uns
 func (full) Live(context.Context, object.Kind, []object.Ref, func(int, *unstructured.Unstructured, error)) {
 }
 
-// ledger notes its calls.
+// ledger is a History that records its calls.
 type ledger struct {
 	last history.Run
 	sure bool
@@ -65,9 +66,9 @@ func (l *ledger) NoteNow(_ context.Context, run history.Run) error {
 	return nil
 }
 
-// A run that the history does not have is noted before its first write, since nothing else tells of
-// it if it is killed, and once more when it ends. It knows its predecessor by the
-// notes that it could read.
+// If the Secrets of a run cannot be written, the run is noted in the Lease before its first write,
+// because it could be killed and nothing else records it. It is noted again when it ends. Each note
+// refers to the previous run, as far as earlier notes could be read.
 func TestRunThatIsNotKept(t *testing.T) {
 	last := history.Run{ID: "last", Input: "sha256:1", Result: history.Applied, Place: history.Place{Number: 7, Known: true}}
 	for name, test := range map[string]struct {

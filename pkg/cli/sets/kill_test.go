@@ -27,7 +27,7 @@ type world struct {
 	object.Deleter    // of a history
 	object.LiveReader // of a prune
 
-	// mu is held while a request is answered: kinds are listed side by side.
+	// mu is held while a request is answered, because kinds are listed concurrently.
 	mu      sync.Mutex
 	parent  *unstructured.Unstructured
 	members map[object.Key]string // whose each object is
@@ -35,22 +35,24 @@ type world struct {
 	// versions counts the versions of the parent.
 	versions int
 	killAt   int // 0 for never
-	// joinAt is when another tool, which knows no lock, adds a member; 0 for never.
+	// joinAt is the call at which another tool, which does not use the lock, adds a member; 0 for
+	// never.
 	joinAt int
-	// goneAt is when a user deletes the parent; 0 for never. From then on, no parent covers
-	// the members.
+	// goneAt is the call at which a user deletes the parent; 0 for never. From then on, no parent
+	// covers the members.
 	goneAt int
-	// said are the warnings.
+	// said lists the warnings.
 	said []string
 	t    *testing.T
 }
 
-// afterwards is goneAt for the run after the one in which the parent was deleted.
+// afterwards is the value of goneAt in the run after the one in which the parent was deleted.
 const afterwards = -1
 
 var errKilled = errors.New("killed")
 
-// step is a moment at which the run may be killed, and at which the promise has to hold.
+// step marks a moment at which the run may be killed. At each such moment, the promise must cover
+// all members.
 func (w *world) step() error {
 	w.calls++
 	if w.calls == w.joinAt && w.parent != nil {
@@ -79,7 +81,8 @@ func (w *world) step() error {
 	return nil
 }
 
-// joins is what kubectl does: it promises a kind, and then makes a member of it.
+// joins acts as kubectl does: it adds a kind to the promise, and then makes an object of the kind a
+// member.
 func (w *world) joins() {
 	const kind = "Z"
 	notes := w.parent.GetAnnotations()
@@ -168,7 +171,7 @@ func (w *world) Contents(context.Context, *unstructured.Unstructured, func(*unst
 	return nil
 }
 
-// run is one apply of an input with prune, as cli does it.
+// run applies an input with prune, as package cli does.
 func (w *world) run(input []object.Key) error {
 	p := &plan.Plan{Phases: []plan.Phase{{}}}
 	for _, key := range input {
@@ -207,9 +210,9 @@ func (w *world) run(input []object.Key) error {
 	return r.End(ctx, applied, false)
 }
 
-// Edge case 36: if a run is killed between any two requests and run again, the members
-// are exactly the input, the promise covers every member at each moment, and members of
-// another set stay.
+// Edge case 36: a run is killed between any two requests and then repeated. The members are then
+// exactly the input. The promise covers every member at each moment, and members of another set
+// stay.
 func TestKilledAtAnyRequest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(36, 104))
 	pick := func() []object.Key {
@@ -248,8 +251,8 @@ func TestKilledAtAnyRequest(t *testing.T) {
 	}
 }
 
-// A tool without our lock, such as kubectl, promises a kind and makes a member of it at any
-// moment of a run: nothing that the run writes takes that promise back.
+// At any moment of a run, a tool without our lock, such as kubectl, may add a kind to the promise
+// and a member of that kind. No write of the run removes this kind from the promise.
 func TestPromisedByOthersMeanwhile(t *testing.T) {
 	for at := 1; ; at++ {
 		w := &world{members: map[object.Key]string{}, t: t}
@@ -258,14 +261,15 @@ func TestPromisedByOthersMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.calls, w.joinAt = 0, at
-		// The promise has to grow first, and shrink at the end.
+		// With these inputs, the promise has to grow at the start of the run and shrink at the end.
 		if err := w.run([]object.Key{start[0], {Kind: "D", Namespace: "z", Name: "d"}}); err != nil {
 			t.Fatal(err)
 		}
 		if w.calls < at {
 			return
 		}
-		// The next run finds the kind in the promise. The object is in no input, so it is pruned.
+		// The next run finds the kind in the promise. No input contains the object, so it is
+		// pruned.
 		if err := w.run(start[:1]); err != nil {
 			t.Fatal(err)
 		}
@@ -275,8 +279,9 @@ func TestPromisedByOthersMeanwhile(t *testing.T) {
 	}
 }
 
-// The parent is deleted by hand at any moment of a run. A run that succeeds without a parent warns
-// that it is gone, and the next run writes it again so that it covers each member.
+// A user deletes the parent at any moment of a run. If the run succeeds without a parent, it warns
+// that the parent is gone. The next run writes the parent again, and the new promise covers every
+// member.
 func TestParentDeletedMeanwhile(t *testing.T) {
 	for at := 1; ; at++ {
 		w := &world{members: map[object.Key]string{}, t: t}

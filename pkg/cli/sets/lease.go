@@ -27,19 +27,19 @@ type LeaseServer interface {
 	Merge(ctx context.Context, kind object.Kind, patch *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
 }
 
-// Annotations of a Lease.
+// These are the annotations of a Lease.
 const (
 	// RunAnnotation is the ID of the run that has, or last had, the lock.
 	RunAnnotation = "k8sconnect.io/run"
-	// WhoAnnotation is the user of that run, and ResultAnnotation its result; "running" while it
+	// WhoAnnotation is the user of that run. ResultAnnotation is its result, or "running" while it
 	// runs.
 	WhoAnnotation    = "k8sconnect.io/who"
 	ResultAnnotation = "k8sconnect.io/result"
 	// StatedAnnotation is the last run that applied something: see [history.Note]. TurnAnnotation
-	// is the number of transitions of the Lease when it was written.
+	// is the number of the Lease's transitions when StatedAnnotation was written.
 	StatedAnnotation = "k8sconnect.io/stated"
 	TurnAnnotation   = "k8sconnect.io/stated-in"
-	// SetAnnotation is the parent of the set, for people to read.
+	// SetAnnotation is the parent of the set. Only people read it.
 	SetAnnotation = "k8sconnect.io/apply-set"
 )
 
@@ -54,7 +54,7 @@ func LeaseKind() object.Kind {
 	}
 }
 
-// fixed is the namespace of Leases for sets whose parent has no namespace.
+// fixed is the namespace of the Leases of sets whose parent has no namespace.
 const fixed = "default"
 
 // LeaseOf returns the Lease that locks the set with this parent.
@@ -72,8 +72,8 @@ func recordOf(live *unstructured.Unstructured) (resourcelock.LeaderElectionRecor
 	return *resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec), err
 }
 
-// Get implements resourcelock.Interface. It ends the election if another run has the lock and the
-// time to wait is over.
+// Get implements resourcelock.Interface. It ends the election if another run still has the lock
+// when the time to wait is over.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	ctx, cancel, server := l.next(ctx)
 	defer cancel()
@@ -113,8 +113,8 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return &lease, []byte(l.version), nil
 }
 
-// inTheWay reports the holder of the lock, or ends the election after the time to wait. The
-// election itself replaces the holder of an expired Lease.
+// inTheWay reports which run holds the lock. It ends the election after the time to wait. If the
+// Lease has expired, the election itself replaces the holder.
 func (l *Lock) inTheWay(run string) {
 	held := &HeldError{
 		Holder: l.lease.HolderIdentity, Run: run, Since: l.lease.AcquireTime.Time, Waited: time.Since(l.began),
@@ -139,8 +139,8 @@ func (l *Lock) Create(ctx context.Context, lease resourcelock.LeaderElectionReco
 	return l.write(ctx, lease, server.Create)
 }
 
-// Update implements resourcelock.Interface. It skips early renewals, because the election renews at
-// each poll.
+// Update implements resourcelock.Interface. It skips renewals that are not due yet, because the
+// election tries to renew at each poll.
 func (l *Lock) Update(ctx context.Context, lease resourcelock.LeaderElectionRecord) error {
 	if l.Held() && l.age() < renewal {
 		return nil
@@ -180,8 +180,8 @@ func (l *Lock) next(ctx context.Context) (context.Context, context.CancelFunc, L
 	return ctx, cancel, l.server
 }
 
-// failed handles a failed request. It ends an election that is not won yet, or that has not renewed
-// its Lease for too long.
+// failed handles a failed request. It ends the election if the lock is not held yet, or if the
+// Lease was not renewed for too long.
 func (l *Lock) failed(err error) error {
 	switch {
 	case l.granted.IsZero():
@@ -192,17 +192,17 @@ func (l *Lock) failed(err error) error {
 	return err
 }
 
-// Identity returns the holder.
+// Identity returns the holder's identity.
 func (l *Lock) Identity() string { return l.holder }
 
 // Describe returns the parent of the set.
 func (l *Lock) Describe() string { return l.set }
 
-// RecordEvent does nothing: the Events of a run say more.
+// RecordEvent does nothing, because the Events of a run contain more.
 func (l *Lock) RecordEvent(string) {}
 
 // object returns the Lease to write. A run that releases the lock without having applied anything
-// repeats the note on the last run, if that is known to be current.
+// keeps the note on the last run, if that note is known to be current.
 func (l *Lock) object(lease resourcelock.LeaderElectionRecord) *unstructured.Unstructured {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -236,8 +236,8 @@ func (l *Lock) patch(notes map[string]string) *unstructured.Unstructured {
 	return u
 }
 
-// Last returns the last run before this one that applied something; its ID is empty if none was
-// recorded. sure: no other run has had the lock since.
+// Last returns the last run before the present one that applied something. Its ID is empty if none
+// was recorded. sure means that no other run has held the lock since.
 func (l *Lock) Last() (run history.Run, sure bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -245,7 +245,7 @@ func (l *Lock) Last() (run history.Run, sure bool, err error) {
 	return run, l.sure, err
 }
 
-// Note makes the next request of the lock record the run as the last that applied something.
+// Note makes the next request of the lock record the run as the last one that applied something.
 func (l *Lock) Note(run history.Run) {
 	note, err := history.Note(run)
 	if err != nil {
@@ -256,8 +256,8 @@ func (l *Lock) Note(run history.Run) {
 	l.note = note
 }
 
-// NoteNow records the run with a request of its own. Unlike requests of the lock, it is sent only
-// while the lock is held.
+// NoteNow records the run with a separate request. Unlike the requests of the lock, this one is
+// sent only while the lock is held.
 func (l *Lock) NoteNow(ctx context.Context, run history.Run) error {
 	l.Note(run)
 	l.mu.Lock()

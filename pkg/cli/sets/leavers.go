@@ -18,17 +18,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// LeavingMembers collects the objects that an apply without a set changes and that are members of
-// sets. They stay members unless --leave-set is given.
+// LeavingMembers collects members of sets that an apply without a set changes. They stay members
+// unless --leave-set is given.
 type LeavingMembers struct {
-	// Leave: the run takes the objects out of their sets.
+	// Leave means that the run takes the objects out of their sets.
 	Leave bool
 
 	mu   sync.Mutex
 	sets map[string][]object.Ref
 }
 
-// Carry returns the label that the run leaves on its objects; empty for none.
+// Carry returns the label that stays on the objects; empty if the run removes the label.
 func (l *LeavingMembers) Carry() string {
 	if l.Leave {
 		return ""
@@ -54,8 +54,9 @@ func (l *LeavingMembers) See(_ plan.Item, before, after *unstructured.Unstructur
 	l.sets[id] = append(l.sets[id], object.RefOf(before))
 }
 
-// Warn warns once about each set with such members. would: nothing was written. It sends requests
-// only if there is such a set; if they fail, the warning has the ID of the set instead of the name.
+// Warn warns once about each set with such members. would means that nothing was written. Warn
+// sends requests only if there is such a set; if they fail, the warning has the ID of the set
+// instead of its name.
 func (l *LeavingMembers) Warn(ctx context.Context, server Server, would bool, emit func(event.Event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,14 +104,15 @@ func option(parent object.Ref) string {
 	return said
 }
 
-// Spelled returns the name of the parent's set as a user in its namespace would write it.
+// Spelled returns the name of the parent's set in the form that a user in its namespace would
+// write.
 func Spelled(parent object.Ref) string {
 	return strings.TrimPrefix(parent.Resource(), strings.ToLower(applyset.ParentKind().Kind)+"/")
 }
 
-// Decide lists the members and decides which to prune. It keeps a namespace or CRD that contains
-// objects of other owners, or whose contents cannot be listed. It also keeps a volume whose claim
-// stays: the deletion of the volume would wait for that of the claim.
+// Decide lists the members and decides which of them to prune. It keeps a namespace or CRD that
+// contains objects of other owners, or whose contents cannot be listed. It keeps a volume whose
+// claim stays, because the deletion of the volume would wait for the deletion of the claim.
 func (s *Set) Decide(ctx context.Context, of applyset.Set) (applyset.Decision, error) {
 	members, err := s.Members(ctx)
 	if err != nil {
@@ -142,7 +144,7 @@ func (s *Set) Decide(ctx context.Context, of applyset.Set) (applyset.Decision, e
 	return d, nil
 }
 
-// claimOf returns the claim that a volume is bound to; zero for none.
+// claimOf returns the claim to which a volume is bound; zero for none.
 func (s *Set) claimOf(ctx context.Context, volume applyset.Member) (object.Key, error) {
 	live, err := s.Server.Get(ctx, volume.Kind, volume.Ref)
 	if apierrors.IsNotFound(err) {
@@ -160,7 +162,7 @@ func (s *Set) claimOf(ctx context.Context, volume applyset.Member) (object.Key, 
 	return claim, nil
 }
 
-// claimed returns the first object of another owner that would be deleted with a member; empty if
+// claimed returns an object of another owner that would be deleted together with a member; empty if
 // there is none.
 func (s *Set) claimed(ctx context.Context, m applyset.Member) (string, error) {
 	live, err := s.Server.Get(ctx, m.Kind, m.Ref)

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Must is Find, with an error for a set that does not exist.
+// Must returns the set as Find does, and an error if the set does not exist.
 func Must(ctx context.Context, server Server, name, namespace string) (*Set, error) {
 	s, err := Find(ctx, server, name, namespace)
 	switch {
@@ -31,7 +31,7 @@ func Must(ctx context.Context, server Server, name, namespace string) (*Set, err
 	return s, nil
 }
 
-// AbsentError reports that a set does not exist.
+// AbsentError means that a set does not exist.
 type AbsentError struct{ Parent object.Ref }
 
 func (e *AbsentError) Error() string { return "there is no set " + e.Parent.String() }
@@ -44,8 +44,8 @@ func (e *AbsentError) Hint() string {
 	return "if it is in another namespace, add -n; " + see
 }
 
-// All lists the sets in a namespace; with an empty namespace, all sets. The error has the kinds of
-// parents that could not be listed; the other sets are returned with it.
+// All lists the sets in a namespace, or all sets if the namespace is empty. If some kinds of
+// parents could not be listed, the error names them, and All still returns the other sets.
 func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 	kinds, err := parents(ctx, server)
 	faults := []error{err}
@@ -85,8 +85,8 @@ func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 	return slices.CompactFunc(all, func(a, b *Set) bool { return a.Record.Parent == b.Record.Parent }), errors.Join(faults...)
 }
 
-// parents returns the kinds of possible parents. A user who may not list CRDs gets Secrets and
-// ConfigMaps.
+// parents returns the kinds that a parent may have. For a user who may not list CRDs, these are
+// Secrets and ConfigMaps.
 func parents(ctx context.Context, server Server) ([]object.Kind, error) {
 	var kinds []object.Kind
 	for _, name := range []string{"Secret", "ConfigMap"} {
@@ -121,8 +121,8 @@ func parents(ctx context.Context, server Server) ([]object.Kind, error) {
 	return kinds, errors.Join(faults...)
 }
 
-// names finds the names of sets, because members have only the ID. It looks for each set once in a
-// run.
+// names finds the name of a set from its ID, because the label of a member holds only the ID. It
+// looks for each set once in a run.
 type names struct {
 	find func(id string, member object.Ref) (parent object.Ref)
 
@@ -137,7 +137,7 @@ func namesOf(ctx context.Context, server Server) *names {
 	}
 }
 
-// fill replaces the ID of a set by the name of its parent, if that can be found.
+// fill replaces the ID of each set by the name of the set's parent, if the parent is found.
 func (n *names) fill(claims []applyset.Claim, member object.Ref) {
 	for i, c := range claims {
 		if c.Mark != applyset.PartOfLabel {
@@ -160,8 +160,8 @@ func (n *names) of(id string, member object.Ref) object.Ref {
 	return parent
 }
 
-// find returns the parent of the set with this ID; zero if it is not found. A user who may not list
-// all namespaces gets a search in those of the members.
+// find returns the parent of the set with this ID; zero if it is not found. If the user may not
+// list all namespaces, find searches the namespaces of the members.
 func find(ctx context.Context, server Server, id string, members []object.Ref) (parent object.Ref) {
 	kinds, _ := parents(ctx, server) // Search those that are known.
 	for _, kind := range kinds {

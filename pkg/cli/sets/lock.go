@@ -18,20 +18,22 @@ import (
 )
 
 const (
-	// validity is how long an unrenewed Lease lasts: after that, another run can take the lock.
+	// validity is how long a Lease is valid after a renewal. Another run can take the lock when the
+	// validity is over.
 	validity = 30 * time.Second
-	// margin is how much of the validity must be left when a write begins.
+	// margin is the part of the validity that must be left when a write begins.
 	margin = 10 * time.Second
 	// renewal is the pause between two renewals. poll is the pause between two reads of another
-	// run's Lease, or two attempts of a renewal.
+	// run's Lease, and between two attempts of a renewal.
 	renewal = 5 * time.Second
 	poll    = time.Second
-	// attempt bounds one request of a renewal, so that one hanging request does not use up the
+	// attempt bounds one request of a renewal, so that a hanging request does not use up the whole
 	// validity.
 	attempt = 5 * time.Second
-	// outage is how long a holder tries to renew its Lease, without writing, before it gives up.
+	// outage is how long a holder tries to renew its Lease before it gives up. It does not write in
+	// this time.
 	outage = time.Minute
-	// goodbye bounds the release.
+	// goodbye bounds the request that releases the lock.
 	goodbye = 3 * time.Second
 )
 
@@ -48,17 +50,17 @@ type Lock struct {
 	report func(*HeldError)
 
 	mu sync.Mutex
-	// first is the client that acquires the lock. server sends the next request; once the lock is
-	// held, it is a client without retries.
+	// first is the client that acquires the lock. server is the client of the next request; once
+	// the lock is held, it does not retry.
 	first, server LeaseServer
-	// lease is the Lease as last read or written. version is its resourceVersion, which was first
-	// seen at since.
+	// lease is the Lease as last read or written, and version is its resourceVersion. since is when
+	// this version was first seen.
 	lease    resourcelock.LeaderElectionRecord
 	version  string
 	since    time.Time
 	reported string
-	// granted is when the last successful renewal was sent; zero if the lock is not held. Other
-	// runs count the validity from a later time.
+	// granted is when the request of the last successful renewal was sent; zero if the lock is not
+	// held. The validity that other runs see begins later, when they see the renewal.
 	granted time.Time
 	lost    error
 	// news is closed and replaced when the lock is acquired, renewed or lost.
@@ -68,11 +70,11 @@ type Lock struct {
 	done chan struct{}
 	lose context.CancelCauseFunc // ends the run
 
-	// was is the note on the last run in the Lease before this run held it. sure: the run that last
-	// had the lock wrote it.
+	// was is the note on the last run that was in the Lease when this run got the lock. sure means
+	// that the previous holder of the lock wrote that note.
 	was  string
 	sure bool
-	// note is the note to write; empty if this run has applied nothing.
+	// note is the note to write. It is empty if this run has applied nothing.
 	note string
 }
 
@@ -81,9 +83,9 @@ func NewLock(holder, run string) *Lock {
 	return &Lock{holder: holder, run: run, who: Caller(), news: make(chan struct{})}
 }
 
-// Acquire waits up to within for the lock of the set with this parent, and reports each holder
-// once. The returned context ends with ctx, or with a *LostError when the lock is lost. Acquire
-// returns a *HeldError if it does not get the lock in time.
+// Acquire waits for the lock of the set with this parent, at most for within, and reports each
+// holder once. The returned context ends with ctx, or with a *LostError when the lock is lost. If
+// Acquire does not get the lock in time, it returns a *HeldError.
 func (l *Lock) Acquire(ctx context.Context, parent object.Ref, first, renewing LeaseServer, within time.Duration, report func(*HeldError)) (context.Context, error) {
 	electing, end := context.WithCancelCause(klog.NewContext(context.WithoutCancel(ctx), logr.Discard()))
 	held, lose := context.WithCancelCause(ctx)
@@ -120,7 +122,7 @@ func (l *Lock) Acquire(ctx context.Context, parent object.Ref, first, renewing L
 }
 
 // age returns the time since the Lease was renewed. The monotonic clock may stop while the machine
-// sleeps, and the wall clock may be set, so age uses the larger difference.
+// sleeps, and the wall clock may be set. age measures with both and returns the larger time.
 func (l *Lock) age() time.Duration {
 	now := time.Now()
 	return max(now.Sub(l.granted), now.Round(0).Sub(l.granted.Round(0)))
@@ -135,8 +137,8 @@ func (l *Lock) Held() bool {
 
 var errNotHeld = errors.New("the lock of the set is not held")
 
-// Begin delays a write until the Lease was renewed recently enough. It returns an error if the lock
-// is lost or not held.
+// Begin delays a write until the Lease has been renewed recently enough. It returns an error if the
+// lock is lost or not held.
 func (l *Lock) Begin(ctx context.Context) error {
 	for {
 		l.mu.Lock()
@@ -164,8 +166,8 @@ func (l *Lock) wake() {
 	l.news = make(chan struct{})
 }
 
-// loses ends the run and the election. It ends the run first: a write refused before that would
-// look like one that the server refused.
+// loses ends the run before the election. In the other order, a write between the two would look
+// like one that the server refused.
 func (l *Lock) loses(err *LostError) {
 	err.set = l.set
 	l.lost, l.granted = err, time.Time{}
@@ -174,8 +176,8 @@ func (l *Lock) loses(err *LostError) {
 	l.wake()
 }
 
-// Release releases the lock if it is held. It does not wait for a write that is still unanswered:
-// the API server drops that when its connection ends.
+// Release releases the lock if it is held. It does not wait for an unanswered write, because the
+// API server drops a request whose connection ends.
 func (l *Lock) Release(ctx context.Context) error {
 	if l.end == nil {
 		return nil
@@ -201,7 +203,8 @@ func (l *Lock) Release(ctx context.Context) error {
 		if !apierrors.IsConflict(err) {
 			return err
 		}
-		// A renewal whose response was lost may have changed the Lease.
+		// A renewal whose response was lost may still have changed the Lease, so its version must
+		// be read again.
 		live, err := l.server.Get(ctx, LeaseKind(), l.ref)
 		if err != nil {
 			return err

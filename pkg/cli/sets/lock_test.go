@@ -21,14 +21,14 @@ import (
 
 var errAway = errors.New("the server is away")
 
-// server keeps one Lease, as an API server does: a change is bound to a version.
+// server keeps one Lease. As on an API server, an update with an old version is refused.
 type server struct {
 	LeaseServer
 	mu    sync.Mutex
 	lease *unstructured.Unstructured
 	n     int
-	// away: nothing arrives. lost: everything arrives, and no answer does. slow is how long
-	// each way takes at most.
+	// away means that no request arrives. lost means that all requests arrive, and no response
+	// does. slow is the maximum delay of a request and of a response.
 	away, lost bool
 	slow       time.Duration
 	// cut is the run whose requests fail, by its context.
@@ -152,7 +152,7 @@ func acquire(t *testing.T, s *server, holder string, within time.Duration) (*Loc
 	return l, held
 }
 
-// mayWrite returns why no write may leave.
+// mayWrite returns why the lock permits no write now; nil if it permits one.
 func mayWrite(t *testing.T, l *Lock) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -160,8 +160,8 @@ func mayWrite(t *testing.T, l *Lock) error {
 	return l.Begin(ctx)
 }
 
-// A run writes while it holds the lock, and the Lease is renewed for as long as that takes, and
-// not more often than it has to be.
+// A run may write while it holds the lock. The Lease is renewed for the whole time, and not more
+// often than necessary.
 func TestHeld(t *testing.T) {
 	in(t, func(t *testing.T, s *server) {
 		if err := mayWrite(t, NewLock("a", "run")); !errors.Is(err, errNotHeld) {
@@ -211,8 +211,8 @@ func TestSecondRun(t *testing.T) {
 	})
 }
 
-// The lock of a run that was killed is taken over when the Lease has run out, by the
-// waiting run's own observation, and not before. One that is interrupted waits no longer.
+// The lock of a killed run can be taken when its Lease has expired, and not before. The waiting run
+// measures this time with its own clock. An interrupted run stops waiting.
 func TestDeadHolder(t *testing.T) {
 	in(t, func(t *testing.T, s *server) {
 		s.held("dead")
@@ -230,8 +230,8 @@ func TestDeadHolder(t *testing.T) {
 	})
 }
 
-// While the server is away, writes wait; once it is back, they go on. An outage that lasts is
-// the end of the run.
+// While the server is unreachable, writes wait. They continue when the server is back. A long
+// outage ends the run.
 func TestOutage(t *testing.T) {
 	in(t, func(t *testing.T, s *server) {
 		l, held := acquire(t, s, "a", 0)
@@ -260,8 +260,8 @@ func TestOutage(t *testing.T) {
 	})
 }
 
-// A renewal whose answer is lost has arrived: the next one is bound to a version that is
-// gone, and finds its own.
+// A renewal whose response is lost has changed the Lease. The next renewal uses an old version and
+// is refused; the run then recognizes its own renewal.
 func TestLostAnswers(t *testing.T) {
 	in(t, func(t *testing.T, s *server) {
 		l, held := acquire(t, s, "a", 0)
@@ -311,8 +311,8 @@ func TestTakenAway(t *testing.T) {
 	}
 }
 
-// The property: a write that arrives within 10 s arrives while the Lease names its run, whatever
-// gets lost, is slow, or stops on the way.
+// The property: within 10 s of being sent, a write arrives only while the Lease names its run, no
+// matter which messages are lost or delayed, and which machine pauses.
 func TestWritesOnlyByTheHolder(t *testing.T) {
 	for range 5 {
 		in(t, func(t *testing.T, s *server) {

@@ -13,14 +13,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// unfinished is the result of a run that was killed: its Lease has a holder that no longer renews
+// unfinished is the result of a run that was killed. Its Lease has a holder that no longer renews
 // it.
 const unfinished = "unfinished"
 
 // LockState returns the holder of the lock of the set with this parent, and its last run. Both are
 // nil if the lock was never held. If the Lease cannot be read, the holder is unknown. now is the
-// server's time: a Lease that was not renewed for twice its duration belongs to a dead run, even if
-// a clock is wrong by less than that.
+// server's time. A holder counts as dead if its Lease was not renewed for twice the Lease's
+// duration; a clock error of up to one duration then does no harm.
 func LockState(ctx context.Context, server object.Getter, parent object.Ref, now time.Time) (*event.Lock, *event.SetRun) {
 	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
 	if apierrors.IsNotFound(err) {
@@ -51,8 +51,9 @@ func LockState(ctx context.Context, server object.Getter, parent object.Ref, now
 	return held, run
 }
 
-// LastStated returns the last run that applied something in the set with this parent, from its
-// Lease; its ID is empty without a note. The caller adds a [history.FaultError] to [history.Kept].
+// LastStated returns the last run that applied something in the set with this parent, as the Lease
+// records it. The ID of the run is empty if the Lease has no note. If the note is invalid, the
+// caller adds the [history.FaultError] to [history.Kept].
 func LastStated(ctx context.Context, server object.Getter, parent object.Ref) (history.Run, error) {
 	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
 	if apierrors.IsNotFound(err) {
@@ -64,10 +65,10 @@ func LastStated(ctx context.Context, server object.Getter, parent object.Ref) (h
 	return history.ReadNote(live.GetAnnotations()[StatedAnnotation])
 }
 
-// LostError reports that a run has lost its lock and sends no more writes.
+// LostError means that a run has lost its lock and sends no more writes.
 type LostError struct {
 	set, why string
-	// by is the run that has the lock now, if any.
+	// by is the run that holds the lock now, if any.
 	by  string
 	err error
 }
@@ -80,7 +81,7 @@ func (e *LostError) Error() string {
 	return said
 }
 
-// Late makes the run exit with 1: it did not finish in time.
+// Late makes the exit status 1, because the run did not finish in time.
 func (e *LostError) Late() bool { return true }
 
 func (e *LostError) Unwrap() error { return e.err }
@@ -92,17 +93,17 @@ func (e *LostError) Hint() string {
 	return "nothing more was written; run this again: it continues where it stopped"
 }
 
-// HeldError reports that another run still has the lock after the time to wait.
+// HeldError means that another run still had the lock when the time to wait was over.
 type HeldError struct {
 	Holder, Run string
 	Since       time.Time
 	// Waited is how long this run has waited.
 	Waited time.Duration
-	// valid is the duration of the Lease, left the rest of it.
+	// valid is the duration of the Lease. left is the remaining part of it.
 	valid, left time.Duration
 }
 
-// Late makes the run exit with 1: it did not get the lock in time.
+// Late makes the exit status 1, because the run did not get the lock in time.
 func (e *HeldError) Late() bool { return true }
 
 func (e *HeldError) Error() string {

@@ -17,10 +17,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// recall finds the members of a set whose parent was deleted, and with it the list of their kinds
-// and namespaces (the promise). It looks in the kinds and namespaces of the input and of the
-// history, and adds them to the new promise, so that the next prune looks there too. A new set has
-// no such members.
+// recall finds the members of a set whose parent was deleted. The parent held the promise: the list
+// of the kinds and namespaces of its members. recall searches the kinds and namespaces of the input
+// and of the history, and adds them to the new promise if there are members, so that the next prune
+// searches them too. A new set has no such members.
 func (r *Run) recall(ctx context.Context) error {
 	if r.set.Exists {
 		return nil
@@ -56,8 +56,8 @@ func found(n int) string {
 	return text.Count(n, "member") + " of its set were"
 }
 
-// checkParent warns if the parent that this run wrote was deleted or replaced: the promise is gone,
-// and a run that does not write the parent again would not notice.
+// checkParent warns if the parent that this run wrote was deleted or replaced. The promise is then
+// gone, and a later run that need not write the parent would not notice.
 func (r *Run) checkParent(ctx context.Context) {
 	if r.DryRun != object.DryRunNone || !r.set.Exists || ctx.Err() != nil {
 		return
@@ -84,8 +84,8 @@ func (r *Run) promise() applyset.Promise {
 	return applyset.PromiseOf(refs)
 }
 
-// grow adds what the input needs to the promise of the parent, if that lacks any of it. It keeps
-// what other runs add meanwhile.
+// grow adds to the promise of the parent what the input needs and the promise lacks. It keeps what
+// other runs add at the same time.
 func (r *Run) grow(ctx context.Context, p *plan.Plan) error {
 	for attempts := retry.At(r.set.Record.Parent); ; {
 		attempts.Saw(r.set.Live)
@@ -118,8 +118,8 @@ func (r *Run) growOnce(ctx context.Context, p *plan.Plan) error {
 	if !apierrors.IsNotFound(err) || r.set.Exists || !has(p, namespaceKey(r.Namespace)) {
 		return err
 	}
-	// The input contains the namespace of the parent. The namespace gets its label, as a member,
-	// only after the promise is written.
+	// The input contains the namespace of the parent. The namespace is created first, and gets its
+	// label as a member only after the promise is written.
 	if dryRun {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (r *Run) makeNamespace(ctx context.Context) error {
 }
 
 // withdraw removes kinds from the promise that this run added and that the server still does not
-// serve: they can have no members, and every later run would report them.
+// serve. They can have no members, and every later run would warn about them.
 func (r *Run) withdraw(ctx context.Context) {
 	if r.DryRun != object.DryRunNone || !r.set.Exists || ctx.Err() != nil {
 		return
@@ -175,7 +175,7 @@ func (r *Run) withdraw(ctx context.Context) {
 	}
 }
 
-// left returns the promise that the parent needs once the doomed objects are gone.
+// left returns the promise that the parent needs after the doomed objects are gone.
 func (r *Run) left(d applyset.Decision) applyset.Promise {
 	p := r.promise().Union(d.Left())
 	if parent := r.set.Record.Parent; parent.Namespace != "" {

@@ -20,10 +20,10 @@ import (
 
 // Leaving lists the members to delete, in order.
 type Leaving struct {
-	// Phases is the order of their deletion, Plan the order of their apply.
+	// Phases lists the members in the order of their deletion, Plan in the order of their apply.
 	Phases []deletion.Phase
 	Plan   *plan.Plan
-	// Live are the live members by key.
+	// Live has the live members by key.
 	Live map[object.Key]*unstructured.Unstructured
 
 	decision applyset.Decision
@@ -31,14 +31,14 @@ type Leaving struct {
 	stayed   []applyset.Kept
 }
 
-// Stayed returns the members that were to be deleted and were kept after all.
+// Stayed returns the members that were to be deleted but were kept.
 func (d *Leaving) Stayed() []applyset.Kept {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.stayed)
 }
 
-// stays returns why a live member is not deleted after all; empty if it is.
+// stays returns why a live member is kept although it was to be deleted; empty if it is deleted.
 func (d *Leaving) stays(kind object.Kind, live *unstructured.Unstructured) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -52,9 +52,9 @@ func (d *Leaving) stays(kind object.Kind, live *unstructured.Unstructured) strin
 	return kept.Text()
 }
 
-// Order orders members for deletion, in reverse order of apply. Each deletion is bound to the UID
-// of the member, and to a version for which the decision is the same: an object that has left the
-// set or is now kept is not deleted. Members that are gone are skipped.
+// Order orders members for deletion, in reverse order of apply. Each deletion requires the member's
+// UID and a version of it for which the decision is the same. So an object that has left the set,
+// or that must now be kept, is not deleted. Members that no longer exist are skipped.
 func Order(ctx context.Context, reader object.LiveReader, set *Set, decision applyset.Decision) (*Leaving, error) {
 	members := decision.Doomed
 	manifests, kinds, err := read(ctx, reader, members)
@@ -67,7 +67,8 @@ func Order(ctx context.Context, reader object.LiveReader, set *Set, decision app
 	}
 	p, err := plan.Build(manifests, plan.Options{Kinds: kinds})
 	if err != nil {
-		// Their depends-on annotations form a cycle; order them by kind only.
+		// The depends-on annotations of the members form a cycle, so order the members by kind
+		// only.
 		for i, m := range manifests {
 			manifests[i].Object = m.Object.DeepCopy()
 			manifests[i].Object.SetAnnotations(nil)
@@ -94,7 +95,7 @@ func Order(ctx context.Context, reader object.LiveReader, set *Set, decision app
 	return departing, nil
 }
 
-// read reads the members, whose specs show what they depend on.
+// read reads the members, because only their specs show their dependencies.
 func read(ctx context.Context, reader object.LiveReader, members []applyset.Member) ([]object.Manifest, map[schema.GroupVersionKind]object.Kind, error) {
 	kinds := map[schema.GroupVersionKind]object.Kind{}
 	refs := map[schema.GroupVersionKind][]object.Ref{}
@@ -125,8 +126,8 @@ func read(ctx context.Context, reader object.LiveReader, members []applyset.Memb
 	return manifests, kinds, errors.Join(faults...)
 }
 
-// Timeout returns how long the deletion of a member may take. As for the verb delete, it is longer
-// for objects whose contents are deleted first.
+// Timeout returns how long the deletion of a member may take. As for the verb delete, the time is
+// longer for objects whose contents are deleted first.
 func Timeout(kind object.Kind) time.Duration {
 	const usual, long = 5 * time.Minute, 20 * time.Minute
 	switch kind.GVK.GroupKind().String() {
@@ -161,7 +162,8 @@ func prunedOf(d event.Deleted) (event.Applied, bool) {
 	return a, d.Action != event.Absent
 }
 
-// Leaving reports, for a diff, what a prune would keep, and calls show with the doomed members.
+// Leaving reports, for a diff, which members a prune would keep, and calls show with the doomed
+// members.
 func (r *Run) Leaving(ctx context.Context, show func(context.Context, []applyset.Member) error) error {
 	for _, k := range r.shown.Kept {
 		if k.Reason != applyset.Copied {
@@ -189,7 +191,7 @@ func Show(ctx context.Context, reader object.LiveReader, doomed []applyset.Membe
 	return nil
 }
 
-// written returns the fields of an object that users write.
+// written returns an object with only those fields that users write.
 func written(u *unstructured.Unstructured) map[string]any {
 	u = u.DeepCopy()
 	delete(u.Object, "status")

@@ -8,8 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// A member has the words of delete, but for those that are pruned. An apply counts
-// each of them.
+// Messages about a deleted member use the words of the verb delete, except that it is "pruned". An
+// apply counts each such member.
 func TestOneWordForADeletion(t *testing.T) {
 	for _, action := range output.DeleteActions() {
 		applied, reported := prunedOf(event.Deleted{Action: action})

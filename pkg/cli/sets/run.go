@@ -23,38 +23,40 @@ import (
 // Run is one run on a set: an apply or a diff. Server, Namespace and Emit are required.
 type Run struct {
 	Server Server
-	// Namespace is that of the parent, if its kind has one.
+	// Namespace is the namespace of the parent, if the parent's kind has one.
 	Namespace string
 	DryRun    object.DryRun
 	// Manager is the field manager that applies the members.
 	Manager string
-	// Ask asks the user to confirm what is doomed; doubt says why. Nil if no user can be asked.
+	// Ask asks the user to confirm the deletion of the doomed members; doubt is the reason for
+	// asking. Ask is nil if no user can be asked.
 	Ask func(ctx context.Context, d applyset.Decision, doubt string) (bool, error)
-	// Approve is called before the first write, once the members to prune are known. An error ends
-	// the run. Nil approves.
+	// Approve is called before the first write, once the members to prune are known. If it returns
+	// an error, the run ends. If Approve is nil, everything is approved.
 	Approve func(ctx context.Context, d applyset.Decision) error
-	// Shown is called before the first write with what will be pruned; it may be nil.
+	// Shown is called before the first write with the members to prune. It may be nil.
 	Shown func(d applyset.Decision)
 	// Delete deletes the doomed members and waits until they are gone. It returns those that were
-	// kept after all.
+	// kept.
 	Delete func(ctx context.Context, set *Set, d applyset.Decision) (stayed []applyset.Kept, err error)
-	// Lock locks the set; nil if nothing is written. brings creates the namespace of the parent;
-	// nil if that exists or is not in the plan.
+	// Lock locks the set; nil if nothing is written. brings creates the namespace of the parent.
+	// brings is nil if that namespace exists or is not in the plan.
 	Lock func(ctx context.Context, parent object.Ref, brings func(context.Context) error) error
-	// Former returns where the history says that members have been. It is called if there is no
-	// parent, and may be nil.
+	// Former returns the kinds and namespaces in which members have been according to the history.
+	// It is called only if there is no parent, and may be nil.
 	Former func(ctx context.Context, parent object.Ref) (applyset.Promise, error)
-	// Emit is called for each event, one at a time.
+	// Emit is called for each event. Calls do not overlap.
 	Emit func(event.Event)
 
 	options Options
 	set     *Set
-	// input lists the objects of the plan; shown is the decision before the first write.
+	// input lists the objects of the plan. shown is the decision on what to prune as it was before
+	// the first write.
 	input []applyset.Input
 	shown applyset.Decision
 
-	// promised is the promise before the run. upcoming are the kinds in the input that were not
-	// served when the run began.
+	// promised is the promise as it was before the run. upcoming lists the kinds in the input that
+	// were not served when the run began.
 	promised applyset.Promise
 	upcoming []schema.GroupKind
 
@@ -62,15 +64,15 @@ type Run struct {
 	joined map[object.Key]*event.Joined
 	// named finds the names of other sets; nil before the run begins.
 	named *names
-	// recalled: the set has members although its parent was deleted.
+	// recalled means that the set has members although its parent was deleted.
 	recalled bool
 	made     object.Key // the namespace, if it was created for the parent
 }
 
 // Begin finds the set and makes the objects of the plan its members. If the run prunes, it lists
-// the members that are no longer in the input, and asks for confirmation if that looks like a
-// mistake. Then it writes the parent before anything of the plan, so that its promise covers old
-// and new members. Do not call it for a run without a set.
+// the members that are no longer in the input, and asks for confirmation if so many deletions look
+// like a mistake. Then it writes the parent, before any object of the plan, so that the promise
+// covers old and new members. Do not call Begin for a run without a set.
 func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	var err error
 	r.options, r.named = o, namesOf(ctx, r.Server)
@@ -106,7 +108,8 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	return nil
 }
 
-// settle finds out what the run would change, and returns an error if it may not.
+// settle finds out what the run would change, and returns an error if the run may not make these
+// changes.
 func (r *Run) settle(ctx context.Context, p *plan.Plan) error {
 	if err := r.check(p); err != nil {
 		return err
@@ -139,8 +142,8 @@ func (r *Run) settle(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// brings returns a function that creates the namespace of the set, which its lock needs; nil if the
-// set exists or the namespace is not in the plan.
+// brings returns a function that creates the namespace of the set, because the lock is in that
+// namespace. It returns nil if the set exists or the namespace is not in the plan.
 func (r *Run) brings(p *plan.Plan) func(context.Context) error {
 	if r.Lock == nil || r.set.Exists || !has(p, namespaceKey(r.set.Record.Parent.Namespace)) {
 		return nil
@@ -170,7 +173,7 @@ func (r *Run) lock(ctx context.Context, p *plan.Plan) error {
 // Set returns the set; nil before Begin.
 func (r *Run) Set() *Set { return r.set }
 
-// check returns an error if the set cannot be written, or cannot have this input.
+// check returns an error if the set cannot be written or cannot contain the input.
 func (r *Run) check(p *plan.Plan) error {
 	parent := r.set.Record.Parent
 	builtin := applyset.MayBeParent(parent.GVK.GroupKind())
@@ -194,8 +197,8 @@ func (r *Run) check(p *plan.Plan) error {
 	return nil
 }
 
-// label makes the objects of the plan members: the label is applied with the object, so that the
-// run owns it. An object with the label of another set is an error.
+// label makes the objects of the plan members. The label is applied together with the object, so
+// that the run owns the label. An object with the label of another set is an error.
 func (r *Run) label(p *plan.Plan) error {
 	id := r.set.ID()
 	var faults []error
@@ -219,8 +222,8 @@ func (r *Run) label(p *plan.Plan) error {
 	return errors.Join(faults...)
 }
 
-// listable reports whether objects of a kind can be listed. It is true for a kind that is not
-// served yet.
+// listable reports whether objects of a kind can be listed. A kind that is not served yet counts as
+// listable.
 func listable(kind object.Kind) bool {
 	return len(kind.Verbs) == 0 || slices.Contains(kind.Verbs, "list")
 }
@@ -229,11 +232,11 @@ func (r *Run) decide(ctx context.Context) (applyset.Decision, error) {
 	return r.set.Decide(ctx, applyset.Set{Parent: r.set.Record.Parent, Manager: r.Manager, Input: r.input, Allow: r.options.allow})
 }
 
-// Made reports whether the key is that of the namespace that this run created for the parent. A nil
-// Run created none.
+// Made reports whether the key names the namespace that this run created for the parent. It is
+// false for a nil Run.
 func (r *Run) Made(key object.Key) bool { return r != nil && key == r.made }
 
-// Admit refuses an existing object that belongs to another owner and is not yet a member.
+// Admit refuses an existing object that is not yet a member and belongs to another owner.
 func (r *Run) Admit(item plan.Item, live *unstructured.Unstructured) error {
 	id := r.set.ID()
 	if live.GetLabels()[applyset.PartOfLabel] == id || item.Key() == r.made {
@@ -272,8 +275,9 @@ func (r *Run) Mark(e event.Event) event.Event {
 	return e
 }
 
-// End ends the run whose apply returned applied: it prunes and shrinks the promise, or reports why
-// not. leftOut: some of the input was skipped. Finally it warns if the parent is gone.
+// End ends a run; applied is the result of its apply. End prunes and then shrinks the promise, or
+// reports why nothing is pruned. leftOut means that some of the input was skipped. Finally, End
+// warns if the parent was deleted.
 func (r *Run) End(ctx context.Context, applied error, leftOut bool) error {
 	err := r.end(ctx, applied, leftOut)
 	if applied != nil {
@@ -304,7 +308,7 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 	if len(r.shown.Doomed)+len(r.shown.Kept) == 0 && r.left(r.shown).Equal(r.set.Record.Promise) {
 		return nil
 	}
-	// List the members again: they may have changed since they were shown.
+	// The members are listed again, because they may have changed since they were shown.
 	decided, err := r.decide(ctx)
 	if err != nil {
 		return err
@@ -320,15 +324,15 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 		return nil
 	}
 	err = r.set.Write(ctx, left, false)
-	// On a conflict, others have extended the promise since. A promise that is too large costs the
-	// next run one LIST.
+	// On a conflict, other runs have extended the promise, and it stays as it is. A promise that is
+	// too large costs the next run one LIST.
 	if err != nil && !apierrors.IsConflict(err) {
 		r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: fmt.Sprintf("the objects were pruned, but the parent still lists their kinds: %v; the next prune corrects that", err)})
 	}
 	return nil
 }
 
-// whyNot returns why nothing may be pruned; empty if pruning is allowed.
+// whyNot returns why nothing may be pruned; empty if the run may prune.
 func whyNot(ctx context.Context, applied error, leftOut bool) string {
 	switch {
 	case applied != nil && errors.Is(context.Cause(ctx), context.Canceled):
@@ -345,8 +349,8 @@ func whyNot(ctx context.Context, applied error, leftOut bool) string {
 	return ""
 }
 
-// prune reports what is kept and deletes what is doomed. It returns the members that were kept
-// after all.
+// prune reports the members that are kept and deletes the doomed ones. It returns the doomed
+// members that were kept after all.
 func (r *Run) prune(ctx context.Context, d applyset.Decision) ([]applyset.Kept, error) {
 	for _, k := range d.Kept {
 		if k.Reason != applyset.Copied {

@@ -24,24 +24,25 @@ type Server interface {
 	object.Applier
 	object.Deleter
 	object.LiveReader
-	// Resource finds a kind by its TYPE as kubectl does, Preferred by its group at the preferred
-	// version, Kind by its group and version.
+	// Resource finds a kind by its TYPE as kubectl does. Preferred finds a kind by its group and
+	// name, at the preferred version. Kind finds it by its group, version and name.
 	Resource(ctx context.Context, text string) (object.Kind, error)
 	Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error)
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
 	// Metadata lists the metadata of the selected objects.
 	Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error
-	// Contents visits the metadata of the objects that would be deleted with a namespace or a CRD.
+	// Contents visits the metadata of the objects that would be deleted together with a namespace
+	// or a CRD.
 	Contents(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error
 }
 
 // Set is a set in the cluster.
 type Set struct {
 	Server Server
-	// Kind is that of the parent.
+	// Kind is the kind of the parent.
 	Kind   object.Kind
 	Record applyset.Record
-	// Exists: the parent exists, and Live is the live parent.
+	// Exists means that the parent exists. Live is then the live parent.
 	Exists bool
 	Live   *unstructured.Unstructured
 	// Unserved lists the kinds in the promise that were not served when the members were listed,
@@ -49,8 +50,8 @@ type Set struct {
 	Unserved []schema.GroupKind
 }
 
-// Find finds a set by NAME or KIND[.GROUP]/NAME in a namespace. A set that does not exist is not an
-// error.
+// Find finds a set by NAME or KIND[.GROUP]/NAME in a namespace. If the set does not exist, Find
+// returns it with Exists false, and no error.
 func Find(ctx context.Context, server Server, name, namespace string) (*Set, error) {
 	typ, name, err := applyset.ParseName(name)
 	if err != nil {
@@ -105,7 +106,7 @@ func (s *Set) read(ctx context.Context, live *unstructured.Unstructured) error {
 	return nil
 }
 
-// mayBeParent returns an error if objects of the parent's kind cannot be parents.
+// mayBeParent returns an error if objects of the kind cannot be parents of sets.
 func (s *Set) mayBeParent(ctx context.Context) error {
 	if applyset.MayBeParent(s.Kind.GVK.GroupKind()) {
 		return nil
@@ -132,7 +133,7 @@ func (s *Set) mayBeParent(ctx context.Context) error {
 	return nil
 }
 
-// ID returns the id of the set.
+// ID returns the ID of the set.
 func (s *Set) ID() string { return applyset.ID(s.Record.Parent) }
 
 // Name returns the name of the set, such as secret/shop.
@@ -141,9 +142,10 @@ func (s *Set) Name() string { return s.Record.Parent.Resource() }
 // listing bounds the number of concurrent LIST requests.
 const listing = 16
 
-// Members lists the members in the kinds and namespaces of the promise: with one LIST for each kind
-// if all namespaces may be listed or there is only one, else with one for each namespace. A kind
-// that is no longer served has no members; if that is uncertain, Members returns an error.
+// Members lists the members in the kinds and namespaces of the promise. It sends one LIST for each
+// kind if all namespaces may be listed or there is only one namespace, and otherwise one LIST for
+// each kind and namespace. A kind that is no longer served has no members. If it is uncertain
+// whether a kind is served, Members returns an error.
 func (s *Set) Members(ctx context.Context) ([]applyset.Member, error) {
 	var (
 		mu    sync.Mutex
@@ -215,9 +217,9 @@ func (s *Set) list(ctx context.Context, kind object.Kind, visit func(*unstructur
 	return nil
 }
 
-// denied returns nil if the namespace that could not be listed does not exist, else the error with
-// a hint. The permissions in a namespace are deleted with it, so a refusal may mean that it is
-// gone.
+// denied handles a LIST that was refused in a namespace. It returns nil if the namespace does not
+// exist: permissions in a namespace are deleted with it, so its deletion can cause the refusal.
+// Otherwise it returns the error with a hint.
 func (s *Set) denied(ctx context.Context, namespace string, refusal error) error {
 	kind, err := s.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
 	if err != nil {
@@ -239,8 +241,8 @@ func (s *Set) denied(ctx context.Context, namespace string, refusal error) error
 	return &object.HintedError{Err: refusal, Advice: advice}
 }
 
-// Blind returns a sentence about members that cannot be listed; empty if there are none. It ignores
-// kinds in the input, which the input may install.
+// Blind returns a sentence about members that cannot be listed; empty if there are none. It leaves
+// out kinds in the input, because the run may install them.
 func (s *Set) Blind(input applyset.Promise) string {
 	var names []string
 	for _, gk := range s.Unserved {
@@ -264,7 +266,7 @@ func isUnserved(err error) bool {
 	return !ok || doubtful.Unwrap() == nil
 }
 
-// forget resets the set to one that does not exist.
+// forget resets the set to a set that does not exist.
 func (s *Set) forget() {
 	s.Exists, s.Live, s.Record = false, nil, applyset.Record{Parent: s.Record.Parent}
 	if namespace := s.Record.Parent.Namespace; namespace != "" {
@@ -272,7 +274,7 @@ func (s *Set) forget() {
 	}
 }
 
-// Reread reads the parent again. It returns an error if the parent is gone.
+// Reread reads the parent again. It returns an error if the parent no longer exists.
 func (s *Set) Reread(ctx context.Context) error {
 	live, err := s.Server.Get(ctx, s.Kind, s.Record.Parent)
 	if err != nil {
@@ -282,7 +284,7 @@ func (s *Set) Reread(ctx context.Context) error {
 }
 
 // Write writes the parent with a promise. It returns a conflict if the parent has changed since it
-// was read: some tools write it without a lock.
+// was read, because some tools write the parent without a lock.
 func (s *Set) Write(ctx context.Context, p applyset.Promise, dryRun bool) error {
 	body, err := applyset.Render(s.Record, p)
 	if err != nil {

@@ -173,8 +173,8 @@ func warnOfMissing(ctx context.Context, client *client.Client, scopes []stuck.Sc
 	}
 }
 
-// report reports each object, unknown ones last, and, if no objects were named, each cause with
-// everything that it blocks.
+// report reports each object, those with an unknown state last. If no objects were named, it also
+// reports each cause with all objects that the cause blocks.
 func (o *stuckOptions) report(found []stuck.Explained, faults []event.Stuck, rooted bool) {
 	o.out.Print(event.Planned{})
 	for _, one := range found {

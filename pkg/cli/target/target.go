@@ -62,7 +62,7 @@ type Targets struct {
 
 	// Set selects the members of a set; empty for none.
 	Set string
-	// InFiles: the objects are in manifests, which Files reads.
+	// InFiles means that the objects are in manifests, which Files reads.
 	InFiles bool
 	Files   input.Options
 }

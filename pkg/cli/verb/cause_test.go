@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// A verb that waits and deletes has one flag for the causes of both. So a code that both tables
-// have is the same in both, and each table is found.
+// A verb that both waits and deletes has one flag for the causes of waits and deletions. So a code
+// in both tables must mean the same, and a code in either table must be found.
 func TestCausesOfTwoTables(t *testing.T) {
 	waits, deletes := unready.Lastings(), stuck.Lastings()
 	for code, lasting := range waits {

@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// Exit status, the same for every verb.
+// The exit statuses are the same for every verb.
 const (
 	ExitYes     = 0 // applied, no difference, condition met, gone
 	ExitNo      = 1 // conflict, refused, differs, not met in time, still stuck

@@ -147,7 +147,7 @@ func parseOwnGoal(text string) (ownGoal, error) {
 	return own, err
 }
 
-// names reports whether the goal is for the item.
+// names reports whether the goal applies to the item.
 func (g ownGoal) names(item plan.Item) bool {
 	return g.which.Names(item.Ref, item.Kind)
 }

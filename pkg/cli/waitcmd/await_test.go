@@ -62,7 +62,7 @@ func TestWaitFor(t *testing.T) {
 	}
 }
 
-// An object's own goal replaces readiness, and several are combined into one.
+// An object's own goal replaces readiness. Several goals for one object are combined.
 func TestGoalOf(t *testing.T) {
 	flags := Flags{HangFlags: HangFlags{stuckAfter: time.Second}, wait: true, waitFor: []string{"deploy/web:create", "Deployment:condition=Available"}}
 	a, err := flags.ToAwaited(pflag.NewFlagSet("", pflag.ContinueOnError), false)
@@ -88,8 +88,8 @@ func TestGoalOf(t *testing.T) {
 	}
 }
 
-// Which causes end a wait: none for a user who watches, unless asked for; those that do not
-// pass by themselves for a run that no user watches; and always what the flag says.
+// By default, no cause ends a wait that a user watches, and a run without a user ends for the
+// causes that do not pass on their own. If the flag is given, it alone decides.
 func TestFailOnCause(t *testing.T) {
 	const lasts, passes = "SecretMissing", "QuotaExceeded"
 	for line, want := range map[string]struct {

@@ -33,7 +33,7 @@ const explainWithin = 5 * time.Second
 
 // Explanation prints the readiness rule of a kind and where it comes from.
 type Explanation struct {
-	// Kind is as typed.
+	// Kind is the kind as the user typed it.
 	Kind  string
 	Rules *condition.Set
 }
@@ -213,7 +213,7 @@ func (o *waitOptions) matchingNow(ctx context.Context, client *client.Client, al
 	return found, errors.Join(faults...)
 }
 
-// waitsFor reports whether one of the conditions has this kind.
+// waitsFor reports whether one of the conditions is of the given kind.
 func (o *waitOptions) waitsFor(kind condition.Kind) bool {
 	return slices.ContainsFunc(o.goal.For, func(s condition.Spec) bool { return s.Kind == kind })
 }

@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Without a server, an ambiguous kind is Kubernetes' own, and the others are listed.
+// Without a server, an ambiguous name means Kubernetes' own kind; the other kinds of that name are
+// listed.
 func TestKnownKinds(t *testing.T) {
 	for named, want := range map[string][]schema.GroupKind{
 		"NetworkPolicy":                         {{Group: "networking.k8s.io", Kind: "NetworkPolicy"}, {Group: "crd.projectcalico.org", Kind: "NetworkPolicy"}},

@@ -72,7 +72,7 @@ func (f *TimesFlag) Add(cmd *cobra.Command) {
 	help.Words(cmd, "timeout-for")
 }
 
-// ToLimits parses the flag; awaited are the conditions to wait for.
+// ToLimits parses the flag. awaited lists the conditions to wait for.
 func (f *TimesFlag) ToLimits(awaited []condition.Spec) (wait.TimeLimits, error) {
 	limits, err := wait.ParseTimeLimits(f.given)
 	if err != nil {
@@ -117,7 +117,7 @@ func readRules(file string) (*condition.Set, error) {
 	return rules, verb.FlagError("readiness", err)
 }
 
-// Stating adds the rules to each condition "ready".
+// Stating adds the rules to each "ready" condition.
 func Stating(rules *condition.Set, once bool, specs []condition.Spec) {
 	for i := range specs {
 		if specs[i].Kind == condition.Ready {
@@ -144,7 +144,7 @@ func (r Ruled) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, erro
 	return r.Source.Schema(ctx, kind)
 }
 
-// HangFlags are the flags of waiting verbs about stuck objects.
+// HangFlags are the flags about stuck objects, for verbs that wait.
 type HangFlags struct {
 	stuckAfter time.Duration
 	causes     verb.CauseFlag
@@ -204,7 +204,7 @@ func (h Hanging) Onto(engine *wait.Engine, client *client.Client, mask func(stri
 	}
 }
 
-// divided returns the share of each of n, rounded up.
+// divided divides a number by n and rounds up.
 func divided(cost, n int) int { return (cost + n - 1) / n }
 
 // IsUnattended reports whether no user watches the run.
@@ -213,7 +213,7 @@ func IsUnattended(streams genericiooptions.IOStreams) bool {
 	return !onTerminal
 }
 
-// patientReader retries like the rest of a wait while the server is briefly unavailable.
+// patientReader retries requests while the server is briefly unavailable, like the rest of a wait.
 type patientReader struct {
 	*client.NoRetry
 	client *client.Client

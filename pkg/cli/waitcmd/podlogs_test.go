@@ -15,13 +15,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// crashed is a cause that names a container.
+// crashed returns a cause that names a container.
 func crashed(pod string) event.Cause {
 	return event.Cause{Code: "ContainerCrash", Container: event.Container{Namespace: "prod", Pod: pod, Name: "app", Previous: true}}
 }
 
-// A cause comes with the end of the log: the last lines with text, printable, bounded,
-// and without values of Secrets.
+// A cause is reported with the end of the container's log: the last non-empty lines, printable,
+// limited in length, and without values of Secrets.
 func TestPodLogs(t *testing.T) {
 	vault := redact.NewVault()
 	vault.Add("correct-horse-battery")
@@ -47,9 +47,8 @@ func TestPodLogs(t *testing.T) {
 	}
 }
 
-// A missing permission to read logs is reported once, and the log is not requested again;
-// a node that does not answer is reported with the cause. Without the flag no log is
-// requested.
+// A missing permission to read logs is reported once, and no further log is requested. If a node
+// does not answer, the cause is reported with this error. Without the flag no log is requested.
 func TestPodLogsUnread(t *testing.T) {
 	var warned []string
 	requests := 0
@@ -98,8 +97,8 @@ func TestPodLogsCutOff(t *testing.T) {
 	}
 }
 
-// A request that we cancelled is no answer, and is not kept as one; and a user who may
-// not read logs in one namespace may read them in another.
+// The error of a request that the plugin itself cancelled is not kept for later. A user who may not
+// read logs in one namespace may read them in another.
 func TestPodLogsAgain(t *testing.T) {
 	warned := 0
 	p := &podLogs{lines: 5, mask: redact.NewVault().Text, emit: func(event.Event) { warned++ }, read: func(ctx context.Context, l client.Log) (string, error) {
@@ -118,7 +117,8 @@ func TestPodLogsAgain(t *testing.T) {
 	}
 }
 
-// The server cuts a log from its end, so a log with huge lines still shows its last ones.
+// The server cuts off the end of a log that exceeds the byte limit. The last lines of a log with
+// huge lines are shown all the same.
 func TestPodLogsOfHugeLines(t *testing.T) {
 	long := func(begin string, n int) string { return begin + strings.Repeat("x", n-len(begin)) + "\n" }
 	for name, test := range map[string]struct {

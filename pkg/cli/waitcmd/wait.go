@@ -266,11 +266,11 @@ func (o *waitOptions) mayCome(missing *client.NoTypeError) error {
 	return nil
 }
 
-// versionName matches the version in widgets.v1.example.com, but not the group in
+// versionName matches the version in widgets.v1.example.com, and does not match the group in
 // widgets.example.com.
 var versionName = regexp.MustCompile(`^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$`)
 
-// guessed returns the kind that a TYPE suggests. It may turn out to be cluster-scoped.
+// guessed returns the kind that a TYPE suggests. The kind may turn out to be cluster-scoped.
 func guessed(typ string) object.Kind {
 	gvk := schema.GroupVersionKind{}
 	full, resource := schema.ParseResourceArg(typ)
