@@ -14,16 +14,16 @@ import (
 )
 
 // Add records a transition and reports whether the record changed. It ignores a transition that is
-// not [Transition.Notable] or was recorded before: the same path at the same resource version is
-// the same transition. A second report may add the user, or that a [Lost] path was taken or
-// released.
+// not [Transition.Notable]. It also ignores one that was recorded before: two transitions are the
+// same if they have the same path at the same resource version. A second report of a transition may
+// add the user, or that a [Lost] path was taken or released.
 //
-// Two changes that end at the same version may differ: one over unwatched time has earlier owners
-// than the last step within it. Both are recorded.
+// Two changes that end at the same version may differ: a change over unwatched time begins with
+// earlier owners than the last step within it. Both are recorded.
 //
-// Resource versions order transitions (KEP-5504). A transition that is older than everything that
-// an entry remembers, or than everything in a record that dropped entries, is ignored: writers
-// report all transitions of an object at once, so it was recorded.
+// Resource versions order transitions (KEP-5504). Writers report all transitions of an object at
+// once. So a transition was recorded before if it is older than everything that its entry
+// remembers, or than everything in a record that dropped entries. Add ignores it.
 func (r *Record) Add(t Transition, at Occasion) bool {
 	if !t.Notable() {
 		return false
@@ -43,7 +43,7 @@ func (r *Record) Add(t Transition, at Occasion) bool {
 	} else if r.Dropped > 0 && len(r.Entries) > 0 && e.before(r.Entries[0]) {
 		return false
 	}
-	// Insert the entry after everything that happened earlier.
+	// Insert the entry after all entries that happened earlier.
 	i := len(r.Entries)
 	for i > 0 && e.before(r.Entries[i-1]) {
 		i--
@@ -58,8 +58,8 @@ func (r *Record) Add(t Transition, at Occasion) bool {
 }
 
 func entryOf(t Transition, at Occasion) Entry {
-	// Records have whole seconds. Truncate, so that a record is the same before and after it is
-	// written.
+	// Records have whole seconds. Truncating the times keeps a record the same when it is written
+	// and read again.
 	when := metav1.NewTime(at.Time.UTC().Truncate(time.Second))
 	return Entry{
 		Path: pathText(t.Path), Kind: t.Kind, From: holders(t.Before), To: holders(t.After),
@@ -70,11 +70,12 @@ func entryOf(t Transition, at Occasion) Entry {
 	}
 }
 
-// hides reports whether another entry at one of its versions is a step within it: this entry is the
-// net change over unwatched time, and the other one was seen.
+// hides reports whether this entry is the net change over unwatched time, and another entry at one
+// of its versions is a step within that time which was seen.
 func (e Entry) hides(step Entry) bool { return e.Gap && !step.Gap && !e.between(step) }
 
-// complete adds what the first report lacked, if the entry still describes that transition.
+// complete adds details that the first report lacked, if the entry still describes the reported
+// transition.
 func (e *Entry) complete(again Entry) bool {
 	if e.version() != again.version() || !slices.Equal(e.From, again.From) || !slices.Equal(e.To, again.To) {
 		return false
@@ -94,13 +95,14 @@ func (e *Entry) complete(again Entry) bool {
 	return judged || named || valued
 }
 
-// SameParties reports whether two entries would be one if their size were not bounded: they have
-// the same path and owners, in either direction. A [Lost] path may have been taken.
+// SameParties reports whether two entries have the same path and the same owners, in either
+// direction. They would be one entry if the size of entries were not bounded. A [Lost] path may
+// have been taken.
 func (e Entry) SameParties(other Entry) bool {
 	return e.between(other) && (e.Kind == other.Kind || !peaceful(e.Kind) && !peaceful(other.Kind))
 }
 
-// peaceful reports whether nothing was taken.
+// peaceful reports whether the kind excludes a takeover.
 func peaceful(k Kind) bool { return k == Released || k == Given }
 
 // between reports whether two entries have the same path and owners, in either direction.
@@ -109,8 +111,8 @@ func (e Entry) between(other Entry) bool {
 		slices.Equal(e.From, other.To) && slices.Equal(e.To, other.From))
 }
 
-// follow makes the entry the next occurrence of an earlier one. If the two were reported in the
-// wrong order, the later occurrence describes the entry.
+// follow turns the entry into the next occurrence of an earlier one. If the two were reported in
+// the wrong order, the later occurrence describes the resulting entry.
 func (e *Entry) follow(earlier Entry) {
 	seen, version := slices.Clone(earlier.ResourceVersions), e.version()
 	count, first, gap := earlier.Count+e.Count, earlier.First, earlier.Gap || e.Gap
@@ -129,8 +131,9 @@ func (e *Entry) follow(earlier Entry) {
 	e.ResourceVersions = seen[max(0, len(seen)-maxSeen):]
 }
 
-// Covers reports whether everything that happened to the object at a resource version is in the
-// record, or was given up by its writer: writers report all transitions of an object at once.
+// Covers reports whether the record contains everything that happened to the object at a resource
+// version, apart from what its writer gave up. Writers report all transitions of an object at once,
+// so one of them proves the others.
 func (r *Record) Covers(version string) bool {
 	for _, e := range r.Entries {
 		if object.Newer(e.version(), version) {
@@ -171,10 +174,10 @@ func FitUser(name string) string { return text.Truncate(name, maxUser+len(text.E
 
 func pathText(p fieldpath.Path) string { return text.Truncate(p.String(), maxPath+len(text.Ellipsis)) }
 
-// Net returns, sorted by path, the transitions from the last owners in the record to the live ones,
-// for a period that was not watched. It recognizes tools that have since switched from updates to
-// server-side apply. It misses owners that came and went in between, and new owners of paths
-// without an entry. The error reports managed fields that cannot be decoded.
+// Net returns the transitions from the last owners in the record to the live ones, sorted by path.
+// It is for a period that was not watched. It recognizes tools that have since switched from
+// updates to server-side apply. It misses owners that came and went during the period, and new
+// owners of paths without an entry. The error reports managed fields that cannot be decoded.
 func (r *Record) Net(live Owners) ([]Transition, error) {
 	entries, err := live.Entries()
 	if err != nil {

@@ -52,7 +52,7 @@ func readDefinition(t *testing.T) definition {
 	return d
 }
 
-// The CRD and the Go type have the same fields of the same types, and the same required ones.
+// The CRD and the Go type have the same fields, of the same types, and require the same ones.
 func TestDefinition(t *testing.T) {
 	d := readDefinition(t)
 	names := []string{d.Metadata.Name, d.Spec.Group, d.Spec.Names.Kind, d.Spec.Names.ListKind, d.Spec.Names.Plural, d.Spec.Versions[0].Name}
@@ -133,7 +133,7 @@ func compareFields(t *testing.T, path string, typ reflect.Type, node schemaNode)
 	}
 }
 
-// full returns a record without zero values.
+// full returns a record in which no field has its zero value.
 func full(t *testing.T) *ownership.Record {
 	t.Helper()
 	var r ownership.Record
@@ -234,7 +234,8 @@ func TestScheme(t *testing.T) {
 	}
 }
 
-// A record is deleted with its object. It is in the object's namespace, or in the given one.
+// A record is deleted with its object. It is in the object's namespace, or in the given namespace
+// for a cluster-scoped object.
 func TestNewRecord(t *testing.T) {
 	for namespace, want := range map[string]string{"prod": "prod", "": "k8sconnect"} {
 		r := ownership.NewRecord(ownership.Object{APIVersion: "apps/v1", Kind: "Deployment", Namespace: namespace, Name: "web", UID: "1-2"}, "k8sconnect")

@@ -11,17 +11,18 @@ import (
 
 // classifier determines what happened to the owners of paths.
 type classifier struct {
-	// values are the values of both objects; nil if unknown.
+	// values holds the values of both versions of the object; nil if unknown.
 	values *values
 	reset  bool
-	// apart: there may be unknown versions between the two.
+	// apart means that there may be unknown versions between the two.
 	apart bool
 	moves []move
 }
 
 type values struct {
 	old, new *Lookup
-	// version is the API version of both objects. Entries at other versions may have other paths.
+	// version is the API version of both objects. In an entry at another version, a path may have
+	// another name.
 	version string
 }
 
@@ -87,15 +88,16 @@ func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, 
 	case !slices.ContainsFunc(lost, applies):
 		return Unclear, SameValue // Updates do not release paths, so the entries were edited.
 	case c.values != nil && !was && !is:
-		// An owned path that is not stored, such as an empty map of annotations, is taken whenever
-		// another manager applies it, and the objects look as if it had been released.
+		// An owned path may be missing in the stored object, such as an empty map of annotations.
+		// If another manager applies a value there, the path was taken, although the objects look
+		// as if it had been released.
 		return Lost, ""
 	}
 	return Released, ""
 }
 
-// stays reports whether every manager that lost a path still owns it in another way: a manager
-// whose updates became part of its applied fields has given up nothing.
+// stays reports whether every manager that lost a path still owns it in another way. An example is
+// a manager whose updates became part of its applied fields: it has given up nothing.
 func stays(h Handover, lost []managedfields.Owner) bool {
 	return !slices.ContainsFunc(lost, func(l managedfields.Owner) bool {
 		return !slices.ContainsFunc(h.After, func(o managedfields.Owner) bool { return o.Manager == l.Manager })
@@ -103,15 +105,17 @@ func stays(h Handover, lost []managedfields.Owner) bool {
 }
 
 // updatesSubresource reports whether an owner wrote through a subresource, such as scale. The API
-// server credits it with exactly what it changed, and no tool moves entries there.
+// server credits such a writer with exactly the fields that it changed, and no tool moves entries
+// there.
 func updatesSubresource(o managedfields.Owner) bool {
 	return o.Operation == managedfields.Update && o.Subresource != ""
 }
 
-// across classifies a path that its old and new owners own at different API versions. A name need
-// not mean the same in both, so the path was taken only if both objects have it, with different
-// values. An owner that moves to another version takes nothing from itself (edge case 7), and a
-// path that disappeared without a new owner may have been dropped with its version (edge case 9).
+// across classifies a path that its old and new owners own at different API versions. The name of a
+// path may have another meaning in another version. So the path was taken only if both objects have
+// it, with different values. An owner that moves to another version takes nothing from itself (edge
+// case 7). A path that disappeared without a new owner may have been dropped with its version (edge
+// case 9).
 func (c classifier) across(h Handover, lost, gained []managedfields.Owner) (Kind, Why) {
 	others := slices.ContainsFunc(explained(lost, gained), func(l managedfields.Owner) bool {
 		return !slices.ContainsFunc(gained, func(g managedfields.Owner) bool { return isSameAtOther(l, g) })
@@ -129,9 +133,10 @@ func isSameAtOther(o, other managedfields.Owner) bool {
 	return o.Equal(other)
 }
 
-// crossesVersions reports whether the previous and the current owners of a path refer to it at
-// different versions (edge case 7), or it was lost at another version than the object's, with which
-// it may have been dropped (edge case 9).
+// crossesVersions reports whether the owners of a path refer to it at different versions. This is
+// so if the previous and the current owners have different versions (edge case 7). It is also so if
+// the path was lost at another version than the object's, with which it may have been dropped (edge
+// case 9).
 func (c classifier) crossesVersions(h Handover, lost, gained []managedfields.Owner) bool {
 	version, now := lost[0].APIVersion, h.After
 	if c.values != nil {
@@ -150,8 +155,9 @@ func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 	})
 }
 
-// abandoned classifies a path that has no owner left. Without values it is Removed, unless the
-// server sets a default.
+// abandoned classifies a path without remaining owners. It is Released if the object still has the
+// path, such as a default that the server set. Otherwise it is Removed, also if the values are
+// unknown.
 func (c classifier) abandoned(h Handover) Kind {
 	if _, is := c.values.has(h.Path); is {
 		return Released
@@ -209,8 +215,9 @@ func classifierOf(before, after []managedfields.Entry, old, new *unstructured.Un
 	return c
 }
 
-// moved reports whether the entries of all owners that lost a path moved to a current owner;
-// whether each moved within one tool; and whether the path went to the manager that wrote the move.
+// moved describes the moves that explain a lost path. It reports whether the entries of all owners
+// that lost the path moved to a current owner, whether each move stayed within one tool, and
+// whether the path went to the manager that wrote the move.
 func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within, written bool) {
 	moved, within = true, true
 	for _, l := range lost {
@@ -225,8 +232,8 @@ func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within
 	return moved, within, written
 }
 
-// by returns the current owner that has the path because another owner's entry moved, or nil, and
-// whether that owner wrote the move.
+// by returns the current owner that got the path because another owner's entry moved, and whether
+// that owner wrote the move. It returns nil if there is none.
 func (c classifier) by(from managedfields.Owner, owners []managedfields.Owner) (owner *managedfields.Owner, wrote bool) {
 	for _, m := range c.moves {
 		if !m.from.Equal(from) {

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 
-// For arbitrary managed fields, nothing panics, and the transitions lead from the owners of one
-// version to those of the next, and back.
+// For arbitrary managed fields, nothing panics. The transitions lead from the owners of one version
+// to those of the next, and the reverse transitions lead back.
 func FuzzTransitions(f *testing.F) {
 	for _, tt := range stories {
 		f.Add(asJSON(f, thing(f, "v1", tt.before, orEmpty(tt.spec))), asJSON(f, thing(f, "v1", tt.after, orEmpty(tt.then))))
@@ -28,7 +28,7 @@ func FuzzTransitions(f *testing.F) {
 	})
 }
 
-// Typed and untyped clients decode a field set alike, or both refuse it.
+// Typed and untyped clients decode a field set to the same value, or both refuse it.
 func FuzzFieldsV1(f *testing.F) {
 	for _, seed := range []string{
 		`{"f:a":{".":{},"f:b":{}}}`, `{"k:{\"a\":1}":{}}`, `{"v:\"x\"":{}}`, `{"i:0":{}}`, `{"x:?":{}}`, `[]`, `null`, `{"f:":{"":{}}}`,

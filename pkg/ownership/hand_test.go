@@ -8,7 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 
-// A path is given only if no value changed, and if the sender kept nothing.
+// A path counts as given only if its value did not change and the sender of the write does not own
+// it afterwards.
 func TestHand(t *testing.T) {
 	object := func(value, entries string) string {
 		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, managedFields: [" + entries + "]}, data: {a: '" + value + "', b: '1'}}"

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// A transition from a replica that saw no values is completed by one that did, in either order, and
-// counted once.
+// One replica reports a transition without values, and another reports it with the verdict from the
+// values. In either order, the transition gets the verdict and is counted once.
 func TestRecordJudgedLater(t *testing.T) {
 	as := func(kind ownership.Kind, minutes int) (ownership.Transition, ownership.Occasion) {
 		tr := taken("a", "flux", "argo")

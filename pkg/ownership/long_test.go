@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// The API server accepts lists of this length, and admission has two seconds. The time must not
-// grow with the square of the length, which would take minutes.
+// The API server accepts lists of this length, and admission must answer within two seconds. The
+// time must not grow with the square of the length, because that would take minutes.
 func TestLongList(t *testing.T) {
 	const items = 30_000
 	version := func(manager string, value int64) (ownership.Owners, *unstructured.Unstructured) {

@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// A lookup finds what a search does.
+// A Lookup finds the same values as [fieldpath.Path.Get].
 func TestLookup(t *testing.T) {
 	var ports, set []any
 	for i := range 40 {

@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/ownershiptest"
 )
 
-// moves are stories of entries that move to another owner, except for a part.
+// moves are stories in which an entry, except for a part of it, moves to another owner.
 var moves = map[string]story{
-	// A default that is not stored is set anew by each write, and the server credits the writer.
+	// Each write sets a default that is not stored anew, and the server credits the writer with it.
 	"an entry moved by a write that is credited with a part of it (edge case 97)": {
 		before: []string{updated("helm", `{f:m: {.: {}, f:a: {}}, f:default: {}}`)}, spec: `{m: {a: 1}}`,
 		after: []string{applied("helm", `{f:m: {.: {}, f:a: {}}}`), updated("helm", `{f:default: {}}`)}, then: `{m: {a: 1}, default: 1}`,
@@ -91,11 +91,12 @@ var moves = map[string]story{
 type field struct {
 	name   string
 	fields []field
-	// apart is set for a value that does not move with the rest.
+	// apart means that the value does not move with the others.
 	apart bool
 }
 
-// randomFields returns some fields. The first is a map with a value that moves with the rest.
+// randomFields returns some random fields. The first is a map with a value that moves with the
+// others.
 func randomFields(random *rand.Rand) []field {
 	var some func(depth int) []field
 	some = func(depth int) []field {
@@ -114,8 +115,8 @@ func randomFields(random *rand.Rand) []field {
 	return append([]field{{name: "m", fields: []field{{name: "a"}, {name: "b", apart: random.IntN(2) == 0}}}}, some(3)...)
 }
 
-// written returns the fields as a tree, with a prefix before each name: the values that are not nil
-// and, if maps is set, a mark in each map.
+// written returns the fields as a tree, with a prefix before each name. The tree contains the
+// values that are not nil and, if maps is set, a marker in each map.
 func written(fields []field, prefix string, maps bool, value func(field) any) map[string]any {
 	out := map[string]any{}
 	for _, f := range fields {
@@ -145,8 +146,8 @@ func text(t *testing.T, v any) string {
 	return string(content)
 }
 
-// held returns the field set of the manager that owns the wanted values, and the maps if maps is
-// set.
+// held returns the field set of the manager that owns the wanted values. If maps is set, the
+// manager owns the maps as well.
 func held(t *testing.T, fields []field, maps bool, wanted func(field) bool) string {
 	return text(t, written(fields, "f:", maps, func(f field) any {
 		if wanted(f) {
@@ -160,7 +161,7 @@ func specOf(t *testing.T, fields []field, value func(field) any) string {
 	return text(t, written(fields, "", false, value))
 }
 
-// seeds returns the number of random cases; a quarter if -short.
+// seeds returns the number of random cases; with -short, it is a quarter.
 func seeds(all uint64) uint64 {
 	if testing.Short() {
 		return all / 4
@@ -168,7 +169,8 @@ func seeds(all uint64) uint64 {
 	return all
 }
 
-// bothWays returns the transitions from objects, and from their managed fields only.
+// bothWays returns the transitions found with the objects' values, and those found from managed
+// fields alone.
 func bothWays(t *testing.T, old, now *unstructured.Unstructured) (seen, blind []ownership.Transition) {
 	t.Helper()
 	seen, err := ownershiptest.Transitions(old, now)
@@ -181,9 +183,9 @@ func bothWays(t *testing.T, old, now *unstructured.Unstructured) (seen, blind []
 	return seen, blind
 }
 
-// Edge case 97: a manager that moves an entry sends an update, and the API server credits it with
-// what the write changes: a value, or a default that is not stored. The rest of the entry moved.
-// Only values show the difference.
+// Edge case 97: a manager moves an entry by an update. The API server credits the manager with the
+// fields that this write changes: a value, or a default that is not stored. The rest of the entry
+// moved. Only values show the difference.
 func TestMovedExceptChanges(t *testing.T) {
 	for _, tt := range []struct {
 		from, to, writer string
@@ -230,8 +232,8 @@ func TestMovedExceptChanges(t *testing.T) {
 	}
 }
 
-// A forced apply takes values, and leaves the maps that contain them. That is not a move, even of
-// the same tool's values.
+// A forced apply takes values, and does not take the maps that contain them. So it is not a move,
+// even if both managers belong to one tool.
 func TestForcedApplyIsNotAMove(t *testing.T) {
 	for _, by := range []string{"helm", "flux"} {
 		for seed := range seeds(200) {

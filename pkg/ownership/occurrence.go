@@ -14,15 +14,16 @@ import (
 // another hint.
 type Hint struct {
 	UID types.UID // UID of the object
-	// ResourceVersion of the object before the write.
+	// ResourceVersion is the object's version before the write.
 	ResourceVersion string
-	// Owners are the owners of the object after the write, if it is committed as admitted.
+	// Owners are the owners of the object after the write, if the write is committed as it was
+	// admitted.
 	Owners Owners
-	// Scaled is set for a write through the scale subresource, whose review has no owners. It makes
-	// Manager, if that is known, an owner of the number of replicas.
+	// Scaled means that the write went through the scale subresource, whose review has no owners.
+	// The write makes Manager, if that is known, an owner of the number of replicas.
 	Scaled  bool
 	Manager string
-	// Verdicts are the verdicts on the transitions to these owners.
+	// Verdicts are the verdicts on the transitions that lead to Owners.
 	Verdicts Verdicts
 	// Values are the values that a record may keep, by path.
 	Values map[string]ValueChange
@@ -42,7 +43,8 @@ func (h Hint) Size() int {
 	return size
 }
 
-// Fits reports whether a change from the hint's version to these owners may be its write.
+// Fits reports whether the hint's write may have caused a change from the hint's version to these
+// owners.
 func (h Hint) Fits(to Owners, transitions []Transition) bool {
 	if !h.Scaled {
 		return h.Owners.Equal(to)
@@ -66,7 +68,7 @@ type Occurrence struct {
 }
 
 // Verdicts are the classifications of the transitions of one write. Each takes one byte, because
-// many are kept until their writes are seen to be committed.
+// many of them are kept until their writes are known to be committed.
 type Verdicts struct{ codes string }
 
 // verdict is one classification; its code is its index in verdicts.
@@ -104,11 +106,11 @@ func VerdictsOn(transitions []Transition) Verdicts {
 	return Verdicts{string(codes)}
 }
 
-// Size returns their number of bytes.
+// Size returns the number of bytes of the verdicts.
 func (v Verdicts) Size() int { return len(v.codes) }
 
-// On sets the verdicts on transitions between the same two versions that were found without values.
-// It returns false, and changes nothing, unless there is one for each.
+// On applies the verdicts to transitions between the same two versions that were found without
+// values. It needs one verdict for each transition; otherwise it returns false and changes nothing.
 func (v Verdicts) On(transitions []Transition) bool {
 	all := verdicts()
 	if len(v.codes) != len(transitions) || slices.ContainsFunc([]byte(v.codes), func(c byte) bool { return int(c) >= len(all) }) {

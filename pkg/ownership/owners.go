@@ -19,7 +19,7 @@ type Owners struct {
 	entries []compact
 }
 
-// compact is an entry whose owner and field set are stored once for all objects.
+// compact is an entry that shares its owner and field set with equal entries of other objects.
 type compact struct {
 	owner  unique.Handle[managedfields.Owner] // without its time
 	fields unique.Handle[string]
@@ -57,14 +57,14 @@ func (o Owners) Equal(other Owners) bool {
 	return slices.EqualFunc(o.entries, other.entries, compact.equal)
 }
 
-// status is a subresource whose owners are not tracked: a status is written all the time by the
-// controllers that own it.
+// status is a subresource whose owners are not tracked, because controllers write the status that
+// they own all the time.
 const status = "status"
 
-// Tracked is [Compact] without owners through the status subresource.
+// Tracked is [Compact] without the owners that wrote through the status subresource.
 func Tracked(fields []metav1.ManagedFieldsEntry) Owners { return Compact(fields).without(status) }
 
-// without returns the owners except those through a subresource.
+// without returns the owners except those that wrote through a subresource.
 func (o Owners) without(subresource string) Owners {
 	by := func(c compact) bool { return c.owner.Value().Subresource == subresource }
 	if !slices.ContainsFunc(o.entries, by) {
@@ -73,7 +73,7 @@ func (o Owners) without(subresource string) Owners {
 	return Owners{entries: slices.Clip(slices.DeleteFunc(slices.Clone(o.entries), by))}
 }
 
-// Size returns the number of bytes that they need if they share nothing.
+// Size returns the number of bytes that the owners need if they share nothing.
 func (o Owners) Size() int {
 	size := 0
 	for _, c := range o.entries {
@@ -86,14 +86,14 @@ func (o Owners) Size() int {
 // entrySize is the approximate size of an entry without its strings.
 const entrySize = 200
 
-// Between is [BetweenObjects] without values, for callers that know only metadata: a path that goes
+// Between is [BetweenObjects] without values, for callers that know only metadata. A path that goes
 // to another owner is [Lost], and a path without owners is removed. A path that an updater gains
-// through a subresource is taken, because there is no other way to gain it.
+// through a subresource is taken, because an updater gains such a path only by changing its value.
 func Between(old, new Owners) ([]Transition, error) {
 	return BetweenObjects(old, new, nil)
 }
 
-// Apart is [Between] if there may be unknown versions between the two.
+// Apart is [Between] for two versions with possibly unknown versions in between.
 func Apart(old, new Owners) ([]Transition, error) {
 	return between(old, new, true, nil)
 }
@@ -102,9 +102,9 @@ func Apart(old, new Owners) ([]Transition, error) {
 type Values func() (old, new *unstructured.Unstructured, err error)
 
 // BetweenObjects returns, sorted by path, all paths whose owners changed between two versions of an
-// object. If it had no owners before, every path is claimed. The transitions between all versions
-// of an object, in order, lead to its current owners. The error reports managed fields that cannot
-// be decoded.
+// object. If the object had no owners before, every path is claimed. The transitions between all
+// versions of an object, in order, lead to its current owners. The error reports managed fields
+// that cannot be decoded.
 //
 // values is called at most once, and only if an owner lost a path; it may be nil.
 func BetweenObjects(before, after Owners, values Values) ([]Transition, error) {
@@ -162,7 +162,7 @@ func (o Owners) read(known fieldSets) ([]managedfields.Entry, error) {
 	return out, nil
 }
 
-// at returns the owner with its time.
+// at returns the owner of an entry, with the entry's time.
 func (c compact) at() managedfields.Owner {
 	owner := c.owner.Value()
 	if c.time != 0 {

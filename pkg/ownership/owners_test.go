@@ -21,8 +21,8 @@ func compactOf(u *unstructured.Unstructured) ownership.Owners {
 	return ownership.Compact(u.GetManagedFields())
 }
 
-// Managed fields without values lead to the same transitions, except in the stories that say
-// otherwise.
+// Managed fields without values lead to the same transitions as with values, except in the stories
+// that expect others.
 func TestBetween(t *testing.T) {
 	for name, tt := range stories {
 		t.Run(name, func(t *testing.T) {
@@ -42,9 +42,9 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// Without values, every takeover is found, except across versions, where only values show whether a
-// path means the same, and except for an entry that moved to an applier that has since changed only
-// its own values.
+// Without values, every takeover is found, with two exceptions. Across API versions, only values
+// show whether a path has the same meaning. And a takeover is missed if an entry moved to an
+// applier that has since changed only its own values.
 func TestBetweenFindsAllTakeovers(t *testing.T) {
 	for name, tt := range stories {
 		t.Run(name, func(t *testing.T) {
@@ -118,8 +118,8 @@ func TestOwnersEqual(t *testing.T) {
 	}
 }
 
-// Ten thousand Pods of a hundred Deployments share field sets, so that a hundred thousand objects
-// fit into the tracker's 300 MB.
+// Ten thousand Pods of a hundred Deployments share field sets. With this sharing, a hundred
+// thousand objects fit into the tracker's 300 MB.
 func TestCompactMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("allocates much")

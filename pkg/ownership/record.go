@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// The names of records in the API; their short name is owr.
+// These are the names of records in the API. Their short name is owr.
 const (
 	RecordGroup   = "ownership.k8sconnect.io"
 	RecordVersion = "v1alpha1"
@@ -25,8 +25,8 @@ const (
 const (
 	// maxEntries bounds the entries of a record; the newest are kept.
 	maxEntries = 64
-	// maxSeen is how many of its latest versions an entry remembers, to distinguish a transition
-	// that two writers report from one that happened twice.
+	// maxSeen is how many of its latest versions an entry remembers. The versions show whether two
+	// reports are about the same transition, or about one that happened twice.
 	maxSeen = 8
 	// maxPath bounds the bytes of a path: keys of a map may have any length.
 	maxPath = 512
@@ -44,22 +44,22 @@ const (
 	maxManager, maxSubresource, maxAPIVersion = 128, 253, 317
 )
 
-// Record is the OwnershipRecord of one object: which manager took which path from which. It
-// contains values only of a few paths, see [ValuesOf].
+// Record is the OwnershipRecord of one object. It says which manager took which path from which
+// other manager. It contains values of only a few paths, see [ValuesOf].
 type Record struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
 	// Object is the object of the record.
 	Object Object `json:"object"`
-	// Entries are sorted by when each last happened.
+	// Entries are sorted by the time of their last occurrence.
 	Entries []Entry `json:"transitions,omitempty"`
 	// LastFrom and LastTo list all owners before and after the latest transition.
 	LastFrom string `json:"lastFrom,omitempty"`
 	LastTo   string `json:"lastTo,omitempty"`
 	// Dropped counts the older entries that were dropped for lack of room.
 	Dropped int `json:"dropped,omitempty"`
-	// Lost counts the transitions that are missing because they could not be written for too long.
+	// Lost counts the transitions that are missing because writing them failed for too long.
 	Lost int `json:"lost,omitempty"`
 }
 
@@ -72,27 +72,28 @@ type Object struct {
 	UID        types.UID `json:"uid"`
 }
 
-// Entry is a transition, or a path that goes back and forth between the same owners.
+// Entry is a transition of a path, or several transitions back and forth between the same owners.
 type Entry struct {
 	Path string `json:"path"`
-	// Kind is how it last happened: taken, released, given, or lost if the values were not seen.
+	// Kind describes the last occurrence: taken, released, given, or lost if the values were not
+	// seen.
 	Kind Kind `json:"kind"`
 	// From and To are the owners before and after the last occurrence.
 	From []Holder `json:"from"`
 	To   []Holder `json:"to"`
-	// Forced: an applier took it the last time, which needs force.
+	// Forced means that an applier took the path in the last occurrence, which requires force.
 	Forced bool `json:"forced,omitempty"`
-	// Gap: at least one occurrence happened in a period that was not watched. It is the net change;
-	// the steps in between are unknown.
+	// Gap means that at least one occurrence happened in a period that was not watched. That
+	// occurrence is the net change of the period, and the steps within it are unknown.
 	Gap bool `json:"gap,omitempty"`
-	// User sent the request, if known. The API server reports it to the webhook, unlike a manager's
-	// name, which any client can choose.
+	// User is the user who sent the request, if known. The API server reports the user to the
+	// webhook; a manager's name, in contrast, can be chosen by any client.
 	User string `json:"user,omitempty"`
 	// FromValue and ToValue are the values before and after the last occurrence, if they were seen
 	// and may be kept.
 	FromValue string `json:"fromValue,omitempty"`
 	ToValue   string `json:"toValue,omitempty"`
-	// Cut: owners were omitted or truncated.
+	// Cut means that owners were omitted or truncated.
 	Cut bool `json:"cut,omitempty"`
 	// Count is how often the path changed between these owners, in either direction.
 	Count int         `json:"count"`
@@ -112,21 +113,23 @@ type Holder struct {
 
 // Occasion is the time, user and resource version of a transition.
 type Occasion struct {
-	// ResourceVersion is the object's after the transition.
+	// ResourceVersion is the version of the object after the transition.
 	ResourceVersion string
 	Time            time.Time
-	// User sent the request; empty if unknown.
+	// User is the user who sent the request; empty if unknown.
 	User string
-	// Gap is as in [Entry].
+	// Gap means that the transition is the net change of a period that was not watched, as in
+	// [Entry].
 	Gap bool
-	// Noted: another process saw it, and may be about to record it.
+	// Noted means that another process saw the transition, and may be about to record it.
 	Noted bool
 }
 
-// maxBytes bounds the entries of a record as JSON, to spare etcd. Entries of usual length all fit.
+// maxBytes bounds the entries of a record as JSON, to limit the load on etcd. A full number of
+// entries of usual length fits.
 const maxBytes = 128 << 10
 
-// surplus returns how many of the oldest entries do not fit; the newest always does.
+// surplus returns how many of the oldest entries do not fit. The newest entry always fits.
 func (r *Record) surplus() int {
 	size := 0
 	for i, e := range slices.Backward(r.Entries) {

@@ -132,8 +132,8 @@ func TestRecordBounded(t *testing.T) {
 	}
 }
 
-// Edge case 81: however long the owners' names are, and however many there are, a record is small
-// enough for etcd. The newest entries stay, and dropped ones are not recorded again.
+// Edge case 81: a record is small enough for etcd, no matter how many owners there are and how long
+// their names are. The newest entries stay, and dropped entries are not recorded again.
 func TestRecordBoundedBytes(t *testing.T) {
 	for name, letter := range map[string]string{"plain": "x", "quoted": "\x01", "wide": "ü"} {
 		long := func(n int) []managedfields.Owner {
@@ -181,7 +181,8 @@ func TestRecordSummary(t *testing.T) {
 	}
 }
 
-// Two writers that report the same transitions, in any order, write the same record as one of them.
+// If two writers report the same transitions, in any order, the record is the same as if one of
+// them had reported them.
 func TestRecordTwoWriters(t *testing.T) {
 	var one, two ownership.Record
 	owners := []string{"flux", "argo"}
@@ -225,8 +226,8 @@ func by(user string, at ownership.Occasion) ownership.Occasion {
 	return at
 }
 
-// A replica that saw only the watch reports no user, and one that admitted the request does. The
-// record has the user in either order.
+// A replica that saw only the watch reports no user, and a replica that admitted the request
+// reports the user. In either order, the record has the user.
 func TestRecordUserLater(t *testing.T) {
 	tests := map[string]struct {
 		reports []ownership.Occasion
@@ -254,8 +255,8 @@ func TestRecordUserLater(t *testing.T) {
 	}
 }
 
-// If one of two writers of a long fight reports all of it much later, it is counted once:
-// everything older than an entry's memory was counted.
+// Two writers report a long fight, one of them much later. The fight is counted once, because
+// transitions older than an entry's memory are known to be counted.
 func TestRecordLateWriter(t *testing.T) {
 	var r ownership.Record
 	owners := []string{"flux", "argo"}
@@ -281,8 +282,8 @@ func TestRecordDroppedOnce(t *testing.T) {
 	}
 }
 
-// Resource versions order the reports of writers whose clocks differ, or that write within a
-// second.
+// Resource versions order the reports of writers, even if their clocks differ or the writes are
+// within a second.
 func TestRecordOrder(t *testing.T) {
 	at := func(version string, second int) ownership.Occasion {
 		return ownership.Occasion{ResourceVersion: version, Time: noon.Add(time.Duration(second) * time.Second)}
@@ -313,7 +314,8 @@ func TestRecordBoundedOwners(t *testing.T) {
 }
 
 // The API server accepts subresources of 256 bytes in managed fields, and RBAC objects with names
-// of any length. A record that exceeded its CRD's limits would be refused as a whole.
+// of any length. The record must stay within the limits of its CRD, because the API server would
+// otherwise refuse all of it.
 func TestRecordBoundedNames(t *testing.T) {
 	tr := taken("a", "flux", "argo")
 	tr.After[0].Subresource = strings.Repeat("s", 256)
@@ -357,7 +359,7 @@ func TestNet(t *testing.T) {
 			if diff := cmp.Diff(tt.want, texts(got)); diff != "" {
 				t.Errorf("net (-want +got):\n%s", diff)
 			}
-			// Recording it again changes nothing.
+			// Recording the same transition again changes nothing.
 			for _, tr := range got {
 				r.Add(tr, ownership.Occasion{ResourceVersion: "9999", Time: noon.Add(time.Hour), Gap: true})
 			}
@@ -374,8 +376,8 @@ func TestNet(t *testing.T) {
 	}
 }
 
-// A tool that switched to server-side apply since the record was written took nothing. Records do
-// not contain moves, so the record still has the updater.
+// A tool that switched to server-side apply after the record was written took nothing from itself.
+// Records do not contain moves, so the record still names the updater.
 func TestNetAfterMigration(t *testing.T) {
 	updater := func(manager string) managedfields.Owner {
 		return managedfields.Owner{Manager: manager, Operation: "Update", APIVersion: "v1"}
@@ -411,7 +413,7 @@ func TestNetAfterMigration(t *testing.T) {
 	}
 }
 
-// The count of an entry with a gap stays incomplete.
+// The count of an entry with a gap stays marked as incomplete.
 func TestGapStays(t *testing.T) {
 	var r ownership.Record
 	gap := minute(1)

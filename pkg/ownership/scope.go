@@ -9,45 +9,46 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The ConfigMap in which the webhook publishes its scope and coverage. Every user may read it,
-// unlike objects in the webhook's namespace.
+// This is the ConfigMap in which the webhook publishes its scope and coverage. Every user may read
+// it, in contrast to objects in the webhook's namespace.
 const (
 	ScopeNamespace = metav1.NamespacePublic
 	ScopeName      = "k8sconnect-history"
 )
 
-// Scope says for which objects the history is known. If nothing is recorded, readers need it to
+// Scope says for which objects the history is known. Readers need it if nothing is recorded, to
 // distinguish "nothing was taken" from "not watched". Kinds are written as Kind or Kind.group.
 type Scope struct {
-	// Kinds are the tracked kinds, and since when they are tracked.
+	// Kinds maps each tracked kind to the time since which it is tracked.
 	Kinds map[string]time.Time `json:"kinds"`
-	// Refused lists kinds that we may not list or watch at present.
+	// Refused lists kinds that the webhook may not list or watch at present.
 	Refused []string `json:"refused,omitempty"`
 	// Never are kinds that are never tracked.
 	Never []string `json:"never,omitempty"`
 	// ExcludedKinds and ExcludedNamespaces are excluded by the configuration.
 	ExcludedKinds      []string `json:"excludedKinds,omitempty"`
 	ExcludedNamespaces []string `json:"excludedNamespaces,omitempty"`
-	// Namespaces were excluded once, and are tracked since the given time.
+	// Namespaces maps each namespace that was excluded earlier to the time since which it is
+	// tracked.
 	Namespaces map[string]time.Time `json:"namespaces,omitempty"`
 }
 
-// Omission is why an object is not tracked.
+// Omission is the reason why an object is not tracked.
 type Omission int
 
 const (
-	// OmissionNone: the object is tracked.
+	// OmissionNone means that the object is tracked.
 	OmissionNone Omission = iota
-	// OmissionNever: its kind is never tracked.
+	// OmissionNever means that objects of its kind are never tracked.
 	OmissionNever
-	// OmissionKind: the configuration excludes its kind.
+	// OmissionKind means that the configuration excludes its kind.
 	OmissionKind
-	// OmissionNamespace: the configuration excludes its namespace.
+	// OmissionNamespace means that the configuration excludes its namespace.
 	OmissionNamespace
-	// OmissionRefused: the webhook may not list or watch its kind.
+	// OmissionRefused means that the webhook may not list or watch its kind.
 	OmissionRefused
-	// OmissionUnseen: its kind is not tracked for an unknown reason: it cannot be watched, or is
-	// new.
+	// OmissionUnseen means that its kind is not tracked for an unknown reason: the kind cannot be
+	// watched, or is new.
 	OmissionUnseen
 )
 
@@ -58,7 +59,7 @@ func (s Scope) All() []string {
 	return slices.Compact(all)
 }
 
-// After returns the scope with the times of the previous one: a kind that was tracked keeps its
+// After returns the scope with times from the previous scope. A kind that was tracked keeps its
 // time, and a namespace that is no longer excluded is tracked from now on.
 func (s Scope) After(before Scope, now time.Time) Scope {
 	now = now.UTC().Truncate(time.Second)
@@ -82,8 +83,8 @@ func (s Scope) After(before Scope, now time.Time) Scope {
 	return s
 }
 
-// Of returns since when the objects of a kind are tracked in a namespace (empty for cluster-scoped
-// objects), or why they are not.
+// Of returns the time since which the objects of a kind are tracked in a namespace (empty for
+// cluster-scoped objects), or the reason why they are not tracked.
 func (s Scope) Of(kind schema.GroupKind, namespace string) (since time.Time, why Omission) {
 	name := kind.String()
 	since, tracked := s.Kinds[name]

@@ -9,29 +9,30 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Kind is what happened to the owners of a path.
+// Kind describes how the owners of a path changed.
 type Kind string
 
 const (
-	// Claimed: the path had no owner, and now has one.
+	// Claimed means that the path had no owner, and now has one.
 	Claimed Kind = "claimed"
-	// Shared: all owners remain, and there are new ones.
+	// Shared means that all owners remain, and there are new ones.
 	Shared Kind = "shared"
-	// Taken: an owner lost the path, and another one owns it with a different value.
+	// Taken means that an owner lost the path, and another one owns it with a different value.
 	Taken Kind = "taken"
-	// Released: an owner gave the path up. The path remains, possibly without owners, as a field
-	// that the server sets to its default.
+	// Released means that an owner gave the path up. The path remains, possibly without owners, as
+	// a field that the server sets to its default.
 	Released Kind = "released"
-	// Lost: an owner no longer owns the path, and another one does. It is unknown whether the path
-	// was taken or released: the values were not seen, or are not stored, as those of an empty map.
+	// Lost means that an owner no longer owns the path, and another one does. It is unknown whether
+	// the path was taken or released, because its values were not seen, or are not stored, as those
+	// of an empty map.
 	Lost Kind = "lost"
-	// Removed: the path is gone from the object, and so are its owners. If the values were not
-	// seen, it may only have no owner left.
+	// Removed means that the path is gone from the object, and so are its owners. If the values
+	// were not seen, the path may exist without an owner.
 	Removed Kind = "removed"
-	// Given: the verb give made its current owners the owners. No value changed.
+	// Given means that the verb give changed the owners. No value changed.
 	Given Kind = "given"
-	// Unclear: the owners changed, but nothing proves that the path was taken or released. Why is
-	// another possible reason.
+	// Unclear means that the owners changed, but nothing proves that the path was taken or
+	// released. Why is another possible reason.
 	Unclear Kind = "unclear"
 )
 
@@ -40,19 +41,19 @@ type Why string
 
 // The reasons for an [Unclear] transition.
 const (
-	// CrossVersion: the entries are at different API versions, which are not converted. An entry at
-	// a version that is no longer served disappears in the same way.
+	// CrossVersion means that the entries are at different API versions, which are not converted.
+	// An entry at a version that is no longer served disappears in the same way.
 	CrossVersion Why = "cross-version"
-	// Bookkeeping: the API server moved the path to or from one of its own managers,
+	// Bookkeeping means that the API server moved the path to or from one of its own managers,
 	// before-first-apply or ancient-changes.
 	Bookkeeping Why = "bookkeeping"
-	// Reset: all managed fields were cleared.
+	// Reset means that all managed fields were cleared.
 	Reset Why = "reset"
-	// Migration: a tool changed from client-side to server-side apply and moved its entry, or moved
-	// all of another tool's entry.
+	// Migration means that a tool changed from client-side to server-side apply and moved its
+	// entry, or moved all of another tool's entry.
 	Migration Why = "migration"
-	// SameValue: the value did not change. Managed fields were edited, or a mutating webhook
-	// restored the value (k/k#129960).
+	// SameValue means that the value did not change. Managed fields were edited, or a mutating
+	// webhook restored the value (k/k#129960).
 	SameValue Why = "same value"
 )
 
@@ -64,8 +65,8 @@ type Transition struct {
 	Kind          Kind
 	// Why is set if Kind is Unclear.
 	Why Why
-	// Forced is set for a takeover by an apply, which needs force. It is inferred: neither the
-	// object nor the admission request contains it.
+	// Forced means that an apply took the path, which requires force. It is inferred, because
+	// neither the object nor the admission request says so.
 	Forced bool
 	// Values are set if admission saw them and a record may keep them.
 	Values ValueChange
@@ -139,8 +140,9 @@ func has(owners []managedfields.Owner, owner managedfields.Owner) bool {
 // that has more than ten.
 const ancientChanges = "ancient-changes"
 
-// Hand marks transitions of a write by the verb give as given, unless the objects contradict that:
-// a path whose value changed is taken, and so is one that the sender kept.
+// Hand marks the transitions of a write by the verb give as given, unless the objects contradict
+// that. A path does not count as given if its value changed, or if the sender of the write owns it
+// afterwards.
 func Hand(transitions []Transition) {
 	for i := range transitions {
 		t := &transitions[i]
@@ -152,15 +154,16 @@ func Hand(transitions []Transition) {
 	}
 }
 
-// Outcome is what a recorder did with an occurrence.
+// Outcome is the way in which a recorder finished an occurrence.
 type Outcome int
 
 const (
-	// OutcomeRecorded: it is in a record, or needs none.
+	// OutcomeRecorded means that the occurrence is in a record, or needs none.
 	OutcomeRecorded Outcome = iota
-	// OutcomeLeft: this replica leaves it to the leader.
+	// OutcomeLeft means that this replica leaves the occurrence to the leader.
 	OutcomeLeft
-	// OutcomeLost: it will never be in a record. The caller has to declare a gap in the history.
+	// OutcomeLost means that the occurrence will never be in a record. The caller has to declare a
+	// gap in the history.
 	OutcomeLost
 )
 
@@ -169,10 +172,11 @@ type Handover struct {
 	Path fieldpath.Path
 	// Before and After are all owners of exactly this path, sorted; one may be empty.
 	Before, After []managedfields.Owner
-	// Inner: paths below this one are owned too. The path is a list item, or a map whose fields are
-	// owned separately, and owning it says nothing about the values in it.
+	// Inner means that paths below this one are owned too. The path is a list item, or a map whose
+	// fields are owned separately. The owners of the path need not own the values in it.
 	Inner bool
-	// There: paths below this one are owned before and after, so the path is in both versions.
+	// There means that paths below this one are owned before and after, so the path is in both
+	// versions.
 	There bool
 }
 
@@ -199,7 +203,7 @@ func Handovers(before, after []managedfields.Entry) []Handover {
 }
 
 // Fate returns the later owners of a path, sorted. Before and After may be equal. The former state
-// below the path is unknown; Fate assumes that it has not changed.
+// of paths below this one is unknown, and Fate assumes that it has not changed.
 func Fate(p fieldpath.Path, before []managedfields.Owner, after []managedfields.Entry) Handover {
 	is, inside := exactly(after, p)
 	return Handover{Path: p, Before: before, After: is, Inner: inside, There: inside}

@@ -62,11 +62,12 @@ type story struct {
 	version, thenVersion string // v1 where empty
 	want                 []string
 	forced               bool // all takeovers
-	// blind are the transitions from managed fields without values, if they differ.
+	// blind lists the transitions that are found from managed fields without values, if they differ
+	// from want.
 	blind []string
 }
 
-// stories are all of them, by name.
+// stories maps the name of each story to the story.
 var stories = func() map[string]story {
 	all := maps.Clone(writes)
 	maps.Copy(all, moves)
@@ -127,7 +128,7 @@ var writes = map[string]story{
 		want:  []string{".spec.a from flux (Apply), flux (Update) to flux (Apply), unclear: migration"},
 		blind: []string{".spec.a lost by flux (Update) to flux (Apply)"},
 	},
-	// A set panics if an iteration over it ends early.
+	// A field set panics if an iteration over it ends early.
 	"an entry of many paths moved to another tool": {
 		before: []string{updated("helm", `{f:m: {.: {}, f:a: {}, f:b: {}, f:c: {}}}`)}, spec: `{m: {a: 1, b: 1, c: 1}}`,
 		after: []string{applied("flux", `{f:m: {.: {}, f:a: {}, f:b: {}, f:c: {}}}`)}, then: `{m: {a: 1, b: 1, c: 1}}`,
@@ -136,7 +137,8 @@ var writes = map[string]story{
 			".spec.m.b from helm (Update) to flux (Apply), unclear: migration", ".spec.m.c from helm (Update) to flux (Apply), unclear: migration",
 		},
 	},
-	// An updater loses a shared path and its value, or a user edits the managed fields.
+	// An updater can lose a shared path and its value; a user's edit of the managed fields looks
+	// the same.
 	"an updater's part merged into the entry of who shares it": {
 		before: []string{updated("helm", `{f:a: {}}`), applied("flux", `{f:a: {}, f:b: {}}`)}, spec: `{a: 1, b: 1}`,
 		after: []string{applied("flux", `{f:a: {}, f:b: {}}`)}, then: `{a: 1, b: 1}`,
@@ -339,8 +341,8 @@ var writes = map[string]story{
 		want:  []string{".spec.m from argo (Apply) to flux (Apply), unclear: same value"},
 		blind: []string{".spec.m lost by argo (Apply) to flux (Apply)"},
 	},
-	// Each write through a version with a default that the stored version lacks sets it anew, and
-	// the API server credits the writer.
+	// The stored version lacks a default of another version. Each write through that other version
+	// sets the default anew, and the API server credits the writer with it.
 	"a default that is not stored, and another manager writes": {
 		before: []string{applied("argo", `{f:a: {}, f:default: {}}`)}, spec: `{a: 1}`,
 		after: []string{applied("argo", `{f:a: {}}`), updated("edit", `{f:b: {}, f:default: {}}`)}, then: `{a: 1, b: 1, default: 1}`,

@@ -9,11 +9,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// chain is the true history of one path: its owner from each version on, and the user who sent the
-// request.
+// chain is the true history of one path: for each version from which on the owner changed, the
+// owner and the user who sent the request.
 type chain []string
 
-// step returns the transition from one version to a later one, as seen without the versions in
+// step returns the transition from one version to a later one, as it looks without the versions in
 // between.
 func (c chain) step(from, to int) (ownership.Transition, ownership.Occasion) {
 	tr, at := taken("a", c[from], c[to]), minute(to)
@@ -23,8 +23,8 @@ func (c chain) step(from, to int) (ownership.Transition, ownership.Occasion) {
 	return tr, at
 }
 
-// witness sees some of the versions, and reports them in order. Sometimes it also admitted the
-// request, and knows the verdict and the user.
+// witness is a replica that sees some of the versions, and reports them in order. If it also
+// admitted the request, it knows the verdict and the user.
 func (c chain) witness(random *rand.Rand, add func(ownership.Transition, ownership.Occasion)) {
 	seen := 0
 	for v := 1; v < len(c); v++ {
@@ -47,8 +47,8 @@ func (c chain) witness(random *rand.Rand, add func(ownership.Transition, ownersh
 func (c chain) user(version int) string { return fmt.Sprint("user-", version) }
 
 // Two replicas with different unwatched times saw different changes that end at the same version.
-// In any order of reports, a step that was seen is recorded as that, and a net change gets no
-// verdict and no user.
+// In any order of reports, a step that was seen is recorded as a step. A net change gets neither a
+// verdict nor a user.
 func TestRecordOfUnwatchedTime(t *testing.T) {
 	for seed := range uint64(1000) {
 		random := rand.New(rand.NewPCG(seed, 3))

@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// ValueChange is a value before and after a change of owners. It is empty unless a record may keep
-// both values, and they differ.
+// ValueChange holds a value before and after a change of owners. It is empty unless a record may
+// keep both values and they differ.
 type ValueChange struct{ From, To string }
 
 // ValuesOf returns the values at a path of two versions of an object, if a record may keep them:
@@ -45,8 +45,8 @@ func changeOf(from, to string) ValueChange {
 	return ValueChange{from, to}
 }
 
-// keeps returns a function that formats the values at a path, which returns "" for a value of
-// another type; nil if records do not keep the values.
+// keeps returns a function that formats the value at a path, or nil if records do not keep that
+// value. The function returns "" for a value of an unexpected type.
 func keeps(kind schema.GroupKind, path fieldpath.Path) func(value any, there bool) string {
 	pod := ".spec.template.spec"
 	switch kind.String() {
@@ -71,7 +71,7 @@ func keeps(kind schema.GroupKind, path fieldpath.Path) func(value any, there boo
 	}
 }
 
-// namesOf returns a path without the keys of its items.
+// namesOf returns the field names of a path, without the keys of list items.
 func namesOf(path fieldpath.Path) string {
 	var b strings.Builder
 	for _, pe := range path {
@@ -92,7 +92,7 @@ func number(value any, _ bool) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// boolean formats fields that default to false.
+// boolean formats a field that defaults to false.
 func boolean(value any, there bool) string {
 	is, ok := value.(bool)
 	if !ok && there {
@@ -101,7 +101,8 @@ func boolean(value any, there bool) string {
 	return strconv.FormatBool(is)
 }
 
-// image formats plain references, because the API server accepts any text.
+// image formats an image reference. It omits unusual references, because the API server accepts any
+// text as an image.
 func image(value any, _ bool) string {
 	text, _ := value.(string)
 	if len(text) > maxValue || !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*(@[a-z0-9+._-]+:[0-9a-f]{32,})?$`).MatchString(text) {
@@ -122,10 +123,10 @@ func NewLookup(object map[string]any) *Lookup {
 	return &Lookup{object: object, lists: map[longList]index{}}
 }
 
-// Get is [fieldpath.Path.Get].
+// Get works as [fieldpath.Path.Get].
 func (l *Lookup) Get(p fieldpath.Path) (any, bool) { return p.GetBy(l.object, l.find) }
 
-// Same is [fieldpath.Path.Same].
+// Same works as [fieldpath.Path.Same].
 func (l *Lookup) Same(p fieldpath.Path, other *Lookup) bool {
 	was, hasWas := l.Get(p)
 	is, hasIs := other.Get(p)
@@ -145,7 +146,8 @@ type longList struct {
 // index maps keys to the positions of their items.
 type index struct {
 	at map[string][]int
-	// partial: an item lacks a part of its key, so a key that is not in the map may still match it.
+	// partial means that an item lacks a part of its key, so the item may match a key that is not
+	// in the map.
 	partial bool
 }
 

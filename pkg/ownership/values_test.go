@@ -12,7 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// valuesOf returns the values at a path that a record may keep, of objects with a spec.
+// valuesOf returns the values at a path that a record may keep, for two versions of an object with
+// the given specs.
 func valuesOf(t *testing.T, kind schema.GroupKind, path, old, now string) ownership.ValueChange {
 	t.Helper()
 	p, err := fieldpath.ParsePath(path)
@@ -30,7 +31,7 @@ func valuesOf(t *testing.T, kind schema.GroupKind, path, old, now string) owners
 	return ownership.ValuesOf(kind, p, read(old), read(now))
 }
 
-// whole makes numbers integers, as in objects from the API server.
+// whole converts numbers to integers, as in objects from the API server.
 func whole(v any) {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -103,7 +104,7 @@ func TestKindsWithValues(t *testing.T) {
 	}
 }
 
-// A Scale omits a zero.
+// A Scale omits its number of replicas if that is zero.
 func TestScaleValues(t *testing.T) {
 	scale := func(spec map[string]any) map[string]any { return map[string]any{"spec": spec} }
 	three, none := scale(map[string]any{"replicas": int64(3)}), scale(map[string]any{})
@@ -115,7 +116,8 @@ func TestScaleValues(t *testing.T) {
 	}
 }
 
-// The values are those of the last occurrence, and are empty if those are unknown.
+// A record's values are those of the last occurrence. If these are unknown, the record has no
+// values.
 func TestRecordValues(t *testing.T) {
 	valued := func(from, to, was, is string) ownership.Transition {
 		tr := taken("a", from, to)

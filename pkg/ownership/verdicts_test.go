@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// With the verdicts of a replica that saw values, another one reaches the same result (edge case
-// 98), at one byte per transition.
+// One replica saw values and sends its verdicts at one byte per transition. With them, another
+// replica reaches the same result (edge case 98).
 func TestVerdicts(t *testing.T) {
 	for name, tt := range stories {
 		t.Run(name, func(t *testing.T) {
