@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Only the metadata of a CRD is requested. A CRD that does not exist, or that we may not read, has
-// no annotations; other failures are errors.
+// Only the metadata of a CRD is requested. If a CRD does not exist, or we may not read it, the
+// result has no annotations. Other failures are errors.
 func TestDefinitionAnnotations(t *testing.T) {
 	const name = "widgets.example.com"
 	kind := object.Kind{GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, Resource: "widgets"}

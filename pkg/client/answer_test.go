@@ -20,14 +20,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// status is a Status as a body.
+// status returns the body of an answer that is a Status.
 func status(s metav1.Status) string {
 	s.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
 	text, _ := json.Marshal(s)
 	return string(text)
 }
 
-// wrongAnswers are bodies with status 200 that answer none of our requests.
+// wrongAnswers are bodies, sent with status 200, none of which answers any of our requests.
 func wrongAnswers() map[string]string {
 	failed := func(code int32, reason metav1.StatusReason) string {
 		return status(metav1.Status{
@@ -71,7 +71,7 @@ func wrongAnswers() map[string]string {
 	}
 }
 
-// asked is one kind of request.
+// asked is a kind of request.
 type asked struct {
 	name string
 	ask  func(ctx context.Context, c *Client) error
@@ -187,8 +187,8 @@ func questions() []asked {
 	}
 }
 
-// watchFalsely returns the error that ended a watch, or an error for anything that the watch
-// reported.
+// watchFalsely returns the error that ended a watch. If the watch reported any change, it returns
+// an error that says so.
 func watchFalsely(sel object.Selection) func(context.Context, *Client) error {
 	return func(ctx context.Context, c *Client) error {
 		var said error
@@ -204,8 +204,8 @@ func watchFalsely(sel object.Selection) func(context.Context, *Client) error {
 	}
 }
 
-// Edge case 85: after a wrong answer with status 200, the result of any request is unknown. It
-// never means that an object is absent, or that a request was carried out or refused.
+// Edge case 85: after a wrong answer with status 200, the result of every request is unknown. The
+// client never concludes that an object is absent, or that a request was carried out or refused.
 func TestWrongAnswers(t *testing.T) {
 	for what, body := range wrongAnswers() {
 		for _, q := range questions() {
@@ -288,7 +288,7 @@ func TestWriteThatMayHaveArrived(t *testing.T) {
 	}
 }
 
-// A server that answers 200 to everything is not the API server.
+// A server that answers 200 to every request is not an API server.
 func TestWrongAnswerToReadyz(t *testing.T) {
 	for what, body := range wrongAnswers() {
 		t.Run(what, func(t *testing.T) {

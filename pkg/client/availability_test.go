@@ -35,7 +35,8 @@ func getMany(ctx context.Context, c *Client, n int) []error {
 	return errs
 }
 
-// Edge case 28: while the server is unreachable, one request looks for it and all others wait.
+// Edge case 28: while the server is unreachable, one request tries to reach it, and all others wait
+// for the result.
 func TestOutage(t *testing.T) {
 	tests := map[string]func() (*http.Response, error){
 		"connection refused": func() (*http.Response, error) { return nil, errRefused },
@@ -64,8 +65,8 @@ func TestOutage(t *testing.T) {
 				if late := time.Since(back); late > 5*time.Second {
 					t.Errorf("done %s after the server was back", late)
 				}
-				// Only requests of the first round failed; no other request was sent during the
-				// outage.
+				// Only requests that were in progress failed. During the outage, no other request
+				// was sent.
 				if n := f.count("GET /api"); n <= 200 || n > 200+transport.MaxConcurrency {
 					t.Errorf("%d requests, want 200 and at most %d that failed", n, transport.MaxConcurrency)
 				}
@@ -82,7 +83,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// A broken connection fails many requests at once, and is reported once.
+// If a broken connection fails many requests at once, the failure is reported once.
 func TestOneBrokenConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broke := make(chan struct{})
@@ -174,8 +175,8 @@ func TestInterruptedSearch(t *testing.T) {
 	})
 }
 
-// A server that comes back admits some clients before it has read the RBAC rules. The client waits
-// until the server is ready, but not forever.
+// A server that comes back accepts some clients before it has read the RBAC rules. The client waits
+// until the server says that it is ready, but only for a limited time.
 func TestStartingServer(t *testing.T) {
 	tests := map[string]struct {
 		away     time.Duration
@@ -227,7 +228,7 @@ func TestOutageWithoutServerTimeout(t *testing.T) {
 	})
 }
 
-// Discovery waits for a cluster that is still starting, from the first request on.
+// From the first request on, discovery waits for a cluster that is still starting.
 func TestDiscoveryWaitsForTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		back := time.Now().Add(20 * time.Second)
@@ -241,7 +242,8 @@ func TestDiscoveryWaitsForTheServer(t *testing.T) {
 		if err != nil || kind.Resource != "configmaps" {
 			t.Fatalf("kind %v, error %v", kind, err)
 		}
-		// client-go alone would try ten times, a second apart, before it reports anything.
+		// Without our retries, client-go would try ten times, with pauses of a second, before it
+		// reports anything.
 		if n := f.count("GET /api"); n < 3 || n > 4 {
 			t.Errorf("%d requests of discovery (%v), want /api and /apis, and what of them had failed", n, f.seen)
 		}

@@ -23,46 +23,50 @@ import (
 
 // Options of a Client. REST is required.
 type Options struct {
-	// REST contains the server's address and our credentials. New copies it.
+	// REST contains the server's address and the user's credentials. New copies it.
 	REST *rest.Config
-	// CacheDir is kubectl's --cache-dir, where the served kinds are cached; if empty, the cache is
-	// in memory.
+	// CacheDir is kubectl's --cache-dir, in which the client caches what the server serves. If it
+	// is empty, the cache is in memory.
 	CacheDir string
-	// ServerTimeout is how long to retry while the server is unreachable or an error may pass; 0
-	// tries once.
+	// ServerTimeout is how long the client retries while the server is unreachable or an error is
+	// transient; with 0, it tries once.
 	ServerTimeout time.Duration
-	// Outage extends ServerTimeout, except for errors of a webhook that the server calls.
+	// Outage replaces ServerTimeout if it is longer, except for errors of a webhook that the server
+	// calls.
 	Outage time.Duration
 	// Concurrency bounds concurrent requests; 0 means 96.
 	Concurrency int
-	// Run is the prefix of each request's Audit-ID, which links the server's audit log with the
+	// Run is the prefix of the Audit-ID of each request. It links the server's audit log with the
 	// output of a run.
 	Run string
-	// Sent counts the requests of all clients of the run; nil counts only this one's.
+	// Sent counts the requests of all clients of the run; if it is nil, the client counts its own
+	// requests.
 	Sent *atomic.Int64
-	// Guard may refuse a write; nil refuses none.
+	// Guard is called before each write and may refuse the write. If it is nil, no write is
+	// refused.
 	Guard transport.Guard
-	// Opening is the run's first connection, if it was opened early or is shared by clients; nil
-	// leaves it to the first request.
+	// Opening is the run's first connection, if it was opened early or is shared by several
+	// clients. If it is nil, the first request opens a connection.
 	Opening *transport.Opening
-	// OnWarning receives the server's warnings, each once for an object. The zero Ref stands for a
-	// request that concerns no object.
+	// OnWarning receives the server's warnings. It is called once for each warning about an object.
+	// The zero Ref stands for a request that concerns no object.
 	OnWarning func(object.Ref, string)
-	// OnRetry is called before a request is retried. in is the pause before that; left is the
-	// remaining time for retries, 0 if that depends on the server. The Ref has no name if the
-	// request concerns a kind; the zero Ref stands for the server.
+	// OnRetry is called before a request is retried. in is the pause before the retry. left is the
+	// remaining time for retries; 0 if that depends on the server. The Ref has no name if the
+	// request concerns a kind. The zero Ref stands for the server.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
-	// OnStall is called repeatedly for a request without any sign of life since the given time,
-	// while the server answers others; within is how long it may take. The Ref is as in OnRetry.
+	// OnStall is called repeatedly while the server sends nothing for a request, but answers other
+	// requests. since is the beginning of the silence; within is the maximum duration of the
+	// request. The Ref is as in OnRetry.
 	//
 	// These functions are never called concurrently.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)
-	// Credentials is a non-interactive credential program; empty if there is none. OnCredentials is
-	// called repeatedly while the program has been running since the given time.
+	// Credentials is the name of a non-interactive credential program; empty if there is none.
+	// OnCredentials is called repeatedly while the program runs; the time is when it was started.
 	Credentials   string
 	OnCredentials func(since time.Time)
-	// OnPolling is called, once for each kind and namespace, if objects are polled instead of
-	// watched because we may not use verb.
+	// OnPolling is called once for each kind and namespace whose objects are polled instead of
+	// watched, because we may not use verb.
 	OnPolling func(kind object.Kind, namespace, verb string)
 }
 
@@ -79,10 +83,10 @@ type Client struct {
 	held  held
 }
 
-// Now returns the server's time, for comparison with the times in its objects.
+// Now returns the time of the server's clock, with which the times in its objects are compared.
 func (c *Client) Now() time.Time { return c.clock.Now() }
 
-// Errors that callers of a Client need.
+// The errors that callers of a Client have to distinguish.
 
 // UnreachableError says that the server was unreachable for longer than ServerTimeout.
 type UnreachableError = transport.UnreachableError
@@ -90,13 +94,14 @@ type UnreachableError = transport.UnreachableError
 // NoKindError says that the server does not serve a kind.
 type NoKindError = discovery.NoKindError
 
-// NoTypeError says that the server does not serve the type of that name.
+// NoTypeError says that the server serves no type of the given name.
 type NoTypeError = discovery.NoTypeError
 
-// UntoldKindError says that the server behind a kind's API does not answer.
+// UntoldKindError says that it is unknown how a kind is served, because the server behind its API
+// does not answer.
 type UntoldKindError = discovery.UntoldKindError
 
-// New returns a client, without sending anything.
+// New returns a client. It sends no request.
 func New(o Options) (*Client, error) {
 	var telling sync.Mutex
 	clock := &transport.Clock{}
@@ -138,12 +143,12 @@ func onPolling(telling *sync.Mutex, tell func(object.Kind, string, string)) func
 	}
 }
 
-// Log identifies the end of a container's log.
+// Log identifies the part of a container's log to read: its end.
 type Log struct {
 	Namespace, Pod, Container string
-	// Previous: read the log of the previous instance.
+	// Previous is set to read the log of the container's previous instance.
 	Previous bool
-	// Lines and Bytes bound the result.
+	// Lines and Bytes limit the size of the result.
 	Lines, Bytes int
 }
 

@@ -24,13 +24,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// countFor bounds one count, which only shows progress.
+// countFor limits the duration of one count. It is short because a count only shows progress.
 const countFor = 10 * time.Second
 
-// Count counts what must be deleted before a terminating object is: the objects in a namespace, or
-// the instances of a CRD. It requests one object of each kind, because the answer says how many
-// more there are. It does not ask again for a kind without objects, since nothing new can be
-// created there. It omits kinds that we may not list, and events, which expire.
+// Count counts the objects that must be deleted before a terminating object is: the objects in a
+// namespace, or the instances of a CRD. It requests one object of each kind, and the answer says
+// how many more there are. If there was no object of a kind, Count does not ask about the kind
+// again, because no object can be created in a terminating namespace. It omits kinds that we may
+// not list, and events, which expire.
 func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, countFor)
 	defer cancel()
@@ -62,9 +63,10 @@ func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (in
 	return total, nil
 }
 
-// Contents visits the metadata of everything that is deleted with an object: the deletable objects
-// in a namespace, or the instances of a CRD. It omits events, which expire. It visits an object
-// twice if two groups serve it. It returns an error if we may not list one of the kinds.
+// Contents visits the metadata of all objects that are deleted with an object: the deletable
+// objects in a namespace, or the instances of a CRD. It omits events, which expire. If two groups
+// serve an object, it visits the object twice. If we may not list one of the kinds, it returns an
+// error.
 func (c *Client) Contents(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error {
 	kinds, namespace, err := c.holdings(ctx, live)
 	if err != nil {
@@ -109,8 +111,8 @@ func (c *Client) holdings(ctx context.Context, live *unstructured.Unstructured) 
 	}
 }
 
-// instancesOf returns the kind that a CRD defines; nil if it serves none. The version is the stored
-// one, or another if that is not served.
+// instancesOf returns the kind that a CRD defines; nil if the CRD serves no version. The version is
+// the stored one or, if the server does not serve that one, another.
 func instancesOf(definition *unstructured.Unstructured) []object.Kind {
 	text := func(path ...string) string {
 		value, _, _ := unstructured.NestedString(definition.Object, path...)
@@ -130,7 +132,8 @@ func instancesOf(definition *unstructured.Unstructured) []object.Kind {
 	return kinds
 }
 
-// countKind counts the objects of a kind in a namespace; in all namespaces if it is empty.
+// countKind counts the objects of a kind in a namespace. If the namespace is empty, it counts those
+// in the whole cluster.
 func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace string) (int, error) {
 	sel := object.Selection{Namespace: namespace}
 	r := transport.Request{Ref: object.Ref{GVK: kind.GVK, Namespace: namespace}, Bulk: true, Quiet: true}
@@ -159,7 +162,7 @@ func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace stri
 	return n, err
 }
 
-// held remembers of which kinds a terminating object still contains objects.
+// held remembers which kinds of objects a terminating object still contains.
 type held struct {
 	mu    sync.Mutex
 	kinds map[types.UID][]object.Kind
@@ -181,7 +184,8 @@ func (h *held) put(uid types.UID, kinds []object.Kind) {
 	h.kinds[uid] = kinds
 }
 
-// openFor bounds how long a deletion waits for openStorage, which needs a fraction of a second.
+// openFor limits how long a deletion waits for openStorage, which usually takes a fraction of a
+// second.
 const openFor = 5 * time.Second
 
 func isDefinition(kind schema.GroupKind) bool {
@@ -189,11 +193,11 @@ func isDefinition(kind schema.GroupKind) bool {
 }
 
 // openStorage makes the server open the storage of a CRD's instances before the CRD is deleted. The
-// server opens it at the first request for the kind. If that is the one of its own finalizer, the
-// finalizer fails with "storage is (re)initializing", and the server may forget the CRD for up to
-// five minutes (docs/design/delete.md).
+// server opens the storage at the first request for the kind. If that first request is sent by the
+// finalizer of the CRD, the finalizer fails with "storage is (re)initializing", and the server may
+// not retry for up to five minutes (docs/design/delete.md).
 //
-// It ignores errors, which the deletion will report.
+// openStorage ignores errors, which the deletion will report.
 func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.Ref) {
 	ctx, cancel := context.WithTimeout(ctx, openFor)
 	defer cancel()
@@ -216,8 +220,8 @@ func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.R
 	pauses := wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.5, Steps: 100, Cap: time.Second}
 	for {
 		err := c.requests.Once(ctx, ahead, func(ctx context.Context) error {
-			// No object has the label, so the answer is short. With a limit instead, the server
-			// would read from etcd, possibly several pages.
+			// No object has this label, so the answer is short. A limit instead of the label would
+			// make the server read from etcd, possibly several pages.
 			list := listwatch.Collection(c.rest, kinds[0], object.Selection{Labels: "k8sconnect.io/storage=open"})
 			_, err := transport.Read(ctx, listwatch.MetadataOnly(list))
 			return err
@@ -232,7 +236,7 @@ func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.R
 // during the call.
 type FieldsPage []ObjectFields
 
-// ObjectFields is an object of a FieldsPage.
+// ObjectFields is one object of a FieldsPage, with its managed fields.
 type ObjectFields struct {
 	Ref    object.Ref
 	Fields []metav1.ManagedFieldsEntry
@@ -240,9 +244,9 @@ type ObjectFields struct {
 	LastApplied string
 }
 
-// Fields lists the selected objects of a kind without retries and passes their managed fields to
-// page. The server sends only metadata, and no more than a page is in memory. begin is called at
-// the beginning, and again if the list starts over.
+// Fields lists the selected objects of a kind and passes their managed fields to page, one page at
+// a time. The server sends only metadata, and only one page is in memory. Requests are not retried.
+// begin is called at the beginning, and again if the list starts over.
 func (n *NoRetry) Fields(ctx context.Context, kind object.Kind, sel object.Selection, begin func(), page func(FieldsPage)) error {
 	ref := object.Ref{GVK: kind.GVK, Namespace: sel.Namespace, Name: sel.Name}
 	var items FieldsPage
@@ -273,7 +277,8 @@ func (n *NoRetry) Fields(ctx context.Context, kind object.Kind, sel object.Selec
 	return err
 }
 
-// fieldsOf decodes the needed part of a list's item, because there may be much other metadata.
+// fieldsOf decodes only the part of a list's item that is needed, because the rest of the metadata
+// may be large.
 func fieldsOf(text []byte, kind object.Kind) (ObjectFields, error) {
 	var item struct {
 		Metadata struct {

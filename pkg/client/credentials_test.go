@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// A credential program that hangs is reported repeatedly, and its request ends after ServerTimeout.
-// client-go would wait forever.
+// If a credential program hangs, that is reported repeatedly, and the request ends after
+// ServerTimeout. client-go alone would wait forever.
 func TestCredentialProgramHangs(t *testing.T) {
 	var told atomic.Int64
 	c, err := New(Options{
@@ -39,7 +39,8 @@ func TestCredentialProgramHangs(t *testing.T) {
 	}
 }
 
-// An expired login is not reported as an unreachable server, and is not retried.
+// An expired login is reported as such, not as an unreachable server, and the request is not
+// retried.
 func TestNoCredentials(t *testing.T) {
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

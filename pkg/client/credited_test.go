@@ -7,9 +7,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The server credits the sender of managed fields with each change that the write makes to the
-// object: as an additional owner, or as additional fields of an owner. Changes to appliers, and
-// dropped owners, do not matter.
+// The server makes the sender of managed fields an owner of each change that the write makes to the
+// object. The sender then appears as an additional owner, or with additional fields. An additional
+// applier, or a missing owner, does not count.
 func TestCredited(t *testing.T) {
 	const flux, us = "{manager: flux, operation: Apply, apiVersion: v1, fieldsV1: {f:spec: {f:url: {}}}}", "{manager: us, operation: Update, apiVersion: v1, fieldsV1: {f:spec: {f:size: {}}}}"
 	for name, tt := range map[string]struct {

@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// A failure to open the storage of a CRD's kind is ignored: the CRD is deleted once, soon, and
-// without a message. TestDeleteDefinitionsOfKindsThatNobodyUsed shows on a real API server that
-// opening it helps.
+// If the storage of a CRD's kind cannot be opened, that is ignored: the CRD is deleted soon, with
+// one request, and without a message. TestDeleteDefinitionsOfKindsThatNobodyUsed shows on a real
+// API server why opening the storage helps.
 func TestOpenStorageErrorsAreIgnored(t *testing.T) {
 	ref := object.Ref{GVK: definitions.GVK, Name: "things.example.com"}
 	definition := func(versions ...any) *http.Response {

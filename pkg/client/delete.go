@@ -18,10 +18,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Delete deletes the object and returns its state after that; nil if the server says that it is
-// gone. For some kinds the server returns the object although the next read does not find it.
+// Delete deletes the object and returns the object's state after that; nil if the server says that
+// the object is gone. For some kinds, the server returns an object that is already gone.
 //
-// The error is NotFound if no object has the name, and a conflict if the object has another UID
+// The error is NotFound if no object has the name. It is a conflict if the object has another UID
 // than how.UID, or has changed since how.ResourceVersion.
 func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error) {
 	body, err := json.Marshal(optionsOf(how))
@@ -55,7 +55,8 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 }
 
 // deleted decodes the answer to a deletion. A Status says that the object is gone. If the Status
-// does not name the object, that is doubtful, because a proxy may answer every request like that.
+// does not name the object, it may come from a proxy that answers every request like that, so it
+// proves nothing.
 func deleted(body []byte, kind object.Kind, ref object.Ref, how object.Deletion) (left *unstructured.Unstructured, doubtful bool, err error) {
 	u, err := transport.Any(body)
 	if err != nil {
@@ -101,8 +102,8 @@ func optionsOf(how object.Deletion) metav1.DeleteOptions {
 	return o
 }
 
-// RemoveFinalizer removes one finalizer if the object is still the version that was read; otherwise
-// the error is a conflict. It returns an object without the finalizer unchanged.
+// RemoveFinalizer removes one finalizer if the object has not changed since it was read; otherwise
+// the error is a conflict. If the object lacks the finalizer, it is returned unchanged.
 func (c *Client) RemoveFinalizer(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error) {
 	q := transport.Request{Ref: object.RefOf(live), Guarded: true}
 	switch {
@@ -116,7 +117,7 @@ func (c *Client) RemoveFinalizer(ctx context.Context, kind object.Kind, live *un
 }
 
 // finalization returns the request that removes a finalizer from the spec of a namespace, which a
-// patch cannot do. It sends the namespace as read, bound to its version and UID.
+// patch cannot do. The request sends the namespace as it was read, bound to its version and UID.
 func (c *Client) finalization(kind object.Kind, live *unstructured.Unstructured, finalizer string) *rest.Request {
 	sent := live.DeepCopy()
 	all, _, _ := unstructured.NestedStringSlice(sent.Object, "spec", "finalizers")
@@ -126,8 +127,9 @@ func (c *Client) finalization(kind object.Kind, live *unstructured.Unstructured,
 	return c.rest.Put().AbsPath(append(transport.ResourcePath(kind, "", live.GetName()), "finalize")...).Body(body)
 }
 
-// removal returns the request that removes a finalizer. It replaces the whole list, because it is
-// bound to the version that was read. "add" replaces an existing value.
+// removal returns the request that removes a finalizer. The request replaces the whole list, which
+// is safe because the request is bound to the version that was read. In a JSON patch, "add"
+// replaces an existing value.
 func (c *Client) removal(kind object.Kind, live *unstructured.Unstructured, finalizer string) *rest.Request {
 	left := slices.DeleteFunc(live.GetFinalizers(), func(f string) bool { return f == finalizer })
 	patch := []map[string]any{

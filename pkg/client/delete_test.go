@@ -65,7 +65,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// If a success does not name its object, only a read shows that the object is gone.
+// If the answer to a deletion is a success that does not name the object, the client reads the
+// object to find out whether it is gone.
 func TestDeleteUnnamedSuccess(t *testing.T) {
 	for name, there := range map[string]bool{"gone": false, "there": true} {
 		t.Run(name, func(t *testing.T) {
@@ -88,8 +89,8 @@ func TestDeleteUnnamedSuccess(t *testing.T) {
 	}
 }
 
-// An object with a finalizer is returned. A conflict is final, because it is about another object.
-// If the answer to a deletion was lost, the retry finds nothing.
+// If an object has a finalizer, the deletion returns the object. A conflict is not retried, because
+// another object has the name. If the answer to a deletion was lost, the retry finds no object.
 func TestDeleteAnswers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer   func(n int, req *http.Request) (*http.Response, error)
@@ -122,7 +123,8 @@ func TestDeleteAnswers(t *testing.T) {
 	}
 }
 
-// Edge case 69: only one finalizer is removed, from this object at this version.
+// Edge case 69: the request removes only the named finalizer, and only from this object at this
+// version.
 func TestRemoveFinalizer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		live := newObject(configMaps, "a")
@@ -152,8 +154,8 @@ func TestRemoveFinalizer(t *testing.T) {
 	})
 }
 
-// A finalizer in the spec of a namespace is removed by a request to /finalize, bound to the version
-// that was read.
+// A finalizer in the spec of a namespace is removed by a request to /finalize that is bound to the
+// version that was read.
 func TestRemoveFinalizerOfASpec(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		namespaces := object.Kind{GVK: configMaps.GVK.GroupVersion().WithKind("Namespace"), Resource: "namespaces"}

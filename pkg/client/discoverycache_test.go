@@ -29,7 +29,7 @@ func gadget() *http.Response {
 	}})
 }
 
-// onDisk returns a client with a cache on disk that it shares with others.
+// onDisk returns a client whose cache is on disk, so that other clients can share it.
 func onDisk(t *testing.T, dir string, answer func(n int, req *http.Request) (*http.Response, error)) (*Client, *fake, *told) {
 	t.Helper()
 	f, says := &fake{answer: answer}, &told{}
@@ -42,7 +42,7 @@ func onDisk(t *testing.T, dir string, answer func(n int, req *http.Request) (*ht
 	return c, f, says
 }
 
-// everything returns the requests for all served kinds.
+// everything returns the requests that read all served kinds.
 func (f *fake) everything() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,8 +56,8 @@ func (f *fake) everything() []string {
 	return asked
 }
 
-// An empty cache costs one round trip, and so does one that lacks a file. A recent answer is not
-// requested again because of a missing kind that the set may define.
+// If the cache is empty, or lacks a file, one round trip fills it. If a kind is missing, a recent
+// answer is not requested again, because the set may define the kind.
 func TestEmptyCacheCostsOneRoundTrip(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, dir string){
 		"cold": func(*testing.T, string) {},
@@ -98,8 +98,8 @@ func TestEmptyCacheCostsOneRoundTrip(t *testing.T) {
 	}
 }
 
-// A run that waited for kinds stores them in the cache, even if it fails later. kubectl can read
-// them. Other known kinds stay.
+// A run that has waited for kinds stores them in the cache, even if it fails later. kubectl can
+// read the result. Other kinds in the cache stay.
 func TestCacheAfterRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -156,7 +156,7 @@ func TestCacheAfterRun(t *testing.T) {
 	})
 }
 
-// Our files equal kubectl's byte for byte.
+// The files of our cache equal kubectl's byte for byte.
 func TestFilesEqualKubectls(t *testing.T) {
 	s, ours, kubectls := newDiskServer(t), t.TempDir(), t.TempDir()
 	if _, err := s.client(t, ours).Kind(t.Context(), deployments); err != nil {

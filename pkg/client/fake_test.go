@@ -21,27 +21,27 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// TestMain disables client-go's error handlers, one of which would sleep for decades of virtual
+// TestMain disables client-go's error handlers. One of them would sleep for decades of virtual
 // time.
 func TestMain(m *testing.M) {
 	utilruntime.ErrorHandlers = nil
 	os.Exit(m.Run())
 }
 
-// fake is a server without a network, so that time can be virtual. It fakes how requests end, not
-// the results of server-side apply.
+// fake is a server without a network, so that tests can use virtual time. It decides how requests
+// end. It does not imitate the results of server-side apply.
 type fake struct {
 	mu     sync.Mutex
 	seen   []string // "METHOD /path"
 	answer func(n int, req *http.Request) (*http.Response, error)
-	// posing: answer handles /readyz too.
+	// posing is set if answer also handles /readyz.
 	posing bool
 }
 
-// CloseIdleConnections prevents a warning of client-go.
+// CloseIdleConnections exists because client-go would otherwise log a warning.
 func (f *fake) CloseIdleConnections() {}
 
-// RoundTrip calls answer with the n-th request, from 1, of its method and path.
+// RoundTrip calls answer. The number counts the requests of the same method and path, from 1.
 func (f *fake) RoundTrip(req *http.Request) (*http.Response, error) {
 	f.mu.Lock()
 	what := req.Method + " " + req.URL.Path
@@ -76,17 +76,17 @@ func (f *fake) count(prefix string) int {
 	return f.countLocked(prefix)
 }
 
-// Copies of the client's constants.
+// Copies of constants of the client.
 const (
-	// attemptLimit bounds one request.
+	// attemptLimit limits the duration of one request.
 	attemptLimit = 2 * time.Minute
-	// settling is how long a server that is back may take to become ready.
+	// settling is how long a server may take to become ready once it is reachable again.
 	settling = 10 * time.Second
-	// lastWord is how long a write may still take when the run is stopped.
+	// lastWord is how long a write in progress may continue when the run is stopped.
 	lastWord = 3 * time.Second
 )
 
-// told collects the reports of a client.
+// told collects what a client reports.
 type told struct {
 	mu       sync.Mutex
 	retries  []throttled
@@ -178,7 +178,7 @@ func failure(code int, reason metav1.StatusReason, details *metav1.StatusDetails
 	}, header...)
 }
 
-// stranger returns the answer of a server that is not an API server.
+// stranger returns an answer that does not come from an API server.
 func stranger(code int) *http.Response {
 	return text2response(code, "text/html", "<html>bad gateway</html>")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// sendings are requests of a run, with their method and whether they write.
+// sendings are the requests of a run. Each has its method and whether it is a write.
 var sendings = map[string]struct {
 	changes bool
 	send    func(context.Context, *Client) error
@@ -64,8 +64,8 @@ var sendings = map[string]struct {
 	}},
 }
 
-// A write that the guard refuses is not sent, whatever its method, and the caller gets the guard's
-// error at once. The guard is not called for other requests.
+// A write that the guard refuses is not sent, and the caller gets the guard's error at once. The
+// guard is not called for other requests.
 func TestGuardRefuses(t *testing.T) {
 	errLost := errors.New("the lock was lost")
 	for name, s := range sendings {
@@ -88,7 +88,7 @@ func TestGuardRefuses(t *testing.T) {
 	}
 }
 
-// The guard is called for each try of a write, and for nothing else.
+// The guard is called for each try of a write, including retries, and for no other request.
 func TestGuardLetsPass(t *testing.T) {
 	for name, s := range sendings {
 		t.Run(name, func(t *testing.T) {

@@ -27,8 +27,8 @@ import (
 
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// discovered answers for a server with ConfigMaps, Deployments, and an API whose server is down
-// (edge case 21).
+// discovered is the answer of a server with ConfigMaps, Deployments, and an aggregated API whose
+// server is down (edge case 21).
 func discovered(req *http.Request) *http.Response {
 	core := group("", serving("v1", "ConfigMap", "configmaps"))
 	apps := group("apps", serving("v1", "Deployment", "deployments"))
@@ -148,7 +148,7 @@ func TestKindIsRequestedOnce(t *testing.T) {
 	})
 }
 
-// diskServer is a server on loopback whose kinds can change.
+// diskServer is a server on a loopback address. The kinds that it serves can change.
 type diskServer struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -224,8 +224,8 @@ func TestCacheOutOfDate(t *testing.T) {
 	}
 }
 
-// A cached CRD may have been removed since (edge case 18). For Kubernetes' own kinds, the cache is
-// trusted.
+// A custom kind in the cache may have been removed since (edge case 18), so the server is asked.
+// For Kubernetes' own kinds, the cache is trusted.
 func TestKindOfOthers(t *testing.T) {
 	widget := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
 	var mu sync.Mutex
@@ -277,7 +277,8 @@ func TestKindOfOthers(t *testing.T) {
 	}
 }
 
-// One API server may serve a kind that another does not serve yet (edge case 18).
+// If there are several API servers, one may serve a kind that another does not serve yet (edge case
+// 18).
 func TestServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -317,7 +318,7 @@ func TestServed(t *testing.T) {
 	})
 }
 
-// Newly served kinds are found at once, with one request for each group version.
+// A newly served kind is found at once, with one request for its group version.
 func TestServedAsksForOneGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const trip, kinds = 100 * time.Millisecond, 6
@@ -388,8 +389,8 @@ func TestKindThatIsGone(t *testing.T) {
 	})
 }
 
-// A kind that was first served during this run and is not found now may exist, because the server
-// may lag.
+// A kind was first served during this run, and is not found now. It may still exist, because one of
+// several servers may lag.
 func TestNewKindNotFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {

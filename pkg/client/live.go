@@ -19,19 +19,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// worthList is how many objects of a namespace are read by a list instead of one by one: concurrent
-// requests for fewer take no longer.
+// worthList is the number of objects of a namespace from which they are read with a list. Fewer
+// objects are read one by one, because concurrent requests take no longer than a list.
 const worthList = 6
 
-// apart is how many CRDs are each read by a list of one name. A cluster has many other CRDs, of up
-// to half a megabyte each, and the server reads such a list from its cache, but decodes a get from
-// etcd.
+// apart is the largest number of CRDs that are read one by one, each with a list of one name. A
+// list of all CRDs would include many others, each of up to half a megabyte. The server answers a
+// list of one name from its cache, but decodes the answer to a get from etcd.
 const apart = 32
 
-// Live reads objects of one kind and calls visit for each, one call at a time and in any order,
-// with nil for an object that does not exist and an error for an object that could not be read. It
-// reads many objects of a namespace with one list if we may list and the namespace does not contain
-// far more. visit may keep objects; others are freed. refs must not contain duplicates.
+// Live reads objects of one kind and calls visit for each, in any order and never concurrently.
+// visit gets nil for an object that does not exist, and an error for an object that could not be
+// read. If many objects of a namespace are needed, Live reads them with one list, unless we may not
+// list or the namespace contains far more objects. visit may keep an object; Live keeps none. refs
+// must not contain duplicates.
 func (c *Client) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	r := reading{client: c, kind: kind, refs: refs, visit: visit}
 	namespaces := map[string]map[string]int{}
@@ -64,8 +65,8 @@ func (r *reading) see(i int, live *unstructured.Unstructured, err error) {
 	r.visit(i, live, err)
 }
 
-// namespace reads the objects of one namespace. left maps the names of objects that were not read
-// to their index in refs.
+// namespace reads the objects of one namespace. left maps the name of each object that is still to
+// be read to its index in refs.
 func (r *reading) namespace(ctx context.Context, namespace string, left map[string]int) {
 	few, definitions := len(left) < worthList, isDefinition(r.kind.GVK.GroupKind())
 	switch {
@@ -82,8 +83,8 @@ func (r *reading) namespace(ctx context.Context, namespace string, left map[stri
 	}
 }
 
-// together reads objects with a list, or one by one if we may not list or there are far more
-// others. It removes the objects that it read from left.
+// together reads objects with a list. If we may not list, or there are far more other objects, it
+// leaves the rest to be read one by one. It removes each object that it has read from left.
 func (r *reading) together(ctx context.Context, sel object.Selection, left map[string]int) {
 	whole, err := r.list(ctx, sel, left)
 	switch {
@@ -114,17 +115,17 @@ func (r *reading) each(ctx context.Context, left map[string]int) {
 }
 
 const (
-	// pageSpare is how many unneeded objects one page may contain.
+	// pageSpare is how many objects that are not needed may be in one page.
 	pageSpare = 500
-	// pageLimit bounds the objects of a page, which is in memory.
+	// pageLimit limits the objects of one page, which is in memory as a whole.
 	pageLimit = 10_000
-	// farMore is how many objects a list may contain for a needed one before single reads are less
-	// work.
+	// farMore is the number of objects in a list for each needed one above which reading the
+	// objects one by one is less work.
 	farMore = 20
 )
 
 // list reads page by page, visits the wanted objects and removes them from left. It returns false
-// if the rest should be read one by one. Most sets are one page.
+// if the rest should be read one by one. For most sets, the first page contains everything.
 func (r *reading) list(ctx context.Context, sel object.Selection, left map[string]int) (whole bool, err error) {
 	whole = true
 	l := &listwatch.List{
@@ -154,7 +155,7 @@ func (r *reading) list(ctx context.Context, sel object.Selection, left map[strin
 	return whole && err == nil, err
 }
 
-// visitItem visits a wanted item. It decodes only the name of other items.
+// visitItem visits an item if it is wanted. Of other items, it only decodes the name.
 func (r *reading) visitItem(text []byte, left map[string]int) error {
 	name, err := transport.NameOf(text)
 	if err != nil {
@@ -182,12 +183,13 @@ func (r *reading) refsOf(left map[string]int) []object.Ref {
 	return refs
 }
 
-// selectPage bounds the objects of a page of Select.
+// selectPage limits the objects of one page of Select.
 const selectPage = 500
 
 // Select lists the selected objects of a kind, page by page, and calls visit for each. fields is a
-// field selector as in kubectl; empty for all. visit may keep objects; others are freed. If a page
-// is too old to continue, objects may be visited twice.
+// field selector in kubectl's notation; empty for all objects. visit may keep an object; Select
+// keeps none. If the server cannot continue after a page because it is too old, Select may visit
+// objects twice.
 func (c *Client) Select(ctx context.Context, gvk schema.GroupVersionKind, which object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
 	kind, err := c.Kind(ctx, gvk)
 	if err != nil {
@@ -219,7 +221,7 @@ func (c *Client) Names(ctx context.Context, kind object.Kind, sel object.Selecti
 // sending sends a request once.
 type sending = func(context.Context) error
 
-// sender returns a function that sends requests about a kind, with retries.
+// sender returns a function that sends a request about a kind and retries it.
 func (c *Client) sender(about object.Ref) func(context.Context, sending) error {
 	r := transport.Request{Ref: about, NewlyServed: c.NewlyServed(about.GVK), Bulk: true}
 	return func(ctx context.Context, send sending) error { return c.requests.Do(ctx, r, send) }
@@ -230,9 +232,9 @@ type query struct {
 	kind   object.Kind
 	sel    object.Selection
 	fields string // a field selector, in addition to the selection's
-	// metadata: the server sends only metadata.
+	// metadata is set if the server should send only metadata.
 	metadata bool
-	// size bounds the objects of a page; 0 means selectPage.
+	// size limits the objects of one page; 0 means selectPage.
 	size  int
 	begin func()
 	visit func(*unstructured.Unstructured)
@@ -240,8 +242,8 @@ type query struct {
 	do func(context.Context, sending) error
 }
 
-// each visits all objects of a query. Without begin, objects may be visited twice if a page is too
-// old to continue.
+// each visits all objects of a query. If a page is too old to continue, the list starts over.
+// Without begin, objects may then be visited twice.
 func (c *Client) each(ctx context.Context, q query) error {
 	var items []*unstructured.Unstructured // of one page, which may have to be read again
 	l := &listwatch.List{
@@ -272,7 +274,7 @@ func (c *Client) each(ctx context.Context, q query) error {
 	return err
 }
 
-// Read is Get for callers without the kind.
+// Read reads one object like Get, for callers that do not have the kind.
 func (c *Client) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error) {
 	kind, err := c.Kind(ctx, ref.GVK)
 	if err != nil {
@@ -281,8 +283,8 @@ func (c *Client) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstru
 	return c.Get(ctx, kind, ref)
 }
 
-// Exists reports whether an object exists. It requests only metadata, so that the server does not
-// send the values of a Secret.
+// Exists reports whether an object exists. It requests only metadata, so that the values of a
+// Secret are never sent.
 func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	kind, err := c.Kind(ctx, ref.GVK)
 	if surelyUnserved(err) {
@@ -298,7 +300,7 @@ func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	return err == nil, err
 }
 
-// surelyUnserved reports whether an error says with certainty that a kind is not served.
+// surelyUnserved reports whether an error proves that a kind is not served.
 func surelyUnserved(err error) bool {
 	missing, ok := errors.AsType[*NoKindError](err)
 	return ok && missing.Err == nil
@@ -310,8 +312,8 @@ func (c *Client) existence(kind object.Kind, ref object.Ref) *rest.Request {
 		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 }
 
-// Metadata lists the selected objects and calls visit with the metadata of each, which is all that
-// the server sends. If a page is too old to continue, objects may be visited twice.
+// Metadata lists the selected objects and calls visit with the metadata of each. The server sends
+// nothing else. If a page is too old to continue, Metadata may visit objects twice.
 func (c *Client) Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error {
 	return c.each(ctx, query{
 		kind: kind, sel: sel, metadata: true, visit: visit,
@@ -319,8 +321,8 @@ func (c *Client) Metadata(ctx context.Context, kind object.Kind, sel object.Sele
 	})
 }
 
-// Watch is [listwatch.Source.Watch], with a *NoKindError if the server does not serve the kind, or
-// no longer.
+// Watch calls [listwatch.Source.Watch]. The error is a *NoKindError if the server does not serve
+// the kind, or has stopped serving it.
 func (c *Client) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
 	err := c.lists.Watch(ctx, kind, sel, tell)
 	if ctx.Err() == nil && transport.Unserved(err) {
@@ -329,8 +331,8 @@ func (c *Client) Watch(ctx context.Context, kind object.Kind, sel object.Selecti
 	return err
 }
 
-// Follow is [listwatch.Source.Follow], with a *NoKindError if the server does not serve the kind,
-// or no longer.
+// Follow calls [listwatch.Source.Follow]. The error is a *NoKindError if the server does not serve
+// the kind, or has stopped serving it.
 func (c *Client) Follow(ctx context.Context, changes listwatch.Changes) error {
 	err := c.lists.Follow(ctx, changes)
 	if ctx.Err() == nil && transport.Unserved(err) {

@@ -35,9 +35,10 @@ func manyRefs(n int) []object.Ref {
 // store serves lists, in pages, and single objects.
 type store struct {
 	names []string // sorted
-	// refuse, if set, answers lists.
+	// refuse, if set, answers the requests for lists.
 	refuse func() *http.Response
-	// expired is how often a list expires; token is the server's token to continue it.
+	// expired is how many times a list expires. token is what the server then returns to continue
+	// the list.
 	expired int
 	token   string
 	sizes   []int // of the pages that were read
@@ -93,7 +94,8 @@ func TestLive(t *testing.T) {
 		ask   int
 		store store
 		verbs []string
-		// lists are the sizes of the pages, gets the number of objects that were read one by one.
+		// lists contains the size of each requested page. gets is the number of objects that were
+		// read one by one.
 		lists []int
 		gets  int
 	}{
@@ -152,17 +154,17 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// A cluster has many large CRDs that a set does not need. Each needed CRD is read by a list of one
-// name, or by a get if we may not list.
+// A cluster has many large CRDs, most of which a set does not need. Each needed CRD is read by a
+// list of one name or, if we may not list, by a get.
 func TestLiveDefinitions(t *testing.T) {
 	const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 	tests := map[string]struct {
 		there, ask int
 		forbidden  bool
-		// heedless: a proxy removes field selectors.
+		// heedless is set if a proxy removes field selectors from requests.
 		heedless bool
 		verbs    []string
-		// concurrency, if set, bounds concurrent requests.
+		// concurrency, if set, limits the concurrent requests.
 		concurrency int
 		lists, gets int
 	}{
@@ -243,7 +245,7 @@ func TestLiveDefinitions(t *testing.T) {
 	}
 }
 
-// A list whose connection breaks is read again, and no object is visited twice.
+// If the connection breaks during a list, the list is read again, and no object is visited twice.
 func TestLiveWithABrokenList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := store{names: names("w", 100)}
@@ -310,8 +312,8 @@ func TestLiveErrors(t *testing.T) {
 	}
 }
 
-// An aggregated API may answer 404 without details for a missing object. That does not mean that
-// the kind is not served, and is checked once.
+// For a missing object, an aggregated API may answer 404 without details. The client checks once
+// whether the kind is served, and does not conclude that it is not.
 func TestTerseNotFound(t *testing.T) {
 	for name, served := range map[string]bool{"the kind is served": true, "the kind is gone": false} {
 		t.Run(name, func(t *testing.T) {

@@ -19,9 +19,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// NoRetry reads without retries, for the diagnosis of a cluster, to which a failure is a result. It
-// drops the server's warnings. If the server does not serve a kind, [meta.IsNoMatchError] is true
-// for the error; if only the server behind the kind does not answer, it is false.
+// NoRetry reads without retries. It is for the diagnosis of a cluster, to which a failure is a
+// result. It drops the server's warnings. If the server does not serve a kind,
+// [meta.IsNoMatchError] is true for the error. It is false if only the server behind the kind does
+// not answer.
 type NoRetry struct {
 	client *Client
 
@@ -29,7 +30,7 @@ type NoRetry struct {
 	kinds map[schema.GroupVersionKind]object.Kind
 }
 
-// NoRetry returns a reader that sends each request once.
+// NoRetry returns a reader that sends each request only once.
 func (c *Client) NoRetry() *NoRetry {
 	return &NoRetry{client: c, kinds: map[schema.GroupVersionKind]object.Kind{}}
 }
@@ -53,8 +54,8 @@ func (n *NoRetry) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return live, err
 }
 
-// GetAt reads one object at an old resource version of its kind; nil, nil if it did not exist then.
-// The server keeps versions for some minutes.
+// GetAt reads one object as it was at an earlier resource version of its kind; nil, nil if the
+// object did not exist then. The server keeps old versions for some minutes.
 func (n *NoRetry) GetAt(ctx context.Context, kind object.Kind, ref object.Ref, version string, metadata bool) (*unstructured.Unstructured, error) {
 	var found *unstructured.Unstructured
 	l := &listwatch.List{
@@ -114,7 +115,7 @@ func (n *NoRetry) Select(ctx context.Context, gvk schema.GroupVersionKind, sel o
 	return n.each(ctx, gvk, query{sel: sel, fields: fields, visit: visit})
 }
 
-// SelectLarge is [NoRetry.Select] in small pages, for objects of up to a megabyte, such as CRDs.
+// SelectLarge is [NoRetry.Select] with small pages, for objects of up to a megabyte, such as CRDs.
 func (n *NoRetry) SelectLarge(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
 	return n.each(ctx, gvk, query{sel: sel, fields: fields, visit: visit, size: 50})
 }
@@ -145,8 +146,8 @@ func (n *NoRetry) each(ctx context.Context, gvk schema.GroupVersionKind, q query
 }
 
 // Kinds returns the served kinds that can be listed, each at one version. It omits an API whose
-// server does not answer. It asks the server, because a kind that a cache lacks may be the cause of
-// the problem.
+// server does not answer. It asks the server and not a cache, because the problem may be caused by
+// a kind that the cache lacks.
 func (n *NoRetry) Kinds(ctx context.Context) ([]object.Kind, error) {
 	kinds, err := n.client.Listable(ctx)
 	n.mu.Lock()
@@ -157,7 +158,8 @@ func (n *NoRetry) Kinds(ctx context.Context) ([]object.Kind, error) {
 	return kinds, err
 }
 
-// DryRunRemoveFinalizer removes a finalizer as a dry run, and returns why the server refuses.
+// DryRunRemoveFinalizer sends, as a dry run, the update that removes a finalizer. If the server
+// refuses the update, it returns the refusal.
 func (n *NoRetry) DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *unstructured.Unstructured, finalizer string) error {
 	kind, err := n.kind(ctx, ref.GVK)
 	if err != nil {
@@ -169,7 +171,7 @@ func (n *NoRetry) DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, liv
 	return err
 }
 
-// Allowed reports whether a user may use the verb on the object; if user is empty, whether we may.
+// Allowed reports whether a user may use the verb on the object. An empty user is the current one.
 func (n *NoRetry) Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error) {
 	kind, err := n.kind(ctx, ref.GVK)
 	if err != nil {
@@ -180,7 +182,8 @@ func (n *NoRetry) Allowed(ctx context.Context, user, verb string, ref object.Ref
 	})
 }
 
-// kind returns how a kind is served. If the server does not answer, the kind may exist.
+// kind returns how the server serves a kind. If the server does not answer, the error does not say
+// that the kind is not served.
 func (n *NoRetry) kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	n.mu.Lock()
 	kind, known := n.kinds[gvk]

@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 )
 
-// counting counts the connections of a server that has not been started.
+// counting counts the connections to a server that has not been started yet.
 func counting(l *httptest.Server) *connections {
 	c := &connections{usable: make(chan struct{}, 100)}
 	l.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -36,8 +36,8 @@ type connections struct {
 
 func answers(_ int64, w http.ResponseWriter, req *http.Request) { writeObject(w, req) }
 
-// Concurrent first requests share one connection with one handshake, whether it was opened early or
-// not. Opening it early sends nothing.
+// Concurrent first requests share one connection with one handshake, even if the connection was not
+// opened early. Opening the connection early sends no request.
 func TestOneConnection(t *testing.T) {
 	const together = 40
 	const inTime, late, asked = "opened early", "opened early, and memory collected since", "opened by a request"
@@ -76,8 +76,8 @@ func TestOneConnection(t *testing.T) {
 	}
 }
 
-// A connection that could not be opened early, or cannot be used, changes neither answers nor
-// errors.
+// If a connection could not be opened early, or cannot be used, requests have the same answers and
+// errors as without it.
 func TestUselessEarlyConnection(t *testing.T) {
 	t.Run("HTTP/1.1", func(t *testing.T) {
 		l := newLoopback(t, false, answers)

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Edge case 94: a list that expires at each continuation ends after a few requests, for every
-// caller.
+// Edge case 94: a list may expire at every continuation. For every caller, it still ends after a
+// few requests.
 func TestListAlwaysExpires(t *testing.T) {
 	const handful = 6
 	expired := func(token string) *http.Response {

@@ -16,13 +16,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// If the server dropped all managed fields, the previous ones are sent again at the answer's
-// version, and again after a conflict. The error is a refusal only if they were restored.
+// If the server has dropped all managed fields, the client sends the previous ones, at the version
+// in the server's answer. After a conflict, it sends them again. The error counts as a refusal only
+// if the previous fields were restored.
 func TestPutBack(t *testing.T) {
 	entry := func(manager string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:a":{}}}`)}
 	}
-	// at returns an object at a version with some owners.
+	// at returns an object at a version, with the given owners.
 	at := func(version string, owners ...string) *http.Response {
 		u := newObject(configMaps, "a")
 		u.SetUID("u")

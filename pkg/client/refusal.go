@@ -20,15 +20,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// SilentWebhookError says that a webhook that has to admit the write does not answer.
+// SilentWebhookError says that a write failed because a webhook that has to admit it does not
+// answer.
 type SilentWebhookError struct {
-	// Webhook is its name, Backend the service or URL that it calls, with the fault.
+	// Webhook is the name of the webhook. Backend describes the service or URL that it calls, and
+	// what is wrong there.
 	Webhook, Backend string
-	// Absent: the webhook has no backend.
+	// Absent is set if nothing runs behind the webhook.
 	Absent bool
 	// See is a command that shows the backend; it may be empty.
 	See string
-	// Objects is how many objects it refused.
+	// Objects is the number of objects whose writes failed because of the webhook.
 	Objects int
 	// Err is the API server's answer.
 	Err error
@@ -48,7 +50,7 @@ func (e *SilentWebhookError) Error() string {
 
 func (e *SilentWebhookError) Unwrap() error { return e.Err }
 
-// Of returns the error for several objects.
+// Of returns the form of the error for several objects.
 func (e *SilentWebhookError) Of(objects int) error {
 	all := *e
 	all.Objects = objects
@@ -62,8 +64,9 @@ func (e *SilentWebhookError) Hint() string {
 	return "try again once it answers; see: " + e.See
 }
 
-// ExplainRefusal finds the webhook that caused an internal error about an object of the kind: its
-// name is in the error and its rules match. It returns a *SilentWebhookError, or err unchanged.
+// ExplainRefusal finds the webhook that caused an internal error about an object of the kind. The
+// server's message contains the webhook's name, and the webhook's rules match the kind.
+// ExplainRefusal returns a *SilentWebhookError or, if it finds no webhook, err unchanged.
 func (c *Client) ExplainRefusal(ctx context.Context, kind object.Kind, err error) error {
 	if !apierrors.IsInternalError(err) || errors.As(err, new(*SilentWebhookError)) {
 		return err
@@ -80,7 +83,8 @@ func (c *Client) ExplainRefusal(ctx context.Context, kind object.Kind, err error
 	return err
 }
 
-// admissionHooks reads the webhook configurations; none without permission.
+// admissionHooks reads the webhook configurations. Without the permission to read them, it returns
+// none.
 func (c *Client) admissionHooks(ctx context.Context) []admissionHook {
 	var validating admission.ValidatingWebhookConfigurationList
 	var mutating admission.MutatingWebhookConfigurationList
@@ -112,8 +116,8 @@ func (c *Client) fetch(ctx context.Context, into any, path ...string) error {
 	})
 }
 
-// backend describes the service or URL of a webhook, and returns a command to inspect it and
-// whether nothing certainly runs behind it.
+// backend describes the service or URL of a webhook. It also returns a command to inspect the
+// backend, and whether certainly nothing runs there.
 func (c *Client) backend(ctx context.Context, client admission.WebhookClientConfig) (state, see string, absent bool) {
 	if client.Service == nil {
 		return "outside the cluster", "", false
@@ -142,7 +146,8 @@ func (c *Client) backend(ctx context.Context, client admission.WebhookClientConf
 
 func isReady(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }
 
-// admissionHooks are the webhooks of the cluster, read once, after the first refusal.
+// admissionHooks contains the webhooks of the cluster, which are read once, after the first
+// refusal.
 type admissionHooks struct {
 	once  sync.Once
 	hooks []admissionHook
@@ -154,8 +159,8 @@ type admissionHook struct {
 	rules  []admission.RuleWithOperations
 }
 
-// matches reports whether the rules match writes of the kind. It ignores the version, because the
-// server converts objects to the version that a webhook wants.
+// matches reports whether the rules of a webhook match writes of the kind. It ignores the version
+// of the kind, because the server converts an object to a version that the webhook accepts.
 func (h admissionHook) matches(kind object.Kind) bool {
 	return slices.ContainsFunc(h.rules, func(rule admission.RuleWithOperations) bool {
 		groups := slices.Contains(rule.APIGroups, kind.GVK.Group) || slices.Contains(rule.APIGroups, "*")
@@ -165,16 +170,16 @@ func (h admissionHook) matches(kind object.Kind) bool {
 	})
 }
 
-// Permitted reports whether we may use the verb on the object. A request may be Forbidden for other
-// reasons: a quota, an admission plugin, a terminating namespace.
+// Permitted reports whether we may use the verb on the object. A request may be Forbidden although
+// we have the permission: because of a quota, an admission plugin, or a terminating namespace.
 func (c *Client) Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error) {
 	return c.permitted(ctx, kind, "", verb, ref, func(ctx context.Context, send sending) error {
 		return c.requests.Do(ctx, transport.Request{Ref: ref}, send)
 	})
 }
 
-// permitted reports whether a user may use the verb on the object; if user is empty, whether we
-// may.
+// permitted reports whether a user may use the verb on the object. An empty user is the current
+// one.
 func (c *Client) permitted(ctx context.Context, kind object.Kind, user, verb string, ref object.Ref, do func(context.Context, sending) error) (bool, error) {
 	review := authorizationv1.SubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},
@@ -221,7 +226,7 @@ func decision(body []byte, kind string) (allowed bool, err error) {
 	return *review.Status.Allowed, nil
 }
 
-// groupsOf returns the groups that the API server derives from the name of a user or a service
+// groupsOf returns the groups that the API server derives from the name of a user or of a service
 // account.
 func groupsOf(user string) []string {
 	const accounts = "system:serviceaccount:"

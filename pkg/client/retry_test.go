@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Edge case 28: failures that may pass are retried, others are not.
+// Edge case 28: transient failures are retried, and others are not.
 func TestRetryByClass(t *testing.T) {
 	const patch = "PATCH /api/v1/namespaces/prod/configmaps/a"
 	quota := &metav1.StatusDetails{Kind: "resourcequotas", Name: "q"}
@@ -119,7 +119,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	})
 }
 
-// A webhook that does not answer, for however long, is a refusal by a healthy server.
+// If a webhook does not answer, that is a refusal by a healthy server, however long it lasts.
 func TestWebhookNeverAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
@@ -138,8 +138,8 @@ func TestWebhookNeverAnswers(t *testing.T) {
 	})
 }
 
-// Edge case 90: a server that was overloaded the whole time has refused nothing. The delay that it
-// asks for is reported.
+// Edge case 90: a server that was overloaded for the whole time has not refused anything. The delay
+// that the server asks for is reported.
 func TestServerAlwaysBusy(t *testing.T) {
 	answers := map[string]func() *http.Response{
 		"too many requests": func() *http.Response { return failure(429, metav1.StatusReasonTooManyRequests, nil) },
@@ -189,8 +189,8 @@ func TestServerAlwaysBusy(t *testing.T) {
 	}
 }
 
-// An internal error may be caused by the manifest, such as an unknown field, so whether it is
-// retried depends on the server's health.
+// An internal error may be caused by the manifest, such as by an unknown field. So it is retried
+// only if the server is unhealthy.
 func TestUnexplainedError(t *testing.T) {
 	tests := map[string]struct {
 		ready    int
@@ -281,8 +281,8 @@ func TestInterruptionEndsAPause(t *testing.T) {
 	})
 }
 
-// An internal error without a reason is retried once, and then as long as the server is unhealthy.
-// The remaining time is unknown.
+// An internal error without a reason is retried once, and then for as long as the server is
+// unhealthy. The remaining time is not known.
 func TestUnexplainedErrorHasNoDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -301,12 +301,12 @@ func TestUnexplainedErrorHasNoDeadline(t *testing.T) {
 	})
 }
 
-// A write that was sent and then interrupted may have arrived. A write that was refused, a read,
-// and a write that was not sent have not.
+// A write that was interrupted after it was sent may have been carried out. A write that was
+// refused or not sent was not, and neither was a read.
 func TestInterruptedWrite(t *testing.T) {
 	tests := map[string]struct {
 		send func(ctx context.Context, c *Client) error
-		// answer answers the interrupted request; nil means no answer.
+		// answer is the answer to the interrupted request; nil means that there is none.
 		answer func() *http.Response
 		want   bool
 	}{
@@ -348,8 +348,8 @@ func TestInterruptedWrite(t *testing.T) {
 	}
 }
 
-// If the time runs out during a write, the run reports its result if that comes soon. Writes that
-// were not sent are not sent any more.
+// If the time runs out during a write, the run waits a little for the result and reports it. Writes
+// that were not sent by then are never sent.
 func TestFinishesWritesInProgress(t *testing.T) {
 	for name, tt := range map[string]struct {
 		takes time.Duration
@@ -396,7 +396,7 @@ func apply(how object.Write) func(context.Context, *Client) error {
 	}
 }
 
-// A request to a server that never answers ends.
+// A request ends even if the server never answers.
 func TestHeldBackAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, f, says := newFake(t, func(n int, req *http.Request) (*http.Response, error) {
@@ -419,7 +419,7 @@ func TestHeldBackAnswer(t *testing.T) {
 	})
 }
 
-// The server is reachable, but this request breaks every time.
+// The server is reachable, but the connection breaks each time during this request.
 func TestRequestNeverAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {

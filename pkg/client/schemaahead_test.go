@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// A prefetch that fails is neither reported nor repeated before its result is needed. After that,
-// it is retried like other requests.
+// A prefetch that fails is neither reported nor repeated before its result is needed. Once it is
+// needed, it is retried like other requests.
 func TestPrefetchFailsSilently(t *testing.T) {
 	sick := map[string]func(req *http.Request) (*http.Response, error){
 		"busy": func(*http.Request) (*http.Response, error) {
@@ -75,7 +75,7 @@ func TestPrefetchFailsSilently(t *testing.T) {
 	}
 }
 
-// With low concurrency there is no prefetch: if it hung, others could not be sent.
+// With low concurrency, there is no prefetch. If the prefetch hung, no other request could be sent.
 func TestNoPrefetchAtLowConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{answer: func(_ int, req *http.Request) (*http.Response, error) {

@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// For any number of kinds, concurrently and repeatedly, the schemas of a run cost one request for
-// the index, and one for each group version.
+// A run requests the index of schemas once, and the schemas of each group version once. This does
+// not depend on how many kinds are needed, in which order, or how often.
 func TestSchemasCostOneRequestPerGroupVersion(t *testing.T) {
 	for name, read := range map[string]func(*Client, context.Context) (discovery.Lookup, func()){
 		"asked when needed": func(c *Client, ctx context.Context) (discovery.Lookup, func()) {
@@ -83,8 +83,9 @@ func schemasCostARequestAGroupVersion(t *testing.T, read func(*Client, context.C
 	}
 }
 
-// A prefetch is sent before any kind is needed, so it costs no extra round trip, and an expected
-// document costs none. Kinds that are created later are found, and missing ones are requested once.
+// A prefetch is sent before any kind is needed, so it costs no additional round trip, and neither
+// does a document that was expected. A kind that is created later is found. A document that is
+// missing is requested only once.
 func TestSchemaPrefetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const trip = 100 * time.Millisecond
@@ -151,7 +152,7 @@ func TestSchemaPrefetch(t *testing.T) {
 	})
 }
 
-// stop does not wait for an answer that never comes.
+// stop returns even if an answer never comes.
 func TestSchemasAheadStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {

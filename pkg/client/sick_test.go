@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A server that never says what it serves is given up once, whichever requests fail, and however
-// many kinds are requested. No kind is reported as not served.
+// If a server never says what it serves, the run gives up once, regardless of the number and order
+// of requests. No kind is reported as not served.
 func TestSickDiscovery(t *testing.T) {
 	const groups, limit, most = 20, 30 * time.Second, 3 * 30 * time.Second
 	list := func(path string) bool { return path == "/api/v1" || strings.Count(path, "/") == 3 }
@@ -84,8 +84,8 @@ func TestSickDiscovery(t *testing.T) {
 	}
 }
 
-// An answer about one group resets the shared patience, so that a group that fails forever does not
-// shorten the retries of another.
+// An answer about one group resets the shared patience. So a group that always fails does not
+// shorten the retries for another group.
 func TestSickForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked time.Time
@@ -120,10 +120,11 @@ func TestSickForAMoment(t *testing.T) {
 	})
 }
 
-// sickGroup returns one of Kubernetes' own groups, for which the cache is trusted, or another.
+// sickGroup returns one of Kubernetes' own groups, for which the cache is trusted, or a custom
+// group.
 func sickGroup(i int) string { return fmt.Sprintf("g%d.%s", i, []string{"example.com", "k8s.io"}[i%2]) }
 
-// A server that is not ready names its failing checks.
+// If a server is not ready, the error names its failing checks.
 func TestNotReadyNamesChecks(t *testing.T) {
 	for said, want := range map[string]string{
 		"[+]ping ok\n[-]etcd failed: reason withheld\n[+]log ok\nreadyz check failed\n": "the API server is running but not ready: etcd failed",

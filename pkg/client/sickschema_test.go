@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 )
 
-// The error of an API server to a request for schemas is reported with its message; that of a
-// gateway is a lost answer.
+// If an API server fails a request for schemas, the error contains its message. An error of a
+// gateway counts as a lost answer.
 func TestSickSchema(t *testing.T) {
 	const index, document = "/openapi/v3", "/openapi/v3/apis/example.com/v1"
 	status := func(code int, reason metav1.StatusReason) func(*http.Request) (*http.Response, error) {
@@ -23,7 +23,7 @@ func TestSickSchema(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		fault func(*http.Request) (*http.Response, error)
-		// code is the status of the answer; 0 if there is none.
+		// code is the HTTP status of the answer; 0 if there is no answer.
 		code int32
 		says string
 	}{
@@ -69,7 +69,7 @@ func TestSickSchema(t *testing.T) {
 	}
 }
 
-// A server that has no schema, or does not let us read it, is not an error.
+// It is not an error if a server has no schema, or does not let us read the schema.
 func TestNoSchema(t *testing.T) {
 	for _, reason := range []metav1.StatusReason{metav1.StatusReasonNotFound, metav1.StatusReasonForbidden, metav1.StatusReasonNotAcceptable} {
 		t.Run(string(reason), func(t *testing.T) {

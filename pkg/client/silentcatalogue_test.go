@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 )
 
-// A healthy server that does not answer one request about kinds or schemas is given up about as
-// soon as an unreachable one (edge case 28).
+// If a healthy server does not answer one request about kinds or schemas, the client gives up about
+// as soon as for an unreachable server (edge case 28).
 func TestSilentCatalogue(t *testing.T) {
 	asked := map[string]func(*testing.T, *Client) error{
 		"Kind":   func(t *testing.T, c *Client) error { _, err := c.Kind(t.Context(), things.GVK); return err },
@@ -66,7 +66,7 @@ func TestSilentCatalogue(t *testing.T) {
 	}
 }
 
-// If a server answered with an error before it fell silent, that error is reported.
+// If a server first answers with an error and then does not answer, the error is reported.
 func TestCutOffAfterAnswers(t *testing.T) {
 	for _, path := range []string{"/apis", "/apis/example.com/v1", "/openapi/v3"} {
 		for answers := 2; answers < 6; answers++ { // One of them may be to a question that is asked once.
@@ -94,7 +94,7 @@ func TestCutOffAfterAnswers(t *testing.T) {
 	}
 }
 
-// A slow answer that comes in time is used.
+// An answer that is slow, but within the time limit, is used.
 func TestSlowSchema(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
@@ -111,7 +111,7 @@ func TestSlowSchema(t *testing.T) {
 	})
 }
 
-// published is answer with the schema of Things.
+// published answers like answer, and also publishes the schema of Things.
 func (s *thingServer) published(req *http.Request) (*http.Response, error) {
 	if s.sick(req.URL.Path) {
 		return s.answer(req)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// relay forwards connections to a server. Its first one dies silently, as if a NAT or a firewall
-// forgot it.
+// relay forwards connections to a server. The first connection dies without a signal, as if a NAT
+// or a firewall had forgotten it.
 type relay struct {
 	net.Listener
 	deaf  atomic.Bool // the first connection is cut off
@@ -66,7 +66,7 @@ func (r *relay) pass(to io.Writer, from io.Reader, first bool) {
 	}
 }
 
-// A dead connection is replaced within the server timeout.
+// The client replaces a dead connection within the server timeout.
 func TestDeadConnection(t *testing.T) {
 	t.Parallel()
 	l := newLoopback(t, true, func(_ int64, w http.ResponseWriter, req *http.Request) { writeObject(w, req) })

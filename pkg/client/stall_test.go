@@ -12,14 +12,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// hang accepts a request and never answers it.
+// hang accepts each request and never answers.
 func hang(req *http.Request) (*http.Response, error) {
 	<-req.Context().Done()
 	return nil, req.Context().Err()
 }
 
-// Edge case 28: --server-timeout applies to a server that accepts requests and never answers,
-// whichever request is first.
+// Edge case 28: --server-timeout also applies to a server that accepts requests and never answers.
+// It does not matter which request is the first.
 func TestSilentServer(t *testing.T) {
 	for name, send := range map[string]func(*testing.T, *Client) error{
 		"GET":       func(t *testing.T, c *Client) error { return getMany(t.Context(), c, 1)[0] },
@@ -58,7 +58,7 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
-// A server that is silent for a while and then answers causes no error.
+// If a server is silent for a while and then answers, there is no error.
 func TestSilenceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		back := time.Now().Add(17 * time.Second)
@@ -85,7 +85,7 @@ func TestSilenceEnds(t *testing.T) {
 	})
 }
 
-// A server that is ready may take any time for a request.
+// If the server is ready, a single request may take any time.
 func TestSlowAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, f, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
@@ -104,7 +104,8 @@ func TestSlowAnswer(t *testing.T) {
 		if n := f.count("GET /readyz"); n == 0 || n > 8 {
 			t.Errorf("asked %d times whether the server is there, want it now and then", n)
 		}
-		// Edge case 91: the wait is reported soon and repeatedly, with how long it may take.
+		// Edge case 91: if a request takes long, that is reported soon and then repeatedly,
+		// together with the maximum time.
 		heard := map[object.Ref]time.Duration{}
 		for _, s := range says.silences {
 			if s.since-heard[s.ref] > 10*time.Second || s.within != attemptLimit {
@@ -153,7 +154,7 @@ func TestSlowBody(t *testing.T) {
 	})
 }
 
-// Silence that ended with an answer does not count towards a later outage.
+// A silence that ended with an answer is not added to a later outage.
 func TestSilenceThatPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

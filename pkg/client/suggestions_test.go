@@ -19,10 +19,11 @@ const (
 	emptyList   = `{"kind":"APIResourceList","groupVersion":"%s","resources":[]}`
 )
 
-// All answers about what the server serves must agree before the objects of a kind are gone,
-// because a caller may be waiting for that. Each single answer may come from a proxy.
+// Before the client reports that the objects of a kind are gone, all answers about what the server
+// serves must agree, because a caller may be waiting for the objects to go. A single answer may
+// come from a proxy.
 func TestKindIsGone(t *testing.T) {
-	// The hints for each answer; other answers have none.
+	// The expected hint for each answer. Answers that are not listed here have no hint.
 	const (
 		group, groups  = `{"kind":"APIGroupList","groups":[{"name":"example.com","versions":[%s]},{"name":"apps"}]}`, "/apis"
 		v1, v2         = `{"groupVersion":"example.com/v1","version":"v1"}`, `{"groupVersion":"example.com/v2","version":"v2"}`
@@ -73,7 +74,8 @@ func TestKindIsGone(t *testing.T) {
 	}
 }
 
-// The server lists its kinds in several places, which lag behind each other when a CRD is deleted.
+// The server lists its kinds in several places. When a CRD is deleted, these places change at
+// different times.
 func TestListsLag(t *testing.T) {
 	for name, lagging := range map[string]string{
 		"the kinds":  "/apis/example.com/v1",
@@ -104,8 +106,9 @@ func TestListsLag(t *testing.T) {
 	}
 }
 
-// They also lag when a CRD is created: its group is listed, but its version is not found yet. The
-// served version is reported nevertheless.
+// The places where the server lists its kinds also change at different times when a CRD is created:
+// the group is listed, but its version is not found yet. The client still reports the version that
+// is served.
 func TestUnservedListsLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -127,7 +130,7 @@ func TestUnservedListsLag(t *testing.T) {
 	})
 }
 
-// The core group is not in the list of groups, and every server has it.
+// The list of groups never contains the core group, which every server has.
 func TestCoreKindIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {

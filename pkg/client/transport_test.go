@@ -29,7 +29,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// loopback is a server with TLS and HTTP/2 on a real connection.
+// loopback is a server on a real connection, with TLS and HTTP/2.
 type loopback struct {
 	*httptest.Server
 	requests atomic.Int64
@@ -94,7 +94,8 @@ func writeObject(w http.ResponseWriter, req *http.Request) {
 
 func hangUp(w http.ResponseWriter) { panic(http.ErrAbortHandler) }
 
-// Edge case 28: the client retries a broken connection and reports it; client-go does neither.
+// Edge case 28: the client retries after a broken connection, and reports that. client-go alone
+// does neither.
 func TestBrokenConnections(t *testing.T) {
 	tests := map[string]struct {
 		h2     bool
@@ -148,7 +149,7 @@ func TestBrokenConnections(t *testing.T) {
 	}
 }
 
-// The server is stopped and started again, on the same port.
+// The server is stopped, and started again on the same port.
 func TestRefusedConnection(t *testing.T) {
 	l := newLoopback(t, true, func(_ int64, w http.ResponseWriter, req *http.Request) { writeObject(w, req) })
 	c, says := l.client(t, Options{})
@@ -182,7 +183,7 @@ func TestRefusedConnection(t *testing.T) {
 	}
 }
 
-// A refused connection is reported at once, with what to do about it.
+// A refused connection is reported at once, with advice.
 func TestDeclinedConnections(t *testing.T) {
 	other := newLoopback(t, true, func(int64, http.ResponseWriter, *http.Request) {})
 	plain := httptest.NewServer(http.NotFoundHandler())
@@ -208,7 +209,8 @@ func TestDeclinedConnections(t *testing.T) {
 			config.ServerName = "elsewhere.example.org"
 			return config
 		}, "--tls-server-name"},
-		// A clock that is an hour slow meets a new cluster.
+		// The certificate becomes valid in an hour, as seen from a machine whose clock is an hour
+		// slow.
 		"not valid yet": {dated(now.Add(time.Hour), now.Add(24*time.Hour)), "clock"},
 		"expired":       {dated(now.Add(-24*time.Hour), now.Add(-time.Hour)), "clock"},
 		"plain HTTP": {func() *rest.Config {
@@ -229,8 +231,8 @@ func TestDeclinedConnections(t *testing.T) {
 	}
 }
 
-// newDated returns a server whose certificate is valid in a period, and a configuration that trusts
-// it.
+// newDated returns a server whose certificate is valid only in a given period, and a client
+// configuration that trusts the certificate.
 func newDated(t *testing.T, from, to time.Time) (server *httptest.Server, ca []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -253,7 +255,7 @@ func newDated(t *testing.T, from, to time.Time) (server *httptest.Server, ca []b
 	return server, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
 }
 
-// Now is the cluster's time, whatever this machine's clock shows.
+// Now returns the cluster's time, even if the clock of this machine is wrong.
 func TestNowIsTheServers(t *testing.T) {
 	for _, ahead := range []time.Duration{0, time.Hour, -time.Hour} {
 		l := newLoopback(t, true, func(_ int64, w http.ResponseWriter, _ *http.Request) {
@@ -270,7 +272,7 @@ func TestNowIsTheServers(t *testing.T) {
 	}
 }
 
-// A login page with status 200 is reported at once, for any request, with a hint.
+// A login page with status 200 is reported at once and with a hint, for every kind of request.
 func TestWebPage(t *testing.T) {
 	for name, send := range map[string]func(c *Client) error{
 		"object":    func(c *Client) error { return getMany(t.Context(), c, 1)[0] },
@@ -294,7 +296,8 @@ func TestWebPage(t *testing.T) {
 	}
 }
 
-// Every request, including discovery and retries, has its own number after the run's id.
+// The Audit-ID of every request is the run's id with a number of its own. This includes discovery
+// and retries.
 func TestAuditIDs(t *testing.T) {
 	l := newLoopback(t, true, func(n int64, w http.ResponseWriter, req *http.Request) {
 		switch {
@@ -335,7 +338,7 @@ func TestAuditIDs(t *testing.T) {
 	}
 }
 
-// --request-timeout holds, and a server that exceeds it is asked whether it is ready.
+// --request-timeout ends a request in time. The client then asks the server whether it is ready.
 func TestRequestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 200 * time.Millisecond

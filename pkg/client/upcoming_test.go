@@ -15,21 +15,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// crds is a server with CRDs whose kinds it serves later.
+// crds is a server with CRDs. It serves their kinds only after a while.
 type crds struct {
-	// plural is that of the CRD in example.com/v1; empty if there is none.
+	// plural is the plural in the CRD of the kind in example.com/v1; empty if there is no such CRD.
 	plural string
-	// established and served are when, from the start; 0 means never.
+	// established and served are the times, from the start of the test, when the CRD is established
+	// and when its kind is served; 0 means never.
 	established, served time.Duration
-	// refused: the CRD's names are not accepted.
+	// refused is set if the server does not accept the names of the CRD.
 	refused bool
-	// unreadable: we may not read CRDs.
+	// unreadable is set if we may not read CRDs.
 	unreadable bool
-	// terminating: the CRD is being deleted.
+	// terminating is set if the CRD is being deleted.
 	terminating bool
-	// other are kinds that the group version already has.
+	// other contains further kinds that the group version already has.
 	other []metav1.APIResource
-	// versions are those of the CRD.
+	// versions are the versions of the CRD.
 	versions []any
 }
 
@@ -90,8 +91,8 @@ func (s crds) definition(since func(time.Duration) bool) map[string]any {
 	}
 }
 
-// A kind whose CRD another run has just applied will be served soon (edge case 18). The client
-// waits for it only if there is reason to.
+// If another run has just applied the CRD of a kind, the kind will be served soon (edge case 18).
+// The client waits for the kind only if something indicates that it will be served.
 func TestUpcoming(t *testing.T) {
 	const second = time.Second
 	for name, tt := range map[string]struct {
@@ -162,7 +163,7 @@ func TestUpcomingWithoutWaiting(t *testing.T) {
 	})
 }
 
-// An aggregated API of the set answers 503 before its Pods are ready, so the client keeps waiting
+// An aggregated API in the set answers 503 until its Pods are ready, and the client keeps waiting
 // (edge case 20).
 func TestServedOnceItsServerIsReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -186,7 +187,7 @@ func TestServedOnceItsServerIsReady(t *testing.T) {
 	})
 }
 
-// If a kind is unknown, its objects may exist.
+// If it is unknown whether a kind is served, its objects may exist.
 func TestExistsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) { return discovered(req), nil })

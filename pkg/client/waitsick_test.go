@@ -27,8 +27,8 @@ var things = object.Kind{
 	Resource: "things", Namespaced: true, Verbs: []string{"get", "list", "watch"},
 }
 
-// thingServer serves Things from one moment on, and has one from another moment on. Its discovery
-// or its objects fail for a while.
+// thingServer is a server that serves the kind Thing from one moment on, and has a Thing from
+// another moment on. Either discovery or requests for objects fail for a while.
 type thingServer struct {
 	served, there time.Time
 	sick          func(path string) bool
@@ -67,8 +67,8 @@ func (s *thingServer) answer(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// catalogueOf returns a healthy server's answer at a path of discovery; nil at other paths. Each
-// group has the kind Thing, at v1.
+// catalogueOf returns the answer of a healthy server at a path of discovery; nil at other paths.
+// Each group has the kind Thing at v1.
 func catalogueOf(path string, groups ...string) *http.Response {
 	gv := strings.TrimPrefix(strings.TrimPrefix(path, "/apis/"), "/api/")
 	switch {
@@ -98,7 +98,8 @@ func thing() map[string]any {
 	return u.Object
 }
 
-// watch stays open until requests for objects fail, and reports the object once it exists.
+// watch is the answer to a watch. It stays open until requests for objects fail, and reports the
+// object once the object exists.
 func (s *thingServer) watch(req *http.Request) *http.Response {
 	r, w := io.Pipe()
 	context.AfterFunc(req.Context(), func() { _ = w.CloseWithError(context.Cause(req.Context())) })
@@ -148,7 +149,7 @@ func thingWait(t *testing.T, s *thingServer, kind object.Kind, timeout time.Dura
 	return result, waiting, time.Since(began), err
 }
 
-// later is the kind before it is served.
+// later is the kind Thing before the server serves it.
 var later = object.Kind{GVK: things.GVK, Namespaced: true}
 
 var passing = map[string]func(*http.Request) (*http.Response, error){
@@ -176,14 +177,15 @@ var passing = map[string]func(*http.Request) (*http.Response, error){
 	"silence": hang,
 }
 
-// Whatever a wait requests, a failure that may pass does not end it within the server timeout, and
-// a final failure ends it at once.
+// A transient failure of any request does not end a wait within the server timeout. A final failure
+// ends it at once.
 func TestWaitRetriesAllRequests(t *testing.T) {
 	for name, fault := range passing {
 		for stage, test := range map[string]struct {
 			kind object.Kind
 			sick func(string) bool
-			// served and there are when, in seconds; the fault lasts from 4 to 14.
+			// served and there are the seconds after which the kind is served and the object
+			// exists. The fault lasts from second 4 to second 14.
 			served, there int
 		}{
 			"the kind comes meanwhile":                {later, inCatalogue, 10, 10},
@@ -228,7 +230,7 @@ func TestWaitRetriesAllRequests(t *testing.T) {
 	}
 }
 
-// A wait that times out while the server fails has an unknown result: it does not report that the
+// If a wait times out while the server fails, its result is unknown. It does not report that the
 // object does not exist.
 func TestWaitEndsWhileTheServerIsSick(t *testing.T) {
 	for name, fault := range passing {

@@ -16,7 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Edge case 34: each warning is reported for its object, whatever other requests are in progress.
+// Edge case 34: each warning is reported for the object of its request, even if other requests are
+// in progress.
 func TestWarningsCarryTheirObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 100
@@ -53,7 +54,7 @@ func TestWarningsCarryTheirObject(t *testing.T) {
 	})
 }
 
-// A warning about a list is reported for each object for which the list was read.
+// A warning about a list is reported for every object for which the list was read.
 func TestWarningsOfAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
@@ -85,8 +86,9 @@ func TestWarningWithoutObject(t *testing.T) {
 	})
 }
 
-// Reports do not repeat the object's name from the webhook's warning. We report takeovers
-// ourselves, with both values; a dry run takes nothing.
+// The webhook's warning contains the object's name, which a report does not repeat. Warnings about
+// takeovers are dropped, because we report takeovers ourselves, with both values; a dry run takes
+// nothing.
 func TestWarningsOfTheWebhook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
@@ -118,8 +120,9 @@ func TestWarningsOfTheWebhook(t *testing.T) {
 	})
 }
 
-// The API server and the webhook warn about the same deprecation in different words. It is reported
-// once for each object, whichever comes first, in a dry run and in the write after it.
+// The API server and our webhook warn about the same deprecation in different words. For each
+// object, the deprecation is reported once, regardless of which warning comes first, and also if a
+// write follows a dry run.
 func TestDeprecationsAreReportedOnce(t *testing.T) {
 	deployments := object.Kind{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"}, Resource: "deployments", Namespaced: true}
 	for name, tt := range map[string]struct {

@@ -28,7 +28,7 @@ var watched = object.Kind{
 	GVK: configMaps.GVK, Resource: "configmaps", Namespaced: true, Verbs: []string{"get", "list", "watch"},
 }
 
-// diary contains the reports of a watch, one word each.
+// diary contains what a watch reported, with one word for each report.
 type diary struct {
 	mu      sync.Mutex
 	entries []string
@@ -173,7 +173,7 @@ func TestWatch(t *testing.T) {
 	expired := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired}
 	for name, tc := range map[string]struct {
 		server script
-		// within is how long it may take until want has been reported.
+		// within is the time within which want has to be reported.
 		within time.Duration
 		want   []string
 		asked  []string
@@ -385,8 +385,9 @@ func TestWatchSelects(t *testing.T) {
 	})
 }
 
-// Follow reads only metadata: it counts unchanged objects, resumes a watch that ends, and begins
-// again if it cannot, which shows that changes were missed.
+// Follow reads only metadata. It counts unchanged objects and does not list them. It resumes a
+// watch that ends. If that is impossible, it begins again, which tells the caller that changes were
+// missed.
 func TestFollow(t *testing.T) {
 	expired := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired}
 	synctest.Test(t, func(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// noVersion is the revision of an empty store, which no object has. An apply with it conflicts with
-// any existing object, and creates a missing one.
+// noVersion is the resource version of an empty store, which no object has. An apply with this
+// version creates a missing object, and conflicts with any existing one.
 const noVersion = "1"
 
 // Apply applies the object with server-side apply and returns the stored object, or the result of a
@@ -62,7 +62,7 @@ func (c *Client) Get(ctx context.Context, kind object.Kind, ref object.Ref) (*un
 	})
 }
 
-// write sends an object or a patch to the path of its kind, followed by path.
+// write sends an object or a patch. The path of the request is that of the kind, followed by path.
 func (c *Client) write(
 	ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write, q transport.Request, begin func() *rest.Request, path ...string,
 ) (*unstructured.Unstructured, error) {
@@ -81,15 +81,15 @@ func (c *Client) write(
 	})
 }
 
-// object sends a request for one object. build is called for each try. The error is a *NoKindError
-// if the kind is no longer served.
+// object sends a request for one object. It calls build for each try. The error is a *NoKindError
+// if the server no longer serves the kind.
 func (c *Client) object(ctx context.Context, kind object.Kind, q transport.Request, build func() *rest.Request) (*unstructured.Unstructured, error) {
 	return c.answered(ctx, kind, q, build, func(body []byte) (*unstructured.Unstructured, error) {
 		return transport.Object(body, kind)
 	})
 }
 
-// answered is object with a decoder for the answer.
+// answered is like object, but decodes the answer with the given decoder.
 func (c *Client) answered(
 	ctx context.Context, kind object.Kind, q transport.Request, build func() *rest.Request, decode func([]byte) (*unstructured.Unstructured, error),
 ) (*unstructured.Unstructured, error) {
@@ -112,16 +112,17 @@ func (c *Client) answered(
 	return out, err
 }
 
-// SetManagedFields replaces the managed fields if the object is still the version that was read;
+// SetManagedFields replaces the managed fields if the object has not changed since it was read;
 // otherwise the error is a conflict.
 func (c *Client) SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error) {
 	return c.PutManagedFields(ctx, kind, live, fields, object.Write{})
 }
 
-// PutManagedFields is SetManagedFields with a manager's name, or as a dry run. It writes at a
-// version of the kind at which the server changes nothing else, if there is one, because the
-// manager would own such changes. The answer has the requested version nevertheless. If the object
-// would become too large, the error is a *[TooLargeError].
+// PutManagedFields is like SetManagedFields, but has a manager's name and can be a dry run. The
+// manager becomes an owner of everything that the server changes during the write. So it writes at
+// a version of the kind at which the server changes nothing else, if there is one. The answer has
+// the requested version in any case. If the object would become too large, the error is a
+// *[TooLargeError].
 func (c *Client) PutManagedFields(
 	ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write,
 ) (*unstructured.Unstructured, error) {
@@ -165,11 +166,11 @@ func (c *Client) sendManagedFields(
 	})
 }
 
-// uncredited returns the kind at the version at which to write managed fields: the requested one,
-// unless the server would change the object there and make us the owner of the change. That happens
-// if one version has a default that the stored version lacks, because each write sets it anew. A
-// write at the stored version changes nothing, but the server does not say which version that is,
-// so dry runs find it.
+// uncredited returns the kind at a version at which managed fields can be written without making us
+// an owner of other changes. It prefers the requested version. The server changes an object if one
+// version of the kind has a default that the stored version lacks, because each write at that
+// version sets the default anew. A write at the stored version changes nothing. The server does not
+// say which version is the stored one, so uncredited finds it with dry runs.
 func (c *Client) uncredited(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (object.Kind, error) {
 	if kind.GVK.Group == "" { // The core group has only one version.
 		return kind, nil
@@ -196,7 +197,7 @@ func (c *Client) uncredited(ctx context.Context, kind object.Kind, live *unstruc
 	return kind, ctx.Err()
 }
 
-// credited reports whether an updater owns more of an object than was sent.
+// credited reports whether an updater owns more of an object than we sent.
 func credited(answer *unstructured.Unstructured, sent []any) bool {
 	type owner struct{ manager, operation, apiVersion, subresource any }
 	known := map[owner]any{}
@@ -218,7 +219,7 @@ func credited(answer *unstructured.Unstructured, sent []any) bool {
 	return false
 }
 
-// exceeds reports whether fields contain a path that others lack.
+// exceeds reports whether fields contain a path that is not in others.
 func exceeds(fields, others any) bool {
 	has, _ := fields.(map[string]any)
 	known, is := others.(map[string]any)
@@ -234,11 +235,11 @@ func exceeds(fields, others any) bool {
 }
 
 // TooLargeError says that an object exceeds the API server's size limit because of its managed
-// fields. The server does not refuse such an object: it stores it without any managed fields.
+// fields. The server does not refuse such an object, but stores it without any managed fields.
 type TooLargeError struct {
 	Ref object.Ref
-	// Lost is why the previous managed fields could not be restored; nil if they were, so that
-	// nothing changed.
+	// Lost is the reason why the previous managed fields could not be restored. It is nil if they
+	// were restored, so that nothing has changed.
 	Lost error
 }
 
@@ -259,7 +260,7 @@ func (e *TooLargeError) Hint() string {
 
 func (e *TooLargeError) Unwrap() error { return e.Lost }
 
-// Status makes the error a refusal if nothing changed.
+// Status returns the Status of a refusal if nothing has changed.
 func (e *TooLargeError) Status() metav1.Status {
 	if e.Lost != nil {
 		return metav1.Status{Status: metav1.StatusFailure}
@@ -272,9 +273,9 @@ func keptNone(answer *unstructured.Unstructured, sent []any) bool {
 	return len(sent) > 0 && len(answer.GetManagedFields()) == 0
 }
 
-// putBack restores the managed fields of an object that has lost all. If another client applied the
-// object in between, that client is an owner again, and putBack restores nothing. An update in
-// between sets no managed fields.
+// putBack restores the managed fields of an object that has lost all of them. If another client has
+// applied the object meanwhile, that client is an owner again, and putBack restores nothing. An
+// update by another client sets no managed fields, so it does not matter.
 func (c *Client) putBack(ctx context.Context, kind object.Kind, live, answer *unstructured.Unstructured, how object.Write) error {
 	out := &TooLargeError{Ref: object.RefOf(live)}
 	before, _, _ := unstructured.NestedSlice(live.Object, "metadata", "managedFields")

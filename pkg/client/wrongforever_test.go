@@ -24,14 +24,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// wrong is an answer with status 200 that always comes instead of the right one.
+// wrong is an answer with status 200 that a server always sends instead of the right one.
 type wrong struct {
-	// to selects the requests that get it.
+	// to selects the requests that are answered wrongly.
 	to   func(*http.Request) bool
 	text string
-	// as is its content type; empty for JSON.
+	// as is the content type of the wrong answer; empty for JSON.
 	as string
-	// says is the message for the user; empty if objects can be read nevertheless.
+	// says is the expected message for the user; empty if objects can be read in spite of the wrong
+	// answer.
 	says string
 }
 
@@ -60,8 +61,8 @@ var wrongForever = map[string]wrong{
 	"a watch of half events":  {to: watches, text: `{"type":"ADDED","object":{"kind":"Thing"`},
 }
 
-// stubborn is a server with the Things a and b. It deletes a at once and b never, and answers
-// wrongly from the beginning or from its first deletion on.
+// stubborn is a server with the Things a and b. It deletes a at once, and never deletes b. It
+// answers wrongly from the beginning, or from its first deletion on.
 type stubborn struct {
 	wrong
 	later bool
@@ -142,7 +143,7 @@ type (
 	verbRun    func(context.Context, connecting, *ended)
 )
 
-// ended contains the results and the output of a verb.
+// ended contains the results of a verb, and its output.
 type ended struct {
 	results []event.Action
 	said    strings.Builder
@@ -159,8 +160,8 @@ func (r *ended) hear(e event.Event) {
 	fmt.Fprintf(&r.said, "%+v\n", e)
 }
 
-// Whatever wrong answer a server repeats, each verb that waits ends after its --timeout or
-// --server-timeout, reports the answer, and draws no conclusion from it.
+// A server repeats a wrong answer. Each verb that waits still ends after its --timeout or
+// --server-timeout. It reports the answer, and draws no conclusion from it.
 func TestWrongForever(t *testing.T) {
 	const timeout, serverTimeout, outage, little = 10 * time.Second, 30 * time.Second, 5 * time.Minute, 5 * time.Second
 	kept := things
@@ -191,7 +192,7 @@ func TestWrongForever(t *testing.T) {
 	}
 	for verb, test := range map[string]struct {
 		run verbRun
-		// most is how long it may take before --timeout begins.
+		// most is the maximum time before --timeout begins.
 		most time.Duration
 	}{
 		"delete -f":         {deletes(deletion.Phase{Sets: []deletion.Set{item("a")}}, deletion.Phase{Sets: []deletion.Set{item("b")}}), serverTimeout},

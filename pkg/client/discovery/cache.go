@@ -22,25 +22,27 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Cache contains what the server serves, from its answers in this run or else from kubectl's cache
-// on disk, which it shares and updates.
+// Cache contains what the server serves. The content is from the server's answers in this run or,
+// before the first one, from kubectl's cache on disk. Cache shares that cache with kubectl, and
+// updates it.
 //
-// client-go's own client for that cache asks for the core and for the groups in sequence, asks for
-// both again if the cache lacks one file, and writes only the files that it was asked for.
+// client-go's own client for the cache on disk is slower: it asks for the core and for the groups
+// in sequence, asks for both again if the cache lacks one file, and writes only the files that it
+// was asked for.
 type Cache struct {
-	// live asks the server through our transport, which does not retry silently. It caches schema
+	// live asks the server with our transport, which retries only what we see. It caches schema
 	// documents on disk.
 	live *discovery.DiscoveryClient
 	disk store
 
 	mu sync.Mutex
-	// told is the server's answer in this run; nil if there is none, or it is too old.
+	// told is the server's answer in this run; nil if there is none, or if it is too old.
 	told *served
-	// read is the content of the disk; nil if it was not read, or is ignored.
+	// read is the content of the cache on disk; nil if it was not read, or must not be used.
 	read *served
-	// distrusted: the content of the disk is ignored.
+	// distrusted is set if the content of the cache on disk must not be used.
 	distrusted bool
-	// seen holds the lists in which kinds first appeared during this run.
+	// seen contains each list in which a kind first appeared during this run.
 	seen map[schema.GroupVersion]*metav1.APIResourceList
 }
 
@@ -48,9 +50,10 @@ type Cache struct {
 type served struct {
 	groups *metav1.APIGroupList
 	lists  map[schema.GroupVersion]*metav1.APIResourceList
-	// failed lists the group versions whose kinds are unknown, and why.
+	// failed maps each group version whose kinds are unknown to the reason.
 	failed map[schema.GroupVersion]error
-	// whole: a group version in neither map is not served, as with aggregated discovery (KEP-3352).
+	// whole is set if the other maps are complete: a group version in neither of them is not
+	// served. That is so with aggregated discovery (KEP-3352).
 	whole bool
 }
 
@@ -72,7 +75,7 @@ func NewCache(config *rest.Config, cacheDir string) (*Cache, error) {
 	return &Cache{live: discovery.NewDiscoveryClient(client.RESTClient()), disk: store{dir}}, nil
 }
 
-// hostFolder returns kubectl's name for a server's folder.
+// hostFolder returns the name of the folder in which kubectl caches what a server serves.
 func hostFolder(host string) string {
 	host = strings.Replace(strings.Replace(host, "https://", "", 1), "http://", "", 1)
 	return regexp.MustCompile(`[^(\w/.)]`).ReplaceAllString(host, "_")
@@ -85,15 +88,15 @@ func (c *Cache) fresh() bool {
 	return c.told != nil
 }
 
-// distrust makes the cache ignore its content, without deleting anything.
+// distrust makes the cache ignore its content from disk. It deletes nothing.
 func (c *Cache) distrust() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.told, c.read, c.distrusted = nil, nil, true
 }
 
-// known returns the content of the cache; nil if it does not even contain the groups. From disk, it
-// contains only the groups.
+// known returns the content of the cache; nil if the cache does not even contain the groups.
+// Content from disk has only the groups; the kinds are read when they are needed.
 func (c *Cache) known() *served {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,8 +111,8 @@ func (c *Cache) known() *served {
 	return c.read
 }
 
-// list returns the kinds of a group version, or why they are unknown; neither if the cache has
-// none. It is not safe for concurrent use.
+// list returns the kinds of a group version, or the reason why they are unknown. It returns neither
+// if the cache has nothing about the group version. It is not safe for concurrent use.
 func (c *Cache) list(gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	now := c.known()
 	if now == nil {
@@ -127,7 +130,7 @@ func (c *Cache) list(gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	return list, nil
 }
 
-// everything returns the whole content; nil if something is missing.
+// everything returns the whole content; nil if a part of it is missing.
 func (c *Cache) everything() *served {
 	now := c.known()
 	if now == nil || c.fresh() {
@@ -143,7 +146,7 @@ func (c *Cache) everything() *served {
 	return now
 }
 
-// answer stores an answer with everything that the server serves.
+// answer stores a complete answer: everything that the server serves.
 func (c *Cache) answer(said *served) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,8 +160,8 @@ func (c *Cache) answer(said *served) {
 	c.disk.putGroups(said.groups)
 }
 
-// see stores a list in which a kind first appeared, for the next run, which has to confirm it. This
-// run uses the server's full answers.
+// see stores a list in which a kind first appeared. The list is for the next run, which has to
+// confirm it; this run uses the server's complete answers.
 func (c *Cache) see(gv schema.GroupVersion, list *metav1.APIResourceList) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,7 +175,7 @@ func (c *Cache) see(gv schema.GroupVersion, list *metav1.APIResourceList) {
 	c.disk.putList(gv, list)
 }
 
-// lacks reports whether a list lacks a kind of another.
+// lacks reports whether another list has a kind that this list lacks.
 func lacks(list, of *metav1.APIResourceList) bool {
 	return slices.ContainsFunc(of.APIResources, func(r metav1.APIResource) bool {
 		return !slices.ContainsFunc(list.APIResources, func(has metav1.APIResource) bool {
@@ -181,7 +184,7 @@ func lacks(list, of *metav1.APIResourceList) bool {
 	})
 }
 
-// view presents a served to apimachinery, which requests all of it.
+// view gives apimachinery access to a served, of which it requests everything.
 type view struct {
 	discovery.DiscoveryInterfaceWithContext
 	*served
@@ -203,7 +206,8 @@ func (v view) ServerGroupsAndResourcesWithContext(context.Context) ([]*metav1.AP
 	return groups, lists, nil
 }
 
-// quietly keeps client-go from logging errors that it also returns, unless the user asked for logs.
+// quietly keeps client-go from logging an error that it also returns. If the user asked for logs,
+// the error is logged.
 func quietly(ctx context.Context) context.Context {
 	if klog.V(1).Enabled() {
 		return ctx
@@ -214,8 +218,8 @@ func quietly(ctx context.Context) context.Context {
 // cacheFor is how long kubectl trusts its cache on disk.
 const cacheFor = 6 * time.Hour
 
-// store is the folder in which kubectl caches what one server serves: a file for the groups, and
-// one for each group version. Errors are ignored: the server is asked again.
+// store is the folder in which kubectl caches what one server serves. It has a file for the groups,
+// and one for each group version. Errors are ignored, because the server can be asked again.
 type store struct {
 	dir string // empty: nothing is kept
 }
@@ -268,7 +272,7 @@ func (s store) get(into any, elements ...string) bool {
 	return err == nil && json.Unmarshal(text, into) == nil
 }
 
-// put replaces a file atomically, since kubectl may be reading it.
+// put replaces a file atomically, since kubectl may read the file at the same time.
 func (s store) put(list runtime.Object, elements ...string) {
 	if s.dir == "" {
 		return

@@ -12,7 +12,7 @@ import (
 
 var things = schema.GroupVersion{Group: "x.y", Version: "v1"}
 
-// saying returns the answer of a server with some kinds in one group.
+// saying returns the answer of a server whose only group has the given kinds.
 func saying(kinds ...string) *served {
 	return &served{
 		groups: &metav1.APIGroupList{Groups: []metav1.APIGroup{{
@@ -44,8 +44,8 @@ func holds(t *testing.T, c *Cache, kinds ...string) {
 	}
 }
 
-// Of two lists with new kinds, the one with more is kept: CRDs are served one after the other, and
-// answers may arrive out of order.
+// If two lists have new kinds, the cache keeps the list that has more. CRDs are served one after
+// the other, and answers may arrive in another order than they were sent.
 func TestSeenLists(t *testing.T) {
 	c := &Cache{disk: store{t.TempDir()}}
 	c.answer(saying())

@@ -16,11 +16,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// renewAfter is how long a list of all kinds proves that a kind is not served.
+// renewAfter is the age up to which a list of all kinds proves that a kind is not served.
 const renewAfter = time.Second
 
-// search calls find with everything that the cache says is served and, if find fails, again with
-// what the server serves now.
+// search calls find with everything that the server serves according to the cache. If find fails,
+// search calls it again with what the server serves now.
 func (d *Discovery) search(ctx context.Context, text string, find func(catalogue) error) error {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (d *Discovery) search(ctx context.Context, text string, find func(catalogue
 	return err
 }
 
-// refresh discards what the cache knows from before this run.
+// refresh discards the content of the cache that is from before this run.
 func (d *Discovery) refresh(ctx context.Context) error {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
@@ -59,15 +59,15 @@ func (d *Discovery) refresh(ctx context.Context) error {
 	return nil
 }
 
-// refreshAfter is how long a list of all kinds from this run is trusted.
+// refreshAfter is the age up to which a list of all kinds from this run is trusted.
 const refreshAfter = time.Minute
 
 type catalogue struct {
 	view   view
 	mapper meta.RESTMapperWithContext
 	groups []*restmapper.APIGroupResources
-	// unknown says which groups' kinds are unknown because their servers do not answer (edge case
-	// 21).
+	// unknown returns an error that names the groups whose kinds are unknown because their servers
+	// do not answer (edge case 21).
 	unknown error
 }
 
@@ -122,8 +122,8 @@ func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersion
 	return schema.GroupVersionKind{}, err
 }
 
-// names returns the sorted, unique results of name for all types, each at its group's preferred
-// version.
+// names calls name for each type, at the preferred version of its group. It returns the results
+// sorted and without duplicates.
 func (t catalogue) names(name func(schema.GroupResource, metav1.APIResource) []string) []string {
 	var names []string
 	for _, group := range t.groups {
@@ -137,7 +137,7 @@ func (t catalogue) names(name func(schema.GroupResource, metav1.APIResource) []s
 	return sortedOnce(names)
 }
 
-// near returns the types that the user probably meant.
+// near returns the types that the user may have meant.
 func (t catalogue) near(typed string) []string {
 	return t.names(func(gr schema.GroupResource, r metav1.APIResource) []string {
 		if isNear(typed, gr, r) {
@@ -147,8 +147,8 @@ func (t catalogue) near(typed string) []string {
 	})
 }
 
-// Listable returns the kinds that the server serves now and that can be listed. An older cache may
-// lack a new CRD, whose objects may be the ones that are stuck.
+// Listable returns the kinds that the server serves now and that can be listed. It does not use an
+// older cache, which may lack a new CRD: the objects of that CRD may be the ones that are stuck.
 func (d *Discovery) Listable(ctx context.Context) ([]object.Kind, error) {
 	if err := d.refresh(ctx); err != nil {
 		return nil, err
@@ -161,8 +161,8 @@ func (d *Discovery) Listable(ctx context.Context) ([]object.Kind, error) {
 	return kinds, err
 }
 
-// Unanswered returns the versions whose kinds are unknown because their servers do not answer.
-// Listable omits these kinds.
+// Unanswered returns the group versions whose kinds are unknown because their servers do not
+// answer. Listable omits their kinds.
 func (d *Discovery) Unanswered(ctx context.Context) ([]schema.GroupVersion, error) {
 	var all []schema.GroupVersion
 	err := d.search(ctx, "", func(t catalogue) error {
@@ -196,8 +196,8 @@ func (t catalogue) listable() []object.Kind {
 	return kinds
 }
 
-// Serves returns a function that reports whether the server serves a kind at a version now. It
-// returns true for a version whose server does not answer.
+// Serves returns a function that reports whether the server serves a kind at a version now. If the
+// server of that version does not answer, the function returns true.
 func (d *Discovery) Serves(ctx context.Context) (func(schema.GroupVersionKind) bool, error) {
 	if err := d.refresh(ctx); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Requests about what a server serves share their patience, by topic.
+// The names of shared patience, by the topic of a request.
 const (
 	forGroups  = "groups"
 	forKinds   = "kinds of groups"
@@ -35,15 +35,15 @@ const (
 // Reader reads one object.
 type Reader = func(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
 
-// Options of a Discovery. All are required.
+// Options are the options of a Discovery. All of them are required.
 type Options struct {
 	// Cache is the result of [NewCache].
 	Cache *Cache
 	REST  *rest.RESTClient
 	Send  *transport.Sender
-	// Timeout is how long to retry while the server is unreachable or an error may pass.
+	// Timeout is how long to retry while the server is unreachable or an error is transient.
 	Timeout time.Duration
-	// Get reads a CRD.
+	// Get reads a CRD from the cluster.
 	Get Reader
 }
 
@@ -65,10 +65,11 @@ func New(o Options) *Discovery {
 	}
 }
 
-// NewlyServed reports whether a kind was not served when the run began.
+// NewlyServed reports whether the server did not serve a kind at the beginning of the run.
 func (d *Discovery) NewlyServed(gvk schema.GroupVersionKind) bool { return d.known.young.get(gvk) }
 
-// Know records how the server serves a kind; young is set if it was not served when the run began.
+// Know records how the server serves a kind. young is set if the server did not serve the kind at
+// the beginning of the run.
 func (d *Discovery) Know(kind object.Kind, young bool) {
 	d.known.kinds.put(kind.GVK, kind)
 	if young {
@@ -92,7 +93,8 @@ func (d *Discovery) Version(ctx context.Context) (*version.Info, error) {
 	return &info, nil
 }
 
-// once returns a function that calls f once for each argument. Concurrent callers wait.
+// once returns a function that calls f only once for each argument. Concurrent callers wait for the
+// result.
 func once[K comparable, V any](f func(K) V) func(K) V {
 	var mu sync.Mutex
 	known := map[K]func() V{}
@@ -108,8 +110,8 @@ func once[K comparable, V any](f func(K) V) func(K) V {
 	}
 }
 
-// until calls done at growing intervals until it returns true or the time is over. It returns an
-// error if ctx ended.
+// until calls done at growing intervals until done returns true or the time is over. It returns an
+// error only if ctx ended.
 func until(ctx context.Context, within time.Duration, done func() bool) error {
 	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.25, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
 	for began := time.Now(); !done(); {
@@ -127,25 +129,26 @@ func until(ctx context.Context, within time.Duration, done func() bool) error {
 // known is what a run has learned about served kinds.
 type known struct {
 	kinds table[object.Kind]
-	// young kinds were not served when the run began.
+	// young contains the kinds that were not served when the run began.
 	young table[bool]
-	// terse kinds are served, but a 404 about one of their objects does not name the object.
+	// terse contains kinds that are served although a 404 about one of their objects does not name
+	// the object.
 	terse table[bool]
-	// refused kinds have a CRD that the server does not accept.
+	// refused contains the kinds whose CRD the server does not accept.
 	refused table[*NotEstablishedError]
 
-	// asking is a lock: its holder asks discovery, so that an empty cache is filled once.
+	// asking is a lock. Its holder asks discovery, so that an empty cache is filled only once.
 	asking chan struct{}
-	// renewed: the cache was outdated and has been refilled. asking guards it and read.
+	// renewed is set once an outdated cache was filled again. asking guards renewed and read.
 	renewed bool
-	// read is when all kinds were last read because a type was not found.
+	// read is when the list of all kinds was last read because a type was not found.
 	read time.Time
 }
 
 // table is a map by kind that is safe for concurrent use.
 type table[V any] struct{ entries sync.Map }
 
-// get returns the value of a kind; zero if there is none.
+// get returns the value for a kind; the zero value if there is none.
 func (t *table[V]) get(gvk schema.GroupVersionKind) V {
 	value, _ := t.entries.Load(gvk)
 	v, _ := value.(V)
@@ -164,10 +167,10 @@ func (k *known) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// Resource finds the kind of a TYPE as kubectl does: deploy, deployments, Deployment,
-// deployments.apps, deployments.v1.apps. If several groups have it, it returns the server's first,
-// at its preferred version. The error is a *NoTypeError if the server serves none; a later call
-// asks again.
+// Resource finds the kind for a TYPE as kubectl does: deploy, deployments, Deployment,
+// deployments.apps, deployments.v1.apps. If several groups have the type, it returns the kind of
+// the group that the server lists first, at the preferred version. If the server serves no such
+// type, the error is a *NoTypeError; a later call asks the server again.
 func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, error) {
 	var gvk schema.GroupVersionKind
 	err := d.search(ctx, text, func(t catalogue) (err error) {
@@ -180,8 +183,8 @@ func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, err
 	return d.kindOfType(ctx, text, gvk)
 }
 
-// Preferred returns how the server serves a kind at its preferred version. The error is a
-// *NoTypeError if it does not.
+// Preferred returns how the server serves a kind at its preferred version. If the server does not
+// serve the kind, the error is a *NoTypeError.
 func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error) {
 	var gvk schema.GroupVersionKind
 	untold := false
@@ -205,7 +208,7 @@ func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.
 	return d.kindOfType(ctx, gk.String(), gvk)
 }
 
-// Resources is Resource for a TYPE that may also be a category, such as all.
+// Resources is like Resource, but TYPE may also be a category, such as all.
 func (d *Discovery) Resources(ctx context.Context, text string) ([]object.Kind, error) {
 	var gvks []schema.GroupVersionKind
 	err := d.search(ctx, text, func(t catalogue) error {
@@ -249,8 +252,8 @@ func (d *Discovery) kindOfType(ctx context.Context, text string, gvk schema.Grou
 	return kind, err
 }
 
-// TypeNames returns the types that the server serves, named as kubectl lists them:
-// deployments.apps, pods. Shells complete a TYPE from them.
+// TypeNames returns the types that the server serves, with the names that kubectl uses:
+// deployments.apps, pods. Shells use them to complete a TYPE.
 func (d *Discovery) TypeNames(ctx context.Context) ([]string, error) {
 	var names []string
 	err := d.search(ctx, "", func(t catalogue) error {

@@ -33,14 +33,15 @@ type document struct {
 	named func(name string) decoded
 }
 
-// decoded is a schema as published, with its name as its ID, or why it cannot be decoded.
+// decoded is a schema as published, with its name as its ID. If the schema cannot be decoded, it is
+// the error.
 type decoded struct {
 	schema *spec.Schema
 	err    error
 }
 
-// cut splits a document into its schemas, which may be none. They refer to the text, which must not
-// change.
+// cut splits a document into its schemas; there may be none. The schemas refer to the text, which
+// must not be changed.
 func cut(text []byte) (*document, error) {
 	out := &document{texts: map[string][]byte{}}
 	out.named = once(out.decode)
@@ -66,7 +67,7 @@ func cut(text []byte) (*document, error) {
 	})
 }
 
-// skip skips a value. It reads the value whole, which is faster than SkipValue.
+// skip skips a JSON value. It reads the value as a whole, which is faster than SkipValue.
 func skip(from *jsontext.Decoder) error {
 	_, err := from.ReadValue()
 	return err
@@ -78,7 +79,7 @@ func (d *document) decode(name string) decoded {
 		return decoded{err: fmt.Errorf("it refers to %s, which does not exist", name)}
 	}
 	var out spec.Schema
-	// json.Unmarshal would read the text twice more to find its end.
+	// json.Unmarshal would read the text twice more to find the end of the value.
 	if err := out.UnmarshalJSON(text); err != nil {
 		return decoded{err: fmt.Errorf("%s: %w", name, err)}
 	}
@@ -107,9 +108,9 @@ func (d *document) of(gvk schema.GroupVersionKind) (found *spec.Schema, err erro
 	return nil, err
 }
 
-// follow returns the schema that a schema refers to, with the keywords next to the reference, or
-// the schema itself if it refers to none. followed are the references so far; a circular reference
-// becomes an object without properties.
+// follow returns the schema to which a schema refers, with the keywords next to the reference. If
+// the schema refers to none, it returns the schema itself. followed contains the references so far.
+// A circular reference becomes an object without properties.
 func (d *document) follow(in *spec.Schema, followed ...string) (*spec.Schema, error) {
 	name, ok := refOf(in)
 	if !ok {
@@ -129,7 +130,7 @@ func (d *document) follow(in *spec.Schema, followed ...string) (*spec.Schema, er
 	return beside(in, referred), nil
 }
 
-// known is follow for callers to whom an unreadable schema is unknown.
+// known is like follow, but treats a schema that cannot be decoded as unknown.
 func (d *document) known(in *spec.Schema) *spec.Schema {
 	out, err := d.follow(in)
 	if err != nil {
@@ -138,8 +139,8 @@ func (d *document) known(in *spec.Schema) *spec.Schema {
 	return out
 }
 
-// resolved returns a schema with all its references followed. A circular reference becomes an
-// object without properties; above are the names of the enclosing schemas.
+// resolved returns a schema in which all references are followed. A circular reference becomes an
+// object without properties. above are the names of the schemas that contain this one.
 func (d *document) resolved(in *spec.Schema, above sets.Set[string]) (*spec.Schema, error) {
 	referred, err := d.follow(in)
 	if err != nil {
@@ -182,8 +183,8 @@ func anObject() *spec.Schema {
 	return &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
 }
 
-// beside returns a referred schema with the keywords next to the reference: a selector whose type
-// is atomic can be granular in one use.
+// beside returns the schema that is referred to, with the keywords next to the reference. These
+// keywords can differ by use: a selector whose type is atomic is granular in one place.
 func beside(use, referred *spec.Schema) *spec.Schema {
 	if len(use.Extensions) == 0 && use.Default == nil {
 		return referred
@@ -199,8 +200,8 @@ func beside(use, referred *spec.Schema) *spec.Schema {
 	return &out
 }
 
-// refOf returns the name that a schema refers to. Kubernetes wraps a reference with a description
-// in allOf, and uses allOf for nothing else (k/k#106387).
+// refOf returns the name of the schema that a schema refers to. If a reference has a description,
+// Kubernetes wraps the reference in allOf, and it uses allOf for nothing else (k/k#106387).
 func refOf(in *spec.Schema) (name string, ok bool) {
 	if in.Ref.GetURL() != nil {
 		return strings.TrimPrefix(in.Ref.String(), "#/components/schemas/"), true
@@ -213,8 +214,8 @@ func refOf(in *spec.Schema) (name string, ok bool) {
 	return "", false
 }
 
-// everything asks the server for everything that it serves, the core and the groups concurrently,
-// and stores the result in the cache once both have answered.
+// everything asks the server for everything that it serves. It asks for the core and for the groups
+// concurrently, and stores the result in the cache once both have answered.
 func (d *Discovery) everything(ctx context.Context) (*served, error) {
 	var core, groups served
 	all, within := errgroup.WithContext(ctx)
@@ -272,7 +273,7 @@ func (d *Discovery) part(ctx context.Context, path string) (served, error) {
 	return served{groups: &groups}, err
 }
 
-// coreGroup returns the versions of the core as a group without a name.
+// coreGroup returns the versions of the core as a group whose name is empty.
 func coreGroup(versions metav1.APIVersions) *metav1.APIGroupList {
 	var group metav1.APIGroup
 	for _, v := range versions.Versions {
@@ -284,8 +285,8 @@ func coreGroup(versions metav1.APIVersions) *metav1.APIGroupList {
 	return &metav1.APIGroupList{Groups: []metav1.APIGroup{group}}
 }
 
-// join combines the core and the groups, the core first. It ignores the lists unless both have
-// them.
+// join combines the answers about the core and about the groups; the core comes first. It uses the
+// lists of kinds only if both answers have them.
 func join(core, groups served) served {
 	all := served{
 		groups: &metav1.APIGroupList{Groups: append(core.groups.Groups, groups.groups.Groups...)},
@@ -302,9 +303,9 @@ func join(core, groups served) served {
 	return all
 }
 
-// listEach asks a server without aggregated discovery for the kinds of all group versions,
-// concurrently. A group version that does not answer is asked again when one of its kinds is
-// needed.
+// listEach asks for the kinds of each group version, concurrently; it is for a server without
+// aggregated discovery. If there is no answer about a group version, it is asked about again when
+// one of its kinds is needed.
 func (d *Discovery) listEach(ctx context.Context, said *served) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -330,8 +331,8 @@ func (d *Discovery) listEach(ctx context.Context, said *served) {
 	all.Wait()
 }
 
-// list returns the cached kinds of a group version; nil if there are none. It asks again for group
-// versions that a server without aggregated discovery omitted.
+// list returns the cached kinds of a group version; nil if there are none. A server without
+// aggregated discovery may have omitted the group version. Then list asks again.
 func (d *Discovery) list(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	list, err := d.cache.list(gv)
 	if err == nil || errors.As(err, new(discovery.StaleGroupVersionError)) {
@@ -344,5 +345,5 @@ func (d *Discovery) list(ctx context.Context, gv schema.GroupVersion) (*metav1.A
 	return list, err
 }
 
-// ofGroup returns the Ref for requests about the kinds of a group version.
+// ofGroup returns the Ref that stands for a group version in requests about its kinds.
 func ofGroup(gv schema.GroupVersion) object.Ref { return object.Ref{GVK: gv.WithKind("")} }

@@ -78,12 +78,13 @@ func realDocuments(t testing.TB) map[string][]byte {
 	return texts
 }
 
-// lookUp returns a function that looks up kinds in one document.
+// lookUp returns a function that looks up the schemas of kinds in one document.
 func lookUp(text []byte) func(object.Kind) openapi.Type {
 	return published.ByKind(lookUpIn(func(schema.GroupVersion) []byte { return text }))
 }
 
-// inBothWays returns the type of a kind, looked up path by path and resolved at once.
+// inBothWays returns the schema of a kind twice: to be looked up path by path, and resolved as a
+// whole.
 func inBothWays(t *testing.T, doc *document, gvk schema.GroupVersionKind) (lazy, whole openapi.Type) {
 	t.Helper()
 	s, err := doc.of(gvk)
@@ -98,8 +99,9 @@ func inBothWays(t *testing.T, doc *document, gvk schema.GroupVersionKind) (lazy,
 	return types(object.Kind{}), published.Of(resolved)
 }
 
-// Schemas agree with the document at every path of every kind, concurrently, whether looked up path
-// by path or resolved at once. Only resolved ones end at a cycle.
+// At every path of every kind, a schema agrees with the document. This holds if it is looked up
+// path by path, if it is resolved as a whole, and with concurrent use. Only a resolved schema ends
+// at a cycle.
 func TestSchemasAgreeWithDocument(t *testing.T) {
 	documents := realDocuments(t)
 	documents["nested"] = []byte(nested)
@@ -121,8 +123,8 @@ func TestSchemasAgreeWithDocument(t *testing.T) {
 	}
 }
 
-// A schema is decoded once, and only if it is needed; one that cannot be decoded affects only the
-// paths that lead to it.
+// A schema is decoded only if it is needed, and only once. If a schema cannot be decoded, only the
+// paths that lead to it are affected.
 func TestSchemasAreDecodedLazily(t *testing.T) {
 	doc := parsed(t, []byte(`{"components": {"schemas": {
   "A": {"properties": {"b": {"$ref": "#/components/schemas/B"}, "c": {"$ref": "#/components/schemas/C"}, "d": {"$ref": "#/components/schemas/D"}},
@@ -156,7 +158,8 @@ func at(s *spec.Schema, name string) *spec.Schema {
 	return &field
 }
 
-// A type that contains itself has a type at any depth, with its own defaults.
+// A type that contains itself can be looked up at any depth. Each use of the type has its own
+// default.
 func TestRecursiveSchemas(t *testing.T) {
 	of := lookUp([]byte(nested))
 	at := openapi.Field(of(object.Kind{GVK: things.WithKind("Form")}), "tree")
@@ -173,7 +176,8 @@ func TestRecursiveSchemas(t *testing.T) {
 	}
 }
 
-// A document is split into its schemas, wherever they are; a truncated one is an error.
+// A document is split into its schemas, wherever they are in the document. A truncated document is
+// an error.
 func TestSplitDocument(t *testing.T) {
 	documents := realDocuments(t)
 	documents["nested"] = []byte(nested)
@@ -206,7 +210,8 @@ func TestSplitDocument(t *testing.T) {
 	}
 }
 
-// A prediction about the ports of a few workloads decodes little of their document.
+// A prediction about the ports of a few workloads needs only a small part of the document to be
+// decoded.
 func BenchmarkSchemaOfPorts(b *testing.B) {
 	text := realDocuments(b)["apis/apps/v1"]
 	path, err := fieldpath.ParsePath(".spec.template.spec.containers[0].ports")
@@ -227,7 +232,7 @@ func BenchmarkSchemaOfPorts(b *testing.B) {
 	}
 }
 
-// raw is a document as encoding/json decodes it, the oracle of these tests.
+// raw is a document as encoding/json decodes it. The tests compare with it.
 type raw map[string]map[string]any
 
 func rawOf(t testing.TB, text []byte) raw {
@@ -262,7 +267,7 @@ func (r raw) kinds() map[schema.GroupVersionKind]string {
 	return out
 }
 
-// said is a value in a document: the keywords next to its references, then its type.
+// said is what the document says at a place: the keywords next to its references, then its type.
 type said struct {
 	name string
 	by   []map[string]any
@@ -300,11 +305,11 @@ func (s *said) first(key string) any {
 	return nil
 }
 
-// itself returns the type without keywords next to references.
+// itself returns the type without the keywords next to references to it.
 func (s *said) itself() map[string]any { return s.by[len(s.by)-1] }
 
-// compare compares the types of a path and of everything below it: lazy has no end in a cycle, and
-// whole ends there. above are the enclosing types.
+// compare compares the types at a path and at everything below the path. In a cycle, lazy never
+// ends, but whole does. above are the types that contain this one.
 func (r raw) compare(t *testing.T, path string, want *said, lazy, whole openapi.Type, above []string) {
 	within := want.name != "" && slices.Contains(above, want.name)
 	circle := want.name == "" && len(want.by) > 1

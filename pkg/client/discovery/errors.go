@@ -18,15 +18,15 @@ import (
 // NoKindError says that the server does not serve a kind.
 type NoKindError struct {
 	GVK schema.GroupVersionKind
-	// Near is a similar kind; empty if there is none.
+	// Near is the name of a similar kind; empty if there is none.
 	Near string
-	// Unkept: the server serves the kind but stores no objects of it.
+	// Unkept is set if the server serves the kind, but stores no objects of it.
 	Unkept bool
 	// Err is the reason, if it is known.
 	Err error
 }
 
-// NoneOf returns the error for a kind whose objects can no longer be read.
+// NoneOf returns the error for a kind whose objects cannot be read any more.
 func NoneOf(kind object.Kind) *NoKindError { return &NoKindError{GVK: kind.GVK, Unkept: !kind.Kept()} }
 
 func (e *NoKindError) Error() string {
@@ -74,7 +74,7 @@ func (e *NoKindError) Hint() string {
 // behind the kind's API does not answer. Only objects of that API are affected.
 type UntoldKindError struct {
 	GVK schema.GroupVersionKind
-	// Err is the API's answer, or the contradiction between the server's answers.
+	// Err is the API's answer, or says how the server's answers contradict each other.
 	Err error
 }
 
@@ -86,7 +86,7 @@ func (e *UntoldKindError) Error() string {
 	return fmt.Sprintf("cannot tell whether the server serves the kind %s: %s", e.GVK.Kind, why)
 }
 
-// Unreachable marks errors that say nothing about the object.
+// Unreachable marks the error as one that says nothing about the object.
 func (e *UntoldKindError) Unreachable() bool { return true }
 
 func (e *UntoldKindError) Hint() string { return apiHint(e.GVK) }
@@ -100,9 +100,9 @@ func apiHint(gvk schema.GroupVersionKind) string {
 type NoTypeError struct {
 	// Type is the requested type.
 	Type string
-	// Near are similar types.
+	// Near are the names of similar types.
 	Near []string
-	// Err says why the answer is uncertain; nil if it is certain.
+	// Err says why the server's answer is uncertain; nil if it is certain.
 	Err error
 }
 
@@ -149,8 +149,8 @@ func (e *NotEstablishedError) Hint() string {
 	return "another CRD has one of its names; see: " + command.Kubectl("get") + " crd"
 }
 
-// ofKind turns an error about how a kind is served into an *UntoldKindError if the server did not
-// answer the question.
+// ofKind converts an error about how a kind is served. If the server did not answer the question,
+// the result is an *UntoldKindError.
 func ofKind(gvk schema.GroupVersionKind, err error) error {
 	if untold(err) {
 		return &UntoldKindError{GVK: gvk, Err: err}
@@ -158,7 +158,7 @@ func ofKind(gvk schema.GroupVersionKind, err error) error {
 	return err
 }
 
-// ofServer adds a hint to an error about everything that the server serves if the server did not
+// ofServer adds a hint to an error about everything that the server serves, if the server did not
 // answer the question.
 func ofServer(err error) error {
 	if untold(err) {
@@ -168,7 +168,7 @@ func ofServer(err error) error {
 	return err
 }
 
-// untold reports whether a reachable server did not answer the question.
+// untold reports whether a server that is reachable did not answer the question.
 func untold(err error) bool {
 	if errors.Is(err, transport.ErrNoAnswerInTime) {
 		return !errors.As(err, new(*transport.UnreachableError))

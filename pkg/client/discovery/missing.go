@@ -21,8 +21,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Absent distinguishes a kind that is not served from an object that does not exist. An aggregated
-// API may answer both with the same 404, which names nothing.
+// Absent returns the error for a 404 that does not name an object. An aggregated API may send the
+// same 404 if the kind is not served and if only the object does not exist. So Absent asks the
+// server whether it serves the kind.
 func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) error {
 	if d.known.terse.get(kind.GVK) {
 		return err
@@ -38,14 +39,14 @@ func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) err
 	return d.Gone(ctx, kind.GVK)
 }
 
-// errServedBefore makes the absence of a kind uncertain: one of several API servers may lag, or
-// this one may be busy.
+// errServedBefore says that a kind was served before in this run. So it is uncertain that it is
+// gone: one of several API servers may lag, or this one may be busy.
 var errServedBefore = errors.New("it was served a moment ago")
 
-// Gone returns the error after an answer by which the server no longer serves a kind: a
-// *NoKindError, with a cause if that is uncertain. A caller may be waiting for that, and a proxy
-// may answer 404 too, so Gone asks for everything that is served. The objects may still exist at
-// another version of the kind.
+// Gone returns the error for an answer according to which the server no longer serves a kind. The
+// error is a *NoKindError, with a cause if it is uncertain. A caller may be waiting for the kind to
+// go, and a proxy may answer 404 too. So Gone asks for everything that the server serves. The
+// objects may still exist at another version of the kind.
 func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error {
 	d.known.kinds.entries.Delete(gvk)
 	elsewhere, err := d.servedElsewhere(ctx, gvk)
@@ -64,14 +65,14 @@ func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error
 	return &NoKindError{GVK: gvk, Err: err}
 }
 
-// contradiction says that answers about what the server serves disagree.
+// contradiction says that the server's answers about what it serves contradict each other.
 type contradiction struct{ text string }
 
 func (e *contradiction) Error() string { return e.text }
 
-// servedElsewhere returns another version at which the server serves a kind that was not found;
-// empty if there is none. It asks until the answers agree, because they lag when a CRD is created
-// or deleted. If they never agree, the error is a *contradiction.
+// servedElsewhere returns another version at which the server serves a kind; empty if there is
+// none. Answers may disagree for a while after a CRD was created or deleted, so servedElsewhere
+// asks until they agree. If they never do, the error is a *contradiction.
 func (d *Discovery) servedElsewhere(ctx context.Context, gvk schema.GroupVersionKind) (other schema.GroupVersion, err error) {
 	ended := until(ctx, d.timeout, func() bool {
 		var now *served
@@ -118,9 +119,10 @@ func (s *served) elsewhere(gvk schema.GroupVersionKind) (schema.GroupVersion, er
 	return schema.GroupVersion{}, nil
 }
 
-// Elsewhere returns the served versions of a kind that is not served at the requested one. An
-// object whose manifest has an old version may exist under a newer one. For extensions, the former
-// group of many of Kubernetes' own kinds, it also searches other groups.
+// Elsewhere returns the versions at which the server serves a kind, if it does not serve the
+// requested one: an object whose manifest has an old version may exist at a newer one. Many of
+// Kubernetes' own kinds were once in the group extensions. For that group, Elsewhere also searches
+// other groups.
 func (d *Discovery) Elsewhere(ctx context.Context, gvk schema.GroupVersionKind) ([]schema.GroupVersion, error) {
 	var served []schema.GroupVersion
 	err := d.search(ctx, "", func(t catalogue) error {
@@ -147,10 +149,12 @@ func (t catalogue) elsewhere(gvk schema.GroupVersionKind) []schema.GroupVersion 
 	return served
 }
 
-// Unserved explains why the server does not serve a kind: in which release of Kubernetes it was
-// removed, and at which versions this server has it. It returns a *NoKindError; an *UntoldKindError
-// if the server contradicts itself, or the server behind the API does not answer; or the error of
-// Kind. It waits until the server's answers agree, so call it only for a kind that will not come.
+// Unserved explains why the server does not serve a kind: in which release of Kubernetes the kind
+// was removed, and at which versions this server has it.
+//
+// It returns a *NoKindError, or the error of Kind. It returns an *UntoldKindError if the server's
+// answers contradict each other, or if the server behind the API does not answer. It waits until
+// the answers agree. So call it only for a kind that will not be served soon.
 func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
 	none := &NoKindError{GVK: gvk}
 	_, err := d.Kind(ctx, gvk)
@@ -200,7 +204,8 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 	return none
 }
 
-// deprecated returns the deprecation of one of Kubernetes' own kinds in the server's release.
+// deprecated returns what is known about the deprecation of one of Kubernetes' own kinds in the
+// server's release.
 func (d *Discovery) deprecated(ctx context.Context, gvk schema.GroupVersionKind) deprecation.Notice {
 	if _, ok := deprecation.Builtin(gvk); !ok {
 		return deprecation.Notice{}
@@ -214,8 +219,8 @@ func (d *Discovery) deprecated(ctx context.Context, gvk schema.GroupVersionKind)
 	return notice
 }
 
-// servedSuccessor returns the kind if the server serves it. The table of deprecations does not know
-// how this server is configured.
+// servedSuccessor returns the successor of a kind if the server serves it. The table of
+// deprecations does not know which kinds this server serves.
 func (d *Discovery) servedSuccessor(ctx context.Context, use schema.GroupVersionKind) schema.GroupVersionKind {
 	if use.Empty() {
 		return use
@@ -226,17 +231,17 @@ func (d *Discovery) servedSuccessor(ctx context.Context, use schema.GroupVersion
 	return use
 }
 
-// unseenFor is how long to wait for a kind without the right to read CRDs. A quiet server needs 10
-// to 60 ms.
+// unseenFor is how long to wait for a kind if we may not read CRDs. A server with little load needs
+// 10 to 60 ms.
 const unseenFor = 2 * time.Second
 
-// Upcoming waits for a kind whose CRD is in the cluster but that is not served yet, because the
-// server takes a while to serve a new CRD (edge case 18). It waits for up to Options.Timeout, and
-// first calls tell with the CRD's name.
+// Upcoming waits for a kind whose CRD is in the cluster, but which the server does not serve yet:
+// serving a new CRD takes the server a while (edge case 18). Upcoming first calls tell with the
+// name of the CRD, and waits at most for Options.Timeout.
 //
-// Without the right to read CRDs it waits briefly, or not at all if a served kind has nearly the
-// same name. The error is a *NoKindError if nothing shows that the kind will come, or if it did
-// not.
+// If we may not read CRDs, it waits only briefly, or not at all if a served kind has almost the
+// same name. The error is a *NoKindError if nothing indicates that the kind will be served, or if
+// it was not served in time.
 func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, tell func(definition string)) (object.Kind, error) {
 	kind, list, err := d.live(ctx, gvk, d.listedNow)
 	missing, ok := errors.AsType[*NoKindError](err)
@@ -269,9 +274,9 @@ func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, t
 	return d.Served(ctx, gvk, 0)
 }
 
-// Served waits until the server serves the kind, for the given time or, if that is 0, for
-// Options.Timeout. A CRD that is Established may not be served yet (apiextensions-apiserver#5; edge
-// case 18). The answer is cached for the next run.
+// Served waits until the server serves the kind, at most for the given time; 0 means
+// Options.Timeout. A server may not serve a CRD that is Established yet (apiextensions-apiserver#5;
+// edge case 18). The answer is stored in the cache for the next run.
 func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (kind object.Kind, err error) {
 	var list *metav1.APIResourceList
 	ended := until(ctx, cmp.Or(within, d.timeout), func() bool {
@@ -286,10 +291,10 @@ func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, wit
 	return kind, nil
 }
 
-// isNear reports whether the user probably meant the type.
+// isNear reports whether the user may have meant the other type.
 func isNear(typed string, gr schema.GroupResource, r metav1.APIResource) bool {
 	wanted, group, _ := strings.Cut(strings.ToLower(typed), ".")
-	// With another group, the user means another kind, which may be created later.
+	// If the groups differ, the user means another kind, which may be created later.
 	if group != "" && !sameGroup(group, gr.Group) {
 		return false
 	}
@@ -308,8 +313,8 @@ func nearKind(list *metav1.APIResourceList, gvk schema.GroupVersionKind) string 
 	return text.Nearest(gvk.Kind, known)
 }
 
-// sameGroup reports whether the suffix of a TYPE, a group with or without a version, probably means
-// the group.
+// sameGroup reports whether the suffix of a TYPE may mean the group. The suffix is a group, or a
+// version and a group.
 func sameGroup(typed, group string) bool {
 	if first, rest, _ := strings.Cut(typed, "."); versions.MatchString(first) {
 		typed = rest
@@ -317,8 +322,8 @@ func sameGroup(typed, group string) bool {
 	return typed == group || typed != "" && strings.HasPrefix(group, typed+".") || isTypo(typed, group)
 }
 
-// isTypo reports whether a group is probably a misspelling of another. Groups of one owner differ
-// by a word, or by a letter of a short word: ecs.aws.upbound.io is not a misspelling of
+// isTypo reports whether a group may be a misspelling of another one. Groups of one owner often
+// differ only in a word, or in a letter of a short word: ecs.aws.upbound.io is no misspelling of
 // ecr.aws.upbound.io.
 func isTypo(typed, group string) bool {
 	const most, letters = 2, 4 // edits in total, and letters of a word per edit

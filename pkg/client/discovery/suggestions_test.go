@@ -27,8 +27,8 @@ func TestSameGroup(t *testing.T) {
 	}
 }
 
-// Groups of one domain are similar but different: the kind of one is waited for while the other is
-// served.
+// Two groups of one domain have similar names but are different groups. A caller may wait for a
+// kind of one group while the server serves the other.
 func TestGroupsOfOneDomain(t *testing.T) {
 	groups := []string{
 		"", "apps", "batch", "autoscaling", "policy", "events.k8s.io", "networking.k8s.io", "storage.k8s.io", "node.k8s.io",

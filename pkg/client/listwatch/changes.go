@@ -14,23 +14,24 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Changes follows the changes of objects by their metadata. Unchanged objects cost nothing: they
-// are counted, but not listed.
+// Changes follows changes to the metadata of objects. Objects that do not change are counted but
+// not listed, so they cost nothing.
 type Changes struct {
 	Kind      object.Kind
 	Selection object.Selection
-	// Begun is called when a watch begins, with the number of objects. After the first call, it
-	// reports that changes were missed.
+	// Begun is called when a watch begins, with the number of objects. Each call after the first
+	// one means that changes were missed.
 	Begun func(objects int)
-	// Changed is called for each change, with the type of its event and the resource version before
-	// it. It may keep the object.
+	// Changed is called for each change, with the type of the event, and the resource version
+	// before the event. It may keep the object.
 	Changed func(event, before string, o *metav1.PartialObjectMetadata)
-	// Blind is called when changes cannot be read, and with nil when they can be again.
+	// Blind is called with an error when changes cannot be read, and with nil once they can be read
+	// again.
 	Blind func(error)
 }
 
-// Follow calls the functions of c, one at a time, until ctx is done or an error occurs that retries
-// do not fix.
+// Follow calls the functions of c, never concurrently, until ctx is done or an error occurs that
+// retries do not fix.
 func (s *Source) Follow(ctx context.Context, c Changes) error {
 	w := &watching{source: s, kind: c.Kind, sel: c.Selection, changes: &c}
 	w.tell = func(change object.Change) {
@@ -61,8 +62,8 @@ func (s *Source) Follow(ctx context.Context, c Changes) error {
 	}
 }
 
-// count reads one object: the answer says how many more there are, and the version from which to
-// watch.
+// count reads one object. The answer also says how many more objects there are, and the version
+// from which to watch.
 func (w *watching) count(ctx context.Context) error {
 	n := 0
 	l := &List{

@@ -17,16 +17,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// UsualPage is the size of a page. Most lists fit one page, which does not occupy the server for
-// long.
+// UsualPage is the usual number of objects in a page. Most lists fit one such page, and the server
+// makes it quickly.
 const UsualPage = 1000
 
 // List reads one list page by page.
 type List struct {
 	Kind object.Kind
-	// Build builds the request. It is called for each try.
+	// Build returns the request. It is called for each try.
 	Build func() *rest.Request
-	// Do sends a request, with or without retries.
+	// Do sends a request. It may retry.
 	Do func(context.Context, func(context.Context) error) error
 	// Size, AnyTime, Begin and More are as in [Pages].
 	Size    int
@@ -34,9 +34,9 @@ type List struct {
 	Begin   func()
 	More    func(page metav1.ListMeta) (size int, on bool)
 
-	// Turn is called before each try to read a page; it may be nil.
+	// Turn is called before each try to read a page. It may be nil.
 	Turn func()
-	// Item is called for each item, whose text it must not keep.
+	// Item is called for each item. It must not keep the item's text.
 	Item func(text []byte) error
 }
 
@@ -83,7 +83,7 @@ func (l *List) page(ctx context.Context, token string, size int) (metav1.ListMet
 	return page, err
 }
 
-// Collection returns a request for the selected objects of a kind; more are further field
+// Collection returns a request for the selected objects of a kind. more are additional field
 // selectors.
 func Collection(client rest.Interface, kind object.Kind, sel object.Selection, more ...string) *rest.Request {
 	path := append(transport.GroupPath(kind.GVK.Group, kind.GVK.Version), kind.Resource) // all namespaces
@@ -105,7 +105,7 @@ func MetadataOnly(r *rest.Request) *rest.Request {
 	return r.SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 }
 
-// fieldsOf joins the selection's name and field selector with more field selectors.
+// fieldsOf joins the selection's name and field selector with additional field selectors.
 func fieldsOf(sel object.Selection, more ...string) string {
 	var terms []string
 	if sel.Name != "" {
@@ -119,27 +119,28 @@ func fieldsOf(sel object.Selection, more ...string) string {
 	return strings.Join(terms, ",")
 }
 
-// restarts is how often to restart a list that expires between two pages or whose page leads to
-// itself. The last restart requests everything at once, which cannot expire.
+// restarts is the maximum number of restarts of a list that expires between two pages, or whose
+// page leads to itself. The last restart requests everything at once, so that nothing can expire.
 const restarts = 2
 
-// errNoProgress says that a page leads to itself.
+// errNoProgress says that the token of a page leads to the same page.
 var errNoProgress = errors.New("the list makes no progress")
 
 // Pages reads a list page by page. A list that cannot be finished like that costs at most six
 // requests (edge case 94).
 type Pages struct {
-	// Fetch reads the page of a token, or the first page if it is empty, with at most size objects;
-	// 0 means all.
+	// Fetch reads the page for a token, or the first page if the token is empty. The page has at
+	// most size objects; 0 means all objects.
 	Fetch func(ctx context.Context, token string, size int) (metav1.ListMeta, error)
-	// Size is the size of a page; 0 requests everything at once.
+	// Size is the number of objects in a page; 0 requests all objects at once.
 	Size int
-	// AnyTime: the pages may show different moments. If a list is too old, the server may then say
-	// how to continue with the current state.
+	// AnyTime is set if the pages may be from different moments. If the list is too old, the server
+	// may then say how to continue with the current state.
 	AnyTime bool
 	// Begin is called when the list begins or restarts; it may be nil.
 	Begin func()
-	// More reports whether to continue after a page, and the size of the next; nil reads all pages.
+	// More reports whether to continue after a page, and how many objects the next page may have.
+	// If More is nil, all pages are read.
 	More func(page metav1.ListMeta) (size int, on bool)
 }
 
@@ -183,8 +184,8 @@ func (p *Pages) begin() {
 	}
 }
 
-// TooOld reports whether the server no longer has the changes since a version. Some servers answer
-// with a reason, some only with the code.
+// TooOld reports whether the server no longer has the changes since a version. Some servers say so
+// by the reason of the error, and some only by its code.
 func TooOld(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || transport.StatusOf(err).Code == http.StatusGone
 }

@@ -10,20 +10,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// page is one request of a list: its token and its limit.
+// page is one request for a page of a list, with its token and its limit.
 type page struct {
 	token string
 	size  int
 }
 
-// expired returns the error of an expired list, with the token to continue it.
+// expired returns the error for a list that has expired. It contains the token with which to
+// continue the list.
 func expired(next string) error {
 	err := apierrors.NewResourceExpired("too old")
 	err.ErrStatus.Continue = next
 	return err
 }
 
-// A list that cannot be finished page by page is restarted once, and then read at once (edge case
+// If a list cannot be finished page by page, it is restarted once, and then read at once (edge case
 // 94).
 func TestPages(t *testing.T) {
 	first, second, all := page{"", 10}, page{"x", 10}, page{}

@@ -21,17 +21,18 @@ import (
 
 const (
 	// watchFor is how long the server should keep a watch open. It is short because a connection
-	// that died silently is noticed only when that end does not come; resuming is cheap.
+	// may die without a signal: that is noticed only when the watch does not end in time. To resume
+	// a watch costs little.
 	watchFor = 45 * time.Second
-	// watchLate is how late that end may be.
+	// watchLate is how long after watchFor a watch may end.
 	watchLate = 5 * time.Second
 )
 
-// errTooOld says that the server cannot continue from our version.
+// errTooOld says that the server cannot continue a watch from our version.
 var errTooOld = errors.New("the version to watch from is too old")
 
-// follow reports changes since version, resuming watches that end. It returns errTooOld if the list
-// must be read again.
+// follow reports changes since version. It resumes a watch that ends. If the list must be read
+// again, it returns errTooOld.
 func (w *watching) follow(ctx context.Context) error {
 	pauses := pausesOfWatches()
 	for {
@@ -55,8 +56,8 @@ func (w *watching) follow(ctx context.Context) error {
 	}
 }
 
-// quick is the age below which a watch ended for another reason than its age. The next one then
-// waits, because the reason may persist.
+// quick is the age below which the end of a watch has another reason than its age. Before the next
+// watch, there is then a pause, because the reason may persist.
 const quick = time.Second
 
 func pausesOfWatches() wait.Backoff {
@@ -97,7 +98,7 @@ func (w *watching) watch(ctx context.Context) error {
 	}
 }
 
-// torn explains the unexpected end of a stream.
+// torn returns the error for a stream that ended unexpectedly.
 func (w *watching) torn(body *stream, err error) error {
 	switch {
 	case body.Err() != nil:
@@ -117,7 +118,7 @@ type stream struct {
 	end context.CancelCauseFunc
 }
 
-// open starts a watch. Its attempt ends when the server answers, but the body stays open.
+// open starts a watch. It returns when the server answers, and the body stays open after that.
 func (w *watching) open(ctx context.Context, length time.Duration) (*stream, error) {
 	var s *stream
 	err := w.do(ctx, func(attempt context.Context) error {
@@ -175,7 +176,7 @@ func (w *watching) see(f frame) error {
 	return nil
 }
 
-// object decodes the object of an event, which must be of the watched kind.
+// object decodes the object of an event. The object must be of the kind that is watched.
 func (w *watching) object(f frame) (*unstructured.Unstructured, error) {
 	u, err := transport.Any(f.Object)
 	if err != nil {
@@ -193,8 +194,8 @@ func (w *watching) object(f frame) (*unstructured.Unstructured, error) {
 	return nil, transport.Wrong("an event of a watch has the type %q", f.Type)
 }
 
-// broken decodes the error with which a server ends a watch. Only a list can show the changes that
-// we missed.
+// broken decodes the error with which a server ends a watch. After such an error, only a list can
+// show the changes that we missed.
 func (w *watching) broken(text []byte) error {
 	var status metav1.Status
 	if err := json.Unmarshal(text, &status); err != nil {

@@ -27,7 +27,7 @@ type Source struct {
 	Send *transport.Sender
 	// NewlyServed is as in [transport.Request].
 	NewlyServed func(schema.GroupVersionKind) bool
-	// OnPolling is called if objects are polled because we may not use verb; it may be nil.
+	// OnPolling is called if objects are polled because we may not use verb. It may be nil.
 	OnPolling func(kind object.Kind, sel object.Selection, verb string)
 }
 
@@ -60,15 +60,15 @@ type watching struct {
 	sel    object.Selection
 	tell   func(object.Change)
 
-	// known lists the reported objects, without their content.
+	// known contains the objects that were reported, without their content.
 	known map[types.NamespacedName]sighting
-	// round counts the lists.
+	// round is the number of lists so far.
 	round int
-	// version is the resource version from which to continue.
+	// version is the resource version from which the watch continues.
 	version string
-	// blind: the last report was Unreadable.
+	// blind is set if the last report was Unreadable.
 	blind bool
-	// changes is set for [Source.Follow], which watches only metadata.
+	// changes is set for [Source.Follow], which watches only the metadata of objects.
 	changes *Changes
 }
 
@@ -102,9 +102,9 @@ func (w *watching) run(ctx context.Context) error {
 	}
 }
 
-// list reads all selected objects, page by page, and reports what is new, changed or gone. It
-// requests the newest state, not one from the server's cache: an older version of an object may
-// have been ready. It does not report objects twice if a page is read again.
+// list reads all selected objects, page by page, and reports the objects that are new, changed or
+// gone. It requests the newest state and not one from the server's cache, because an older version
+// of an object may have been ready. If a page is read again, its objects are not reported twice.
 func (w *watching) list(ctx context.Context) error {
 	l := &List{
 		Kind: w.kind, Size: UsualPage, Build: w.collection, Do: w.do,
@@ -130,9 +130,9 @@ func (w *watching) ref() object.Ref {
 	return object.Ref{GVK: w.kind.GVK, Namespace: w.sel.Namespace, Name: w.sel.Name}
 }
 
-// poll reads repeatedly, at longer intervals the longer a read takes, to spare the server. lacks is
-// the verb that we may not use; empty if that is not the reason. It is reported if a single read
-// was not enough.
+// poll reads the objects repeatedly. If a read takes long, so does the pause after it, to spare the
+// server. lacks is the verb that we may not use; it is empty if there is another reason to poll.
+// poll reports lacks unless the first read is enough.
 func (w *watching) poll(ctx context.Context, read func(context.Context) error, lacks string) error {
 	const share = 10 // at most a tenth of the time
 	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.3, Jitter: 0.1, Steps: 100, Cap: 3 * time.Second}
@@ -151,7 +151,7 @@ func (w *watching) poll(ctx context.Context, read func(context.Context) error, l
 	}
 }
 
-// get reads the named object, if we may not list it.
+// get reads the named object, for a user who may not list it.
 func (w *watching) get(ctx context.Context) error {
 	ref := w.ref()
 	var live *unstructured.Unstructured
@@ -173,7 +173,7 @@ func (w *watching) get(ctx context.Context) error {
 	return nil
 }
 
-// do sends a request and reports each failure at once.
+// do sends a request. It reports each failure immediately.
 func (w *watching) do(ctx context.Context, send func(context.Context) error) error {
 	r := transport.Request{Ref: w.ref(), NewlyServed: w.source.NewlyServed(w.kind.GVK), Bulk: true}
 	return w.source.Send.Do(ctx, r, func(ctx context.Context) error {
@@ -198,14 +198,14 @@ func (w *watching) collection() *rest.Request {
 	return r
 }
 
-// sighting is an object as last reported.
+// sighting is the state of an object when it was last reported.
 type sighting struct {
 	uid     types.UID
 	version string
 	round   int
 }
 
-// present reports an object, unless this version of it was already reported.
+// present reports an object unless it has already reported this version of the object.
 func (w *watching) present(u *unstructured.Unstructured) {
 	key := types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
 	before, known := w.known[key]
@@ -229,7 +229,7 @@ func (w *watching) gone(u *unstructured.Unstructured) {
 	}
 }
 
-// sweep reports known objects that the last list lacks as gone.
+// sweep reports objects as gone that were known but are not in the latest list.
 func (w *watching) sweep() {
 	for key, seen := range w.known {
 		if seen.round != w.round {

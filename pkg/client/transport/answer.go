@@ -17,22 +17,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// WrongError says that the answer to a successful request is not an answer to that request. Proxies
-// and gateways send these; an API server does not. Like a lost answer, it says nothing about the
-// object (edge case 85).
+// WrongError says that a request succeeded, but its answer does not belong to it. A proxy or a
+// gateway may send such an answer; an API server does not. Like a lost answer, it says nothing
+// about the object (edge case 85).
 type WrongError struct{ what string }
 
 func (e *WrongError) Error() string { return "unexpected answer: " + e.what }
 
 func (e *WrongError) Hint() string { return Hint }
 
-// Hint names what may have truncated or replaced an answer.
+// Hint says what may have truncated or replaced an answer.
 const Hint = "something between here and the API server may truncate or replace the answer: a proxy, a load balancer, a size or time limit"
 
 // Wrong returns a *WrongError that describes the answer.
 func Wrong(format string, args ...any) error { return &WrongError{fmt.Sprintf(format, args...)} }
 
-// Object decodes an answer that should be an object of the kind, or its metadata.
+// Object decodes an answer that should be an object of the kind, or the metadata of one.
 func Object(body []byte, kind object.Kind) (*unstructured.Unstructured, error) {
 	u, err := Any(body)
 	if err != nil {
@@ -54,7 +54,8 @@ func Any(body []byte) (*unstructured.Unstructured, error) {
 	return &u, nil
 }
 
-// Garbled distinguishes a truncated answer from one that is not JSON.
+// Garbled returns the error for an answer that is not valid JSON: it was truncated, or is something
+// else.
 func Garbled(body []byte) error {
 	var any json.RawMessage
 	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&any); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -63,7 +64,7 @@ func Garbled(body []byte) error {
 	return Wrong("it is not a JSON object")
 }
 
-// Describe names an unexpected answer.
+// Describe describes an unexpected answer in words.
 func Describe(u *unstructured.Unstructured) string {
 	text, _, _ := unstructured.NestedString(u.Object, "message")
 	return describe(metav1.TypeMeta{Kind: u.GetKind(), APIVersion: u.GetAPIVersion()}, text)
@@ -82,8 +83,9 @@ func describe(t metav1.TypeMeta, message string) string {
 	}
 }
 
-// Check rejects an object that was never stored: a proxy that echoes a request returns everything
-// but a UID. Kinds that cannot be written, such as metrics, may have none.
+// Check rejects an object that was never stored. A proxy that echoes a request returns everything
+// but a UID, so an object must have one. Kinds that cannot be written, such as metrics, may have
+// none.
 func Check(u *unstructured.Unstructured, kind object.Kind) error {
 	switch {
 	case u.GetName() == "":
@@ -94,14 +96,15 @@ func Check(u *unstructured.Unstructured, kind object.Kind) error {
 	return nil
 }
 
-// Unserved distinguishes a path that the server does not know from an object that does not exist.
+// Unserved reports whether an error says that the server does not know the path, and not that an
+// object does not exist.
 func Unserved(err error) bool { return unserved(StatusOf(err)) }
 
 func unserved(s metav1.Status) bool {
 	return s.Reason == metav1.StatusReasonNotFound && (s.Details == nil || s.Details.Name == "" || foreign(s))
 }
 
-// foreign reports whether the answer was not a Status, as client-go records.
+// foreign reports whether the answer was not a Status, which client-go records in the error.
 func foreign(s metav1.Status) bool {
 	return hasCause(s, metav1.CauseTypeUnexpectedServerResponse)
 }
@@ -119,13 +122,14 @@ func StatusOf(err error) metav1.Status {
 	return status.Status()
 }
 
-// Denied reports whether we may not use a verb, or the kind does not support it.
+// Denied reports whether an error says that we may not use a verb, or that the kind does not
+// support the verb.
 func Denied(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// List decodes a list of the kind, or a page of it, and calls see with the text of each item if the
-// answer is such a list.
+// List decodes a list of the kind, or a page of one. It calls see with the text of each item, but
+// only if the whole answer is such a list.
 func List(body io.Reader, kind object.Kind, see func(item []byte) error) (metav1.ListMeta, error) {
 	text, err := io.ReadAll(body)
 	if err != nil {
@@ -174,8 +178,8 @@ func List(body io.Reader, kind object.Kind, see func(item []byte) error) (metav1
 	return list.ListMeta, nil
 }
 
-// Decoder returns a decoder that tolerates duplicate names and invalid UTF-8, as encoding/json
-// does, but reads each value only once.
+// Decoder returns a decoder that, like encoding/json, accepts duplicate names and invalid UTF-8. It
+// reads each value only once.
 func Decoder(text []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
@@ -200,7 +204,7 @@ func Members(from *jsontext.Decoder, read func(name string) error) error {
 	return err
 }
 
-// eachItem calls see for each item of the next array; null has none.
+// eachItem calls see for each item of the next array. A null counts as an empty array.
 func eachItem(from *jsontext.Decoder, see func(item []byte), text []byte) error {
 	first, err := from.ReadToken()
 	if err != nil || first.Kind() == 'n' {
@@ -221,7 +225,8 @@ func eachItem(from *jsontext.Decoder, see func(item []byte), text []byte) error 
 	return err
 }
 
-// isList reports whether a type is that of a list of the kind. A CRD may give its list any kind.
+// isList reports whether a type is that of a list of the kind. In a CRD, the list can have any
+// kind.
 func isList(t metav1.TypeMeta, kind object.Kind) bool {
 	switch {
 	case t.Kind == "PartialObjectMetadataList":
@@ -235,7 +240,7 @@ func isList(t metav1.TypeMeta, kind object.Kind) bool {
 	}
 }
 
-// Item decodes an item of a list, which may lack its kind.
+// Item decodes an item of a list. Items of a list may lack their kind.
 func Item(item []byte, kind object.Kind) (*unstructured.Unstructured, error) {
 	u, err := Any(item)
 	if err != nil {
@@ -250,7 +255,7 @@ func Item(item []byte, kind object.Kind) (*unstructured.Unstructured, error) {
 
 var errFound = errors.New("found")
 
-// NameOf returns the name of an item, and decodes no more than it needs.
+// NameOf returns the name of an item. It decodes only the part that it needs.
 func NameOf(item []byte) (name string, err error) {
 	from := Decoder(item)
 	err = Members(from, func(field string) error {

@@ -22,27 +22,29 @@ const (
 	ready
 )
 
-// availability finds out whether the server is reachable, and waits until it is. One goroutine
-// asks; the others wait for its result.
+// availability finds out whether the server is reachable, and waits until it is. Only one goroutine
+// asks the server; the others wait for its result.
 type availability struct {
 	limit time.Duration
 	ask   func(context.Context) (health, error)
 	tell  func(object.Ref, error, time.Duration, time.Duration)
-	// drop closes idle connections, so that the next question does not use a dead one.
+	// drop closes idle connections, so that the next question to the server does not use a dead
+	// one.
 	drop func()
 
 	mu sync.Mutex
-	// probe is the latest question asked because of a silent request.
+	// probe is the latest question to the server that was caused by a silent request.
 	probe *probe
 	// search is the search in progress, or nil.
 	search *search
-	// since is when the server was first found unreachable; zero while it is reachable.
+	// since is the time when the server was first found unreachable; zero while it is reachable.
 	since time.Time
-	// seen is when the server was last found reachable.
+	// seen is the time when the server was last found reachable.
 	seen time.Time
-	// answered is when any request last got an answer.
+	// answered is the time when a request last got an answer.
 	answered time.Time
-	// gone ends all waiting: an outage lasted longer than the limit.
+	// gone is the final error, which ends all waiting. It is set once an outage has lasted longer
+	// than the limit.
 	gone *UnreachableError
 }
 
@@ -59,17 +61,17 @@ type probe struct {
 type search struct {
 	began time.Time
 	done  chan struct{}
-	// wasAway: a question found no server.
+	// wasAway is set if a question showed that the server was unreachable.
 	wasAway bool
-	// interrupted: it ended without a result.
+	// interrupted is set if the search ended without a result.
 	interrupted bool
 }
 
 const (
-	// fresh is how long a reachable server is assumed to stay so.
+	// fresh is how long after an answer the server is assumed to be reachable.
 	fresh = time.Second
-	// settling is how long a server that came back may take to be ready. After that, the requests
-	// themselves show what is wrong.
+	// settling is how long a server that is reachable again may take to be ready. After that,
+	// requests are sent anyway, and their errors show what is wrong.
 	settling = 10 * time.Second
 )
 
@@ -93,17 +95,17 @@ func (o *availability) wait(ctx context.Context) error {
 	}
 }
 
-// found is the result of check.
+// found is the result of a check.
 type found struct {
-	// wasAway: the server was unreachable and is back.
+	// wasAway is set if the server was unreachable and is reachable again.
 	wasAway bool
-	// first: this caller is the first to learn of it. A broken connection fails many requests, but
-	// is reported once.
+	// first is set for the first caller that learns of the failure. A broken connection fails many
+	// requests, but is reported only once.
 	first bool
 }
 
-// check finds out whether a request failed without an answer because of itself or of the server. It
-// returns when the server is reachable, or with the final error.
+// check finds out why a request got no answer: because of the request or because of the server. It
+// returns once the server is reachable, or with the final error.
 func (o *availability) check(ctx context.Context, err error) (found, error) {
 	since, cause := time.Now(), CauseOf(err)
 	silent, stalled := errors.AsType[*stalledError](err)
@@ -167,8 +169,8 @@ func (o *availability) there(ctx context.Context) bool {
 	return health == ready
 }
 
-// end records the result of a search. The next search continues an interrupted one, unless another
-// request got an answer in between.
+// end records the result of a search. If a search was interrupted, the next one continues it,
+// unless a request has got an answer meanwhile.
 func (o *availability) end(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -182,7 +184,7 @@ func (o *availability) end(err error) {
 	errors.As(err, &o.gone)
 }
 
-// askIn asks within the remaining time, but at least for a second.
+// askIn asks the server within the remaining time, but takes at least a second.
 func (o *availability) askIn(ctx context.Context, left time.Duration) (health, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(left, time.Second))
 	defer cancel()
@@ -199,7 +201,8 @@ func (o *availability) answer() {
 	}
 }
 
-// waitForServer asks until the server is reachable, or unreachable for longer than the limit.
+// waitForServer asks the server until it is reachable, or has been unreachable for longer than the
+// limit.
 func (o *availability) waitForServer(ctx context.Context, s *search, began time.Time) error {
 	pauses := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 100, Cap: 3 * time.Second}
 	var back time.Time
@@ -234,7 +237,7 @@ func (o *availability) waitForServer(ctx context.Context, s *search, began time.
 }
 
 // stallAfter returns how long a request may be silent before the server is asked whether it is
-// reachable, and how long that question may be silent.
+// reachable. It also returns how long that question may be silent.
 func (o *availability) stallAfter() time.Duration {
 	const longest, parts = 10 * time.Second, 4
 	if o.limit <= 0 {
@@ -243,9 +246,9 @@ func (o *availability) stallAfter() time.Duration {
 	return min(longest, o.limit/parts)
 }
 
-// listen ends a request that is silent while the server does not answer another question either. If
-// the server answers, the request may take its time, which is reported (edge case 91), unless its
-// Patience is over. listen returns when ctx is done.
+// listen watches a request that is silent. If the server does not answer another question either,
+// listen ends the request. If the server answers, the request may take its time, which is reported
+// (edge case 91), unless its Patience is over. listen returns when ctx is done.
 func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.CancelCauseFunc) {
 	most, within := s.availability.stallAfter(), max(s.attempt, s.rest.Client.Timeout)
 	if r.Patience != "" {
@@ -275,8 +278,8 @@ func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.
 	}
 }
 
-// awaitsCredentials reports a request that has been waiting for the credential program since the
-// given time, and ends it after ServerTimeout.
+// awaitsCredentials reports a request that waits for the credential program; since is when it began
+// to wait. It ends the request after ServerTimeout.
 func (s *Sender) awaitsCredentials(began time.Time, end context.CancelCauseFunc) {
 	if s.credentials == "" {
 		return
@@ -288,8 +291,8 @@ func (s *Sender) awaitsCredentials(began time.Time, end context.CancelCauseFunc)
 	s.onCredentials(began)
 }
 
-// carry sends a request. client-go ignores the context while it waits for a credential program, so
-// carry leaves a request that ends before it was sent.
+// carry sends a request. client-go does not end a request whose context is done while it waits for
+// a credential program. So carry returns without waiting for such a request.
 func (s *Sender) carry(ctx context.Context, a *attempt, send func(context.Context) error) error {
 	if s.credentials == "" {
 		return send(ctx)
@@ -307,13 +310,14 @@ func (s *Sender) carry(ctx context.Context, a *attempt, send func(context.Contex
 	return context.Cause(ctx)
 }
 
-// losesPatience reports whether to end a request that has been silent since the given time: once
-// its shared patience is over, or halfway, to send it again in case it was lost.
+// losesPatience reports whether to end a request that has been silent since the given time. It must
+// end when its shared patience is over. It also ends halfway, to be sent again in case it was lost.
 func (s *Sender) losesPatience(r Request, since time.Time) bool {
 	return s.budget.spentSince(failure{patience: r.Patience}, since) >= s.timeout || time.Since(since) >= s.timeout/2
 }
 
-// stalled reports whether the server is unreachable, and if it is reachable, what is wrong with it.
+// stalled reports whether the server is unreachable. If the server is reachable, it also returns
+// what is wrong with the server.
 func (o *availability) stalled(ctx context.Context) (bool, error) {
 	o.mu.Lock()
 	if o.gone != nil || o.search != nil && o.search.wasAway {
@@ -325,7 +329,7 @@ func (o *availability) stalled(ctx context.Context) (bool, error) {
 		p = &probe{began: time.Now(), done: make(chan struct{})}
 		o.probe = p
 		go func() {
-			// Other requests use the probe too, and it may outlive this one.
+			// Other requests use the same probe, which may take longer than this request.
 			health, err := o.askIn(context.WithoutCancel(ctx), o.stallAfter())
 			p.away, p.why = health == away, err
 			close(p.done)

@@ -11,13 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Class is a kind of failure, by which a failed request is handled.
+// Class is a class of failures. All failures of a class are handled in the same way.
 type Class int
 
 const (
-	// Final failures would recur.
+	// Final failures would recur if the request were repeated.
 	Final Class = iota
-	// Busy failures may pass.
+	// Busy failures are transient, such as those of a busy server, or a conflict with a concurrent
+	// request.
 	Busy
 	// Unexplained failures are internal errors without a reason: after a change of etcd's leader,
 	// or for a manifest with an unknown field or one that server-side apply cannot merge
@@ -27,7 +28,8 @@ const (
 	Lost
 )
 
-// Classify decides by type, code and reason, never by the message.
+// Classify returns the class of a failure. It uses the type, the code and the reason of the error,
+// never the message.
 func Classify(err error, r Request) Class {
 	var status apierrors.APIStatus
 	var network net.Error
@@ -74,8 +76,8 @@ func classifyStatus(s metav1.Status, r Request) Class {
 	}
 }
 
-// busyOrLost distinguishes an API server that is busy from a load balancer that has no server,
-// whose answer is not a Status.
+// busyOrLost distinguishes a busy API server from a load balancer that has no server. The answer of
+// a load balancer is not a Status.
 func busyOrLost(s metav1.Status) Class {
 	switch s.Code {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -86,9 +88,9 @@ func busyOrLost(s metav1.Status) Class {
 	return Busy
 }
 
-// mayPass reports whether a conflict is only between concurrent requests, not about a field's owner
-// or the version that we sent. Quotas count their usage with such a lock (k/k#67761), which affects
-// even requests that are bound to a version.
+// mayPass reports whether a conflict is only with a concurrent request, and not about a field's
+// owner or the version that we sent. Quotas count their usage with optimistic locking (k/k#67761),
+// so even a request bound to a version can have such a conflict.
 func mayPass(s metav1.Status, r Request) bool {
 	return isAbout("resourcequotas", s) || !r.Guarded && !hasCause(s, metav1.CauseTypeFieldManagerConflict)
 }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Small differences are ignored: a Date has whole seconds, and an answer takes a moment.
+// A small difference between the clocks is ignored, since a Date has whole seconds, and an answer
+// takes a moment.
 func TestClock(t *testing.T) {
 	sent := time.Date(2026, 1, 2, 3, 4, 5, 600e6, time.UTC)
 	for name, test := range map[string]struct {
@@ -40,8 +41,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// The clock advances evenly, although each Date is up to a second old, and follows a corrected
-// clock.
+// The clock advances evenly, although each Date may be up to a second old. If the server's clock is
+// corrected, it follows.
 func TestClockIsEven(t *testing.T) {
 	var c Clock
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

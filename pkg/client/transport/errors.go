@@ -23,7 +23,7 @@ import (
 
 // UnreachableError says that the server was unreachable for longer than Options.Timeout.
 type UnreachableError struct {
-	// For is how long we waited; 0 if we tried once.
+	// For is how long the client waited; 0 if it tried only once.
 	For time.Duration
 	Err error
 }
@@ -64,8 +64,8 @@ func (e *UnreachableError) Hint() string {
 	}
 }
 
-// credentialsError says that no request was sent, because the kubeconfig's credential program or
-// login failed. It says nothing about the server or the object.
+// credentialsError says that a request was not sent, because the credential program or the login in
+// the kubeconfig failed. It says nothing about the server or the object.
 type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string {
@@ -84,7 +84,7 @@ func (e *credentialsError) Hint() string {
 // startingError says that the server is reachable, but not ready.
 type startingError struct {
 	code int32
-	// failing lists the names of the failing checks.
+	// failing contains the names of the checks that fail.
 	failing []string
 }
 
@@ -95,7 +95,7 @@ func (e *startingError) Error() string {
 	return fmt.Sprintf("the API server is starting (/readyz returns %d)", e.code)
 }
 
-// failingChecks parses the names of failing checks from an answer of /readyz: lines that begin with
+// failingChecks returns the names of failing checks in an answer of /readyz. Their lines begin with
 // [-].
 func failingChecks(err error) []string {
 	var failing []string
@@ -114,29 +114,29 @@ func failingChecks(err error) []string {
 	return failing
 }
 
-// Starting marks errors of a server that is reachable but not ready.
+// Starting marks an error as that of a server that is reachable but not ready.
 func (e *startingError) Starting() bool { return true }
 
 type unansweredError struct{ object.HintedError }
 
 func (*unansweredError) Unreachable() bool { return true }
 
-// Unanswered returns an error with a hint that says nothing about the object. format is as in
-// [fmt.Errorf].
+// Unanswered returns an error with a hint. The error is marked as one that says nothing about the
+// object. format is as in [fmt.Errorf].
 func Unanswered(advice, format string, args ...any) error {
 	return &unansweredError{object.HintedError{Err: fmt.Errorf(format, args...), Advice: advice}}
 }
 
-// NoAnswer returns the error for a request that a reachable server never answered.
+// NoAnswer returns the error for a request that got no answer from a reachable server.
 func NoAnswer(err error) error {
 	return Unanswered(Hint, "the API server is reachable, but does not answer this request: %w", err)
 }
 
-// busyError says that the server was too busy for a request each time we tried. The server has not
-// refused the request (edge case 90).
+// busyError says that the server was too busy for a request at every try. That is not a refusal
+// (edge case 90).
 type busyError struct {
 	err error
-	// tried is how long we tried; 0 if once.
+	// tried is how long the client tried; 0 if it tried only once.
 	tried time.Duration
 }
 
@@ -156,8 +156,8 @@ func (e *busyError) Hint() string {
 	return cmp.Or(object.HintOf(e.err), "retry later; --server-timeout=5m keeps trying longer")
 }
 
-// underwayError says that a write may have arrived: we stopped while it was in progress, or its
-// answer was lost.
+// underwayError says that a write may have been carried out: we stopped while it was in progress,
+// or its answer was lost.
 type underwayError struct{ err error }
 
 func (e *underwayError) Error() string { return e.err.Error() }
@@ -166,8 +166,8 @@ func (e *underwayError) Unwrap() error { return e.err }
 
 func (e *underwayError) MayBeWritten() bool { return true }
 
-// explain adds a hint to a final error if there is a remedy, and marks a request that never reached
-// the server.
+// explain adds a hint to a final error if the user can do something about it. It also marks the
+// error of a request that never reached the server.
 func explain(err error) error {
 	if refused, ok := errors.AsType[*refusedError](err); ok {
 		return refused.err
@@ -195,12 +195,12 @@ var (
 	errCutShort       = errors.New("the answer is truncated")
 )
 
-// lostError says that the answer is missing or truncated. It marks where the error occurred,
-// because net/http's errors often have no type. It neither shows nor unwraps its cause, which
-// client-go would recognize and retry.
+// lostError says that an answer is missing or truncated. Errors of net/http often have no type, so
+// lostError marks them where they occur. It neither shows nor unwraps its cause, which client-go
+// would recognize and retry.
 type lostError struct{ cause error }
 
-// Broken returns the error for a connection that was lost because of cause.
+// Broken returns the error for a connection that was lost; cause is the reason.
 func Broken(cause error) error { return &lostError{cause} }
 
 func (e *lostError) Error() string { return "no answer from the API server" }
@@ -212,7 +212,8 @@ func asLost(ctx context.Context, err error) error {
 	return &lostError{err}
 }
 
-// refused reports whether the server or we rejected the connection, so that waiting does not help.
+// refused reports whether the server or this machine rejects the connection, so that it is no use
+// to wait.
 func refused(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" { // an alert of TLS
 		return true
@@ -226,13 +227,13 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// stalledError ends a request that has been silent since the given time, while the server did not
-// answer another request either.
+// stalledError is the reason for ending a request that has been silent since the given time.
+// Meanwhile, the server did not answer another request either.
 type stalledError struct{ since time.Time }
 
 func (e *stalledError) Error() string { return ErrNoAnswerInTime.Error() }
 
-// pageError says that a web page came instead of the API server's answer.
+// pageError says that the answer is a web page, which an API server does not send.
 type pageError struct {
 	host string
 	code int
@@ -246,7 +247,7 @@ func (e *pageError) Hint() string {
 	return "is it the login page of a proxy? Check HTTPS_PROXY and NO_PROXY, and the server's address in the kubeconfig"
 }
 
-// CauseOf returns what broke the connection.
+// CauseOf returns the error that broke the connection.
 func CauseOf(err error) error {
 	if wrong, ok := errors.AsType[*WrongError](err); ok {
 		return wrong

@@ -34,7 +34,7 @@ func TestList(t *testing.T) {
 		text string
 		want []string
 		next string
-		// bad is the error; empty if there is none.
+		// bad is the expected error; empty if none is expected.
 		bad string
 	}{
 		"empty":            {kind: pods, text: `{` + podList + `"metadata":{"resourceVersion":"1"},"items":[]}`},
@@ -70,7 +70,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Wherever an answer is truncated, the error is that of a broken connection, and no item was seen.
+// If an answer is truncated at any place, the error is that of a broken connection, and see was not
+// called for any item.
 func TestListCutShort(t *testing.T) {
 	const whole = `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1","remainingItemCount":3},"items":[{"a":"ü"},null,{"b":[1,true]}],"x":{}}`
 	reset := errors.New("connection reset")

@@ -15,8 +15,8 @@ import (
 	api "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// A connection is opened early only if it needs neither a credential program, which may ask the
-// user, nor a proxy, which may depend on the host.
+// A connection is opened early only if it needs no credential program, which may ask the user, and
+// no proxy, which may depend on the host.
 func TestOpenEarlyOnlyDirectly(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*rest.Config)
@@ -61,8 +61,8 @@ func TestOpenEarlyOnlyDirectly(t *testing.T) {
 	}
 }
 
-// A connection that hangs delays each request only for a moment, and does not delay a request that
-// was cancelled.
+// A connection that hangs delays each request only briefly. It does not delay the end of a request
+// that was cancelled.
 func TestOpeningHangs(t *testing.T) {
 	for name, tt := range map[string]struct{ given, want time.Duration }{
 		"patient":  {time.Hour, firstPatience},
@@ -99,8 +99,7 @@ func TestOpeningHangs(t *testing.T) {
 	}
 }
 
-// A connection that was opened early is used with HTTP/1.1. It is the only one that this server
-// answers.
+// HTTP/1.1 uses the connection that was opened early. This server answers no other connection.
 func TestOpenEarlyHTTP1(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	server.Listener = &once{Listener: server.Listener}
@@ -125,7 +124,7 @@ func TestOpenEarlyHTTP1(t *testing.T) {
 	_ = resp.Body.Close()
 }
 
-// once accepts one connection, and lets all others hang.
+// once accepts one connection. All others hang.
 type once struct {
 	net.Listener
 	conns []net.Conn
@@ -142,7 +141,7 @@ func (o *once) Accept() (net.Conn, error) {
 	}
 }
 
-// If the request that opens the connection fails, the requests that wait for it continue.
+// Some requests wait while another one opens the connection. If that one fails, they continue.
 func TestOpeningFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &Opening{}

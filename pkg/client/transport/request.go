@@ -18,37 +18,39 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Request describes a request to [Sender.Do], apart from how to send it.
+// Request describes what [Sender.Do] needs to know about a request, but not how to send it.
 type Request struct {
-	// Ref is the object of the request; without a name, the request concerns a kind.
+	// Ref is the object of the request. Without a name, it is the kind that the request concerns.
 	Ref object.Ref
-	// About lists the objects that warnings of the server concern; nil means Ref.
+	// About contains the objects that the server's warnings concern; nil means Ref.
 	About []object.Ref
-	// Guarded: the request is bound to a resource version, so a conflict is not retried.
+	// Guarded is set if the request is bound to a resource version, so that a conflict is not
+	// retried.
 	Guarded bool
-	// Creates: the request must create the object. A conflict after a lost answer may be with the
-	// object that an earlier try created.
+	// Creates is set if the request must create the object. If an answer was lost, a conflict may
+	// be with the object that an earlier try has created.
 	Creates bool
-	// NewlyServed: the kind was not served a moment ago, so one of several API servers may not know
-	// it yet.
+	// NewlyServed is set if the kind was not served a moment ago. One of several API servers may
+	// then not know the kind yet.
 	NewlyServed bool
-	// Quiet: warnings for this internal request are not shown.
+	// Quiet is set for an internal request whose warnings are not shown.
 	Quiet bool
-	// Bulk: the request takes as long as its data, so its duration says nothing about the server.
+	// Bulk is set if the duration of the request depends on the amount of data, and so says nothing
+	// about the server.
 	Bulk bool
-	// Patience names a group of requests that share one time for retries until one of them is
-	// answered, so that a server that does not say what it serves is given up once, not for each
-	// kind. The time also bounds silence, because a server answers these requests from memory;
-	// other requests may wait for webhooks or etcd.
+	// Patience is the name that requests share if they also share the time for retries. The time
+	// begins anew once one of them is answered. So a server that does not say what it serves is
+	// given up once, and not for each kind. The time also limits silence, because the server
+	// answers these requests from memory; other requests may wait for webhooks or etcd.
 	Patience string
-	// Asked, if not nil, is closed when the answer is needed. Before that, the request is a
-	// prefetch: it is not reported, and is not retried.
+	// Asked, if it is not nil, is closed when the answer is needed. Before that, the request is a
+	// prefetch: it is neither reported nor retried.
 	Asked <-chan struct{}
-	// wrote is set if the request was sent to change something and may have done so.
+	// wrote is set if the request was sent and may have changed something.
 	wrote *atomic.Bool
 }
 
-// ahead reports whether the request is still a prefetch.
+// ahead reports whether the request is still a prefetch, whose answer is not needed yet.
 func (r Request) ahead() bool {
 	if r.Asked == nil {
 		return false
@@ -89,21 +91,21 @@ func Read(ctx context.Context, r *rest.Request) ([]byte, error) {
 	return io.ReadAll(body)
 }
 
-// firstPatience is how long requests wait for the connection that another request opens before they
-// open their own.
+// firstPatience is how long a request waits for a connection that another request opens. After
+// that, it opens its own.
 const firstPatience = 2 * time.Second
 
-// Opening is the first connection of a run, which concurrent requests wait for: net/http would open
-// a connection for each of them, and close all but one. The zero value lets the first request open
-// it.
+// Opening is the first connection of a run. Concurrent requests wait for it, because net/http would
+// open a connection for each of them and close all but one. With the zero value, the first request
+// opens the connection.
 type Opening struct {
 	begun atomic.Bool
 	once  sync.Once
 	made  sync.Once
 	done  chan struct{}
 
-	// keep prevents client-go's cache, which has only a weak reference, from dropping the transport
-	// of the connection that was opened early.
+	// keep refers to the transport of the connection that was opened early. client-go's cache has
+	// only a weak reference, and would drop the transport.
 	keep http.RoundTripper
 }
 
@@ -133,9 +135,9 @@ func (o *Opening) OpenEarly(config *rest.Config) bool {
 	return true
 }
 
-// open makes a transport open the connection for a request that cannot be sent, and keep it. HTTP/2
-// keeps the connection of a failed request. HTTP/1.1 keeps it only if the request was cancelled
-// before the connection was open.
+// open makes a transport open a connection and keep it, by means of a request that cannot be sent.
+// HTTP/2 keeps the connection of a failed request. HTTP/1.1 keeps it only if the request was
+// cancelled before the connection was open.
 func open(transport *http.Transport, req *http.Request) {
 	ctx, giveUp := context.WithCancel(req.Context())
 	defer giveUp()
@@ -154,8 +156,8 @@ func open(transport *http.Transport, req *http.Request) {
 	}
 }
 
-// direct returns the transport that client-go uses for a configuration and the http.Transport
-// inside; nil if a connection needs more than TCP and TLS.
+// direct returns the transport that client-go uses for a configuration, and the http.Transport
+// inside it. It returns nil if a connection needs more than TCP and TLS.
 func direct(config *rest.Config) (cached http.RoundTripper, inside *http.Transport) {
 	if config.Transport != nil || config.Dial != nil || config.Proxy != nil ||
 		config.ExecProvider != nil || config.AuthProvider != nil || os.Getenv("DISABLE_HTTP2") != "" {
@@ -176,8 +178,8 @@ func direct(config *rest.Config) (cached http.RoundTripper, inside *http.Transpo
 	return nil, nil
 }
 
-// unsent returns a request for which a transport opens a connection but that it cannot send,
-// because its path is invalid. It returns nil if the connection would not be encrypted.
+// unsent returns a request whose path is invalid: a transport opens a connection for the request,
+// but cannot send it. If the connection would not be encrypted, unsent returns nil.
 func unsent(config *rest.Config) *http.Request {
 	url, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil || url.Scheme != "https" {
@@ -232,18 +234,19 @@ func (t *opened) wait(ctx context.Context) {
 // WrappedRoundTripper implements utilnet.RoundTripperWrapper.
 func (t *opened) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// Guard waits until a write may be sent, or returns why it must not be. It is called just before
-// each write, when the request has its slot and credentials.
+// Guard waits until a write may be sent, or returns why the write must not be sent. It is called
+// just before each write, once the request has its slot and its credentials.
 type Guard func(ctx context.Context) error
 
 type unguardedKey struct{}
 
-// Unguarded returns a context that bypasses the guard, for requests about the lock.
+// Unguarded returns a context for requests that bypass the guard, such as those about the lock
+// itself.
 func Unguarded(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unguardedKey{}, true)
 }
 
-// refusedError says that a write was not sent, because the guard refused it.
+// refusedError says that a write was not sent, because the guard has refused it.
 type refusedError struct{ err error }
 
 func (e *refusedError) Error() string { return e.err.Error() }
@@ -263,8 +266,8 @@ func (t *transport) guarded(req *http.Request) error {
 	return &refusedError{err}
 }
 
-// isQuestion reports whether a request creates an object that the server does not store, such as an
-// access review.
+// isQuestion reports whether a request creates an object that the server only answers and does not
+// store, such as an access review.
 func isQuestion(req *http.Request) bool {
 	return req.Method == http.MethodPost &&
 		(strings.Contains(req.URL.Path, "/apis/authorization.k8s.io/") || strings.Contains(req.URL.Path, "/apis/authentication.k8s.io/"))

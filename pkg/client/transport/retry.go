@@ -20,9 +20,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Do sends one request by calling send: once there is a slot for it, again if the failure may pass,
-// and after waiting for an unreachable server. The request must be safe to repeat, because a
-// request whose answer was lost may have been carried out.
+// Do sends one request by calling send, once there is a slot for it. It calls send again if the
+// failure may be transient, and after it has waited for an unreachable server. The request must be
+// safe to repeat: if its answer was lost, it may have been carried out.
 func (s *Sender) Do(ctx context.Context, r Request, send func(context.Context) error) error {
 	r.wrote = new(atomic.Bool)
 	err := s.repeat(ctx, r, send)
@@ -142,7 +142,7 @@ func untilAsked(ctx context.Context, r Request) error {
 	}
 }
 
-// try sends the request once, when there is a slot. asked is the pause that the server asks for.
+// try sends the request once, when there is a slot. asked is the delay that the server asks for.
 func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) error) (asked, took time.Duration, err error) {
 	if s.slots.Acquire(ctx, 1) != nil {
 		return 0, 0, context.Cause(ctx)
@@ -197,12 +197,13 @@ func asUnsent(err error) error {
 	return err
 }
 
-// backoff returns growing pauses between tries, with jitter for requests that failed together.
+// backoff returns growing pauses between tries. They are random, so that requests that failed
+// together are not repeated together.
 func backoff() wait.Backoff {
 	return wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 100, Cap: 5 * time.Second}
 }
 
-// gaveUp returns the error of a request whose time for retries is over.
+// gaveUp returns the error for a request whose time for retries is over.
 func (s *Sender) gaveUp(err error, class Class) error {
 	switch status := StatusOf(err); {
 	case class == Lost:
@@ -216,8 +217,8 @@ func (s *Sender) gaveUp(err error, class Class) error {
 	}
 }
 
-// OfWebhook reports whether the server is healthy but a webhook that it calls does not answer. Only
-// the message shows that: the Status is that of any internal error.
+// OfWebhook reports whether the server is healthy and only a webhook that it calls does not answer.
+// Only the message says so, because the Status is that of any internal error.
 func OfWebhook(err error) bool {
 	s := StatusOf(err)
 	return s.Reason == metav1.StatusReasonInternalError && strings.Contains(s.Message, "failed calling webhook \"")
@@ -238,31 +239,32 @@ func (s *Sender) Once(ctx context.Context, r Request, send func(context.Context)
 	}
 }
 
-// failure identifies a kind of failure: by kind and status code, or all requests with one Patience.
+// failure identifies failures that count together: those of one class with one status code, or
+// those of all requests with one Patience.
 type failure struct {
 	kind     schema.GroupVersionKind
 	code     int32
 	patience string
 }
 
-// retryBudget is the time that a run may spend on retries of one kind of failure without success. A
-// thousand objects behind one dead webhook cost the time of one, and a server that is busy now and
-// then costs nothing.
+// retryBudget is the time that a run may spend on retries of one kind of failure, without a success
+// in between. So a thousand objects behind one dead webhook take no longer than one object, and a
+// server that is busy now and then uses up nothing.
 type retryBudget struct {
 	limit time.Duration
 
 	mu sync.Mutex
-	// open contains the first and the latest failure of each kind that has not passed.
+	// open contains the times of the first and the latest failure of each kind that still lasts.
 	open map[failure]span
 }
 
 type span struct{ began, latest time.Time }
 
-// spent returns how long a failure has lasted, over all requests that met it. A failure is over
-// once no request has met it for as long as the limit.
+// spent returns how long a failure has lasted, over all requests that had it. The failure is over
+// once no request has had it for as long as the limit.
 func (t *retryBudget) spent(what failure) time.Duration { return t.spentSince(what, time.Now()) }
 
-// spentSince is spent for a failure that began at the given time or earlier.
+// spentSince is like spent, for a failure that began at the given time or earlier.
 func (t *retryBudget) spentSince(what failure, since time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -276,29 +278,29 @@ func (t *retryBudget) spentSince(what failure, since time.Time) time.Duration {
 	return now.Sub(s.began)
 }
 
-// over records that a retry helped.
+// over records that a retry was successful.
 func (t *retryBudget) over(what failure) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.open, what)
 }
 
-// attempt is one try of a request, passed to the transport and the warnings in the context.
+// attempt is one try of a request. The context passes it to the transport and to the warnings.
 type attempt struct {
-	// about lists the objects that the request concerns.
+	// about contains the objects that the request concerns.
 	about []object.Ref
-	// quiet: its warnings are not shown.
+	// quiet is set if warnings are not shown.
 	quiet bool
 	// retryAfter is the delay that the server asks for; 0 for none.
 	retryAfter time.Duration
-	// said is the Status with which the server refused to say what it serves, or nil.
+	// said is the Status with which the server refused a discovery request, or nil.
 	said *metav1.Status
-	// heard is when the request was sent or a part of its answer arrived, in nanoseconds; 0 while
-	// it waits for credentials.
+	// heard is the time, in nanoseconds, of the latest sign of life: when the request was sent, or
+	// a part of its answer arrived. It is 0 while the request waits for credentials.
 	heard atomic.Int64
-	// wrote is set when a request that changes the cluster is sent; it may be nil.
+	// wrote, if it is not nil, is set when a request that changes the cluster is sent.
 	wrote *atomic.Bool
-	// unguarded: the guard is bypassed.
+	// unguarded is set if the request bypasses the guard.
 	unguarded bool
 }
 
@@ -324,12 +326,12 @@ func attemptOf(ctx context.Context) *attempt {
 	return &attempt{}
 }
 
-// lastWord is how long a write in progress may still take when the run is stopped. Nearly every
-// write is answered by then, so the user learns its outcome.
+// lastWord is how long a write in progress may continue when the run is stopped. Nearly every write
+// is answered by then, so that the user learns what happened.
 const lastWord = 3 * time.Second
 
-// toTheEnd returns a context for one try of a request. It ends with ctx, or lastWord later if a
-// request that changes the cluster has been sent. The caller must release it.
+// toTheEnd returns a context for one try of a request. The context ends with ctx. If a request that
+// changes the cluster has been sent, it ends later, by lastWord. The caller must release it.
 func toTheEnd(ctx context.Context, a *attempt) (context.Context, context.CancelFunc) {
 	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

@@ -26,9 +26,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// transport is below authentication, directly above the connection. It numbers requests and
-// disables client-go's own retries: up to ten, and silent. [Sender.Do] retries instead, and reports
-// it.
+// transport sends each request on the connection, after authentication. It numbers requests, and
+// disables client-go's own retries, of which there are up to ten without a report. [Sender.Do]
+// retries instead, and reports that.
 type transport struct {
 	Origin
 
@@ -37,15 +37,16 @@ type transport struct {
 	clock *Clock
 }
 
-// Origin contains what the requests of a run share.
+// Origin contains what all requests of a run share.
 type Origin struct {
-	// Run is the prefix of their Audit-ID; if empty, the server chooses one.
+	// Run is the prefix of the Audit-ID of the requests. If it is empty, the server chooses the
+	// Audit-ID.
 	Run string
-	// Sent counts the requests; nil counts those of each client.
+	// Sent counts the requests of several clients; if it is nil, each client counts its own.
 	Sent *atomic.Int64
-	// Guard may refuse a write; nil refuses none.
+	// Guard may refuse a write. If it is nil, no write is refused.
 	Guard Guard
-	// Opening is the first connection; nil leaves it to the first request.
+	// Opening is the first connection. If it is nil, the first request opens a connection.
 	Opening *Opening
 }
 
@@ -116,7 +117,7 @@ func retryAfter(header string) time.Duration {
 	return 0
 }
 
-// body is the body of an answer. It reports a broken connection as a lost answer.
+// body is the body of an answer. If the connection breaks, it returns the error of a lost answer.
 type body struct {
 	io.ReadCloser
 	ctx context.Context
@@ -144,38 +145,42 @@ func BasePath(config *rest.Config) string {
 const (
 	// MaxConcurrency is below the 100 streams that the API server allows on one HTTP/2 connection.
 	MaxConcurrency = 96
-	// narrow is the concurrency below which many small requests take longer than one large request.
+	// narrow is the concurrency below which many small requests take longer than a single large
+	// one.
 	narrow = 12
-	// attemptLimit bounds a request without --request-timeout. The API server itself ends a request
-	// after a minute, so only a request without a server takes longer.
+	// attemptLimit limits the duration of a request for which --request-timeout is not set. The API
+	// server itself ends a request after a minute, so a request takes longer only if the server is
+	// gone.
 	attemptLimit = 2 * time.Minute
 )
 
-// Options of a Sender.
+// Options are the options of a Sender.
 type Options struct {
-	// Timeout is how long to retry while the server is unreachable or an error may pass; 0 tries
-	// once.
+	// Timeout is how long to retry while the server is unreachable or an error is transient; with
+	// 0, there is only one try.
 	Timeout time.Duration
-	// Outage extends Timeout, except for errors of a webhook that the server calls.
+	// Outage replaces Timeout if it is longer, except for errors of a webhook that the server
+	// calls.
 	Outage time.Duration
-	// Concurrency bounds concurrent requests; 0 means [MaxConcurrency].
+	// Concurrency limits the concurrent requests; 0 means [MaxConcurrency].
 	Concurrency int
 	// Telling is held while OnRetry or OnStall is called.
 	Telling *sync.Mutex
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
-	// Credentials is a non-interactive credential program; empty if there is none. OnCredentials is
-	// called repeatedly while the program has been running since the given time.
+	// Credentials is the name of a non-interactive credential program; empty if there is none.
+	// OnCredentials is called repeatedly while the program runs; the time is when it was started.
 	Credentials   string
 	OnCredentials func(since time.Time)
-	// OnStall is called for silent requests. why is the server's fault; nil if it is healthy.
+	// OnStall is called repeatedly for a request that is silent. why is what is wrong with the
+	// server; nil if the server is healthy.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)
 }
 
 // Sender sends the requests of one run. It is safe for concurrent use.
 type Sender struct {
 	rest *rest.RESTClient
-	// timeout bounds retries; hooks does so if only a webhook is at fault; attempt bounds one
-	// request, and is 0 if the configuration has a limit.
+	// timeout limits retries. hooks limits them if only a webhook is at fault. attempt limits one
+	// request; it is 0 if the configuration has its own limit.
 	timeout, hooks, attempt time.Duration
 	onRetry                 func(object.Ref, error, time.Duration, time.Duration)
 	onStall                 func(object.Ref, time.Time, time.Duration, error)
@@ -184,12 +189,12 @@ type Sender struct {
 
 	availability *availability
 	budget       *retryBudget
-	// slots bounds the requests in progress.
+	// slots limits the requests in progress.
 	slots       *semaphore.Weighted
 	concurrency int
 }
 
-// New returns a sender for requests of client.
+// New returns a sender for the requests of a client.
 func New(client *rest.RESTClient, o Options) *Sender {
 	if o.Concurrency <= 0 {
 		o.Concurrency = MaxConcurrency
@@ -234,12 +239,12 @@ func New(client *rest.RESTClient, o Options) *Sender {
 	return s
 }
 
-// Prepare returns the configuration for all requests of a run, including discovery. The clock is
-// set from every answer.
+// Prepare returns the configuration for all requests of a run, including discovery. Every answer
+// sets the clock.
 func Prepare(config *rest.Config, from Origin, warnings *Warnings, clock *Clock) *rest.Config {
 	c := rest.CopyConfig(config)
-	// The server has priority and fairness (KEP-1040) and says when it is busy, so a client-side
-	// rate limit would be a guess.
+	// Do not limit the rate here: the server has priority and fairness (KEP-1040), and says when it
+	// is busy.
 	c.QPS, c.RateLimiter = -1, nil
 	c.GroupVersion = nil
 	c.ContentType, c.AcceptContentTypes = "application/json", "application/json"
@@ -257,14 +262,14 @@ func Prepare(config *rest.Config, from Origin, warnings *Warnings, clock *Clock)
 	return c
 }
 
-// Carry returns ctx with the attempt of another context, for a stream that outlives the request
-// that opened it.
+// Carry returns ctx with the attempt of another context. It is for a stream, which outlives the
+// request that opened it.
 func Carry(ctx, attempt context.Context) context.Context {
 	return withAttempt(ctx, attemptOf(attempt))
 }
 
-// health asks whether the server is ready. A server that starts is not ready before it can
-// authorize other clients. A server that refuses us /readyz is reachable.
+// health asks whether the server is ready. While a server starts, it is not ready before it can
+// authorize other clients. If it refuses us access to /readyz, it is reachable.
 func (s *Sender) health(ctx context.Context) (health, error) {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(withAttempt(ctx, &attempt{}), patience)
@@ -283,11 +288,11 @@ func (s *Sender) health(ctx context.Context) (health, error) {
 	}
 }
 
-// Narrow reports whether the concurrency is so low that many small requests take longer than one
+// Narrow reports whether concurrency is so low that many small requests take longer than a single
 // large one.
 func (s *Sender) Narrow() bool { return s.concurrency < narrow }
 
-// Ready returns why the server is not ready; nil if it is.
+// Ready returns why the server is not ready; nil if it is ready.
 func (s *Sender) Ready(ctx context.Context) error {
 	if health, err := s.health(ctx); health != ready {
 		return err
@@ -300,17 +305,17 @@ func (s *Sender) Ready(ctx context.Context) error {
 // has expired. The zero value is this machine's clock.
 type Clock struct{ ahead atomic.Int64 }
 
-// tolerance is the largest difference that is ignored: a Date has whole seconds, and an answer
-// takes a moment.
+// tolerance is the largest difference between the clocks that is ignored: a Date has whole seconds,
+// and an answer takes a moment.
 const tolerance = 5 * time.Second
 
-// Now returns the server's time; before the first answer, this machine's.
+// Now returns the server's time. Before the first answer, it returns the time of this machine.
 func (c *Clock) Now() time.Time {
 	return time.Now().Add(time.Duration(c.ahead.Load()))
 }
 
-// hear records the Date of an answer to a request that was sent and answered at these times of this
-// machine's clock.
+// hear records the Date of an answer. The other arguments are when the request was sent and
+// answered, by the clock of this machine.
 func (c *Clock) hear(header http.Header, sent, answered time.Time) {
 	date, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
@@ -323,8 +328,8 @@ func (c *Clock) hear(header http.Header, sent, answered time.Time) {
 	case end.Before(sent.Add(-tolerance)):
 		ahead = end.Sub(sent)
 	}
-	// Keep the offset unless it is wrong, so that differences between two times of this clock are
-	// right.
+	// Keep the offset unless it is wrong. So the difference between two times of this clock is
+	// exact.
 	if known := time.Duration(c.ahead.Load()); (ahead - known).Abs() > tolerance {
 		c.ahead.Store(int64(ahead))
 	}

@@ -18,18 +18,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Warnings reports each warning of the server with the object of its request. A handler that kept
-// the object in a field would name whichever object was requested last (edge case 34).
+// Warnings reports each warning of the server together with the object of its request. The object
+// is in the context of the request. In a field, it would be the object of whichever request was
+// sent last (edge case 34).
 type Warnings struct {
 	tell func(object.Ref, string)
 
 	telling *sync.Mutex // guards told and serializes tell
 	told    map[object.Ref][]string
-	// deprecated contains the deprecations that were reported for an object, and by which server.
+	// deprecated contains the deprecations that were reported for an object, and which server
+	// reported each.
 	deprecated map[announced]bool
 }
 
-// announced is a deprecation that our webhook (ours) or the API server warned about.
+// announced is a deprecation of which our webhook (ours) or the API server has warned.
 type announced struct {
 	ref     object.Ref
 	subject string
@@ -48,8 +50,8 @@ func NewWarnings(telling *sync.Mutex, tell func(object.Ref, string)) *Warnings {
 // write after it return the same warning. A warning about a list concerns every object for which
 // the list was read.
 //
-// It drops warnings of our webhook that repeat others: we report takeovers ourselves, with both
-// values, and the API server also reports deprecations, in other words.
+// It drops those warnings of our webhook that repeat others. We report takeovers ourselves, with
+// both values. The API server also reports deprecations, in other words.
 func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
 	if w.tell == nil || code != miscWarning || text == "" {
 		return
@@ -76,10 +78,10 @@ func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 }
 
 // known reports whether the API server and the webhook have both warned about the same thing in the
-// object, and records this warning.
+// object. It also records this warning.
 func (w *Warnings) known(ref object.Ref, text string, ours bool) bool {
 	for _, told := range w.told[ref] {
-		// The webhook quotes a CRD author's warning, which may have any words.
+		// The webhook quotes a warning by the author of a CRD, which may have any words.
 		if strings.HasSuffix(text, ": "+told) || strings.HasSuffix(told, ": "+text) {
 			return true
 		}
@@ -92,8 +94,9 @@ func (w *Warnings) known(ref object.Ref, text string, ours bool) bool {
 	return w.deprecated[announced{ref, subject, !ours}]
 }
 
-// deprecatedIn returns the version or field that a warning calls deprecated, in one form for the
-// API server's and the webhook's words; empty if it is about something else.
+// deprecatedIn returns the version or the field that a warning calls deprecated; empty if the
+// warning is about something else. The result is the same for the API server's words and for the
+// webhook's.
 func deprecatedIn(ref object.Ref, text string) string {
 	if !strings.Contains(text, "deprecated") && !strings.Contains(text, "removed in") {
 		return ""
@@ -110,7 +113,7 @@ func deprecatedIn(ref object.Ref, text string) string {
 	return whichItem.ReplaceAllString(strings.ReplaceAll(subject, `"`, ""), "[]")
 }
 
-// whichItem matches how a path selects an item of a list: by position or by key.
+// whichItem matches the part of a path that selects an item of a list, by position or by key.
 var whichItem = regexp.MustCompile(`\[(\d+|[^\]]*=[^\]]*)\]`)
 
 // withoutName removes the object's name from a warning of the webhook, which adds it for clients
@@ -125,10 +128,10 @@ func isTakeover(text string) bool {
 	return strings.Contains(text, " taken from ") || strings.HasSuffix(text, " more taken")
 }
 
-// Catalogue checks an answer to a discovery request, whose path is below base, and ignores other
-// answers. client-go treats everything that such an answer lacks as not served (edge case 85).
-// refused is the Status of a failed request, which client-go drops where it reads only the text;
-// nil if there is none.
+// Catalogue checks the answer to a discovery request, whose path is below base. It ignores other
+// answers. client-go would treat everything that a wrong answer lacks as not served (edge case 85).
+// refused is the Status of a failed request, or nil; client-go drops the Status where it reads only
+// the text.
 func Catalogue(base, asked string, resp *http.Response) (refused *metav1.Status, err error) {
 	parts := strings.Split(strings.Trim(strings.TrimPrefix(asked, base), "/"), "/")
 	failed := resp.StatusCode >= http.StatusBadRequest
@@ -171,21 +174,22 @@ func isCatalogue(parts []string) bool {
 	return false
 }
 
-// claimsJSON reports whether the body of an answer can be checked. Without a content type, it is
-// read as JSON.
+// claimsJSON reports whether the body of an answer should be JSON, so that it can be checked. A
+// body without a content type is treated as JSON.
 func claimsJSON(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return err != nil || kind == "application/json" || kind == "text/plain"
 }
 
-// catalogue contains the fields that distinguish the answers of discovery.
+// catalogue contains the fields by which the answers of discovery differ.
 type catalogue struct {
 	Kind, APIVersion, Message, GroupVersion, GitVersion, OpenAPI string
 	Versions, Groups, Items                                      []json.RawMessage
 	Paths                                                        map[string]json.RawMessage
 }
 
-// isAt reports whether the answer belongs to the path. Every server serves some groups.
+// isAt reports whether the answer belongs to the path. An answer without groups is wrong, because
+// every server serves some.
 func (c catalogue) isAt(parts []string) bool {
 	switch {
 	case parts[0] == "version":

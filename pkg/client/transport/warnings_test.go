@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// The webhook's line that names the object of the API server's warnings is dropped, unless the API
-// server sent none.
+// The webhook adds a line that names the object of the API server's warnings. That line is dropped,
+// unless the API server sent no warning.
 func TestWebhookRepeatsServerWarning(t *testing.T) {
 	const ours = "Service/shop/web: deprecated, as the API server warns: .spec.externalIPs"
 	for name, texts := range map[string][]string{
