@@ -18,18 +18,19 @@ import (
 type Search struct {
 	// Operator is the well-known owner of the finalizer; empty if there is none.
 	Operator string
-	// Workloads are the most likely controllers, all equally likely.
+	// Workloads are the most likely controllers. If there are several, they are equally likely.
 	Workloads []Candidate
-	// Lease is the controller's lease, if the workload that holds it was not found.
+	// Lease is the Lease of the controller, if the workload that holds the Lease was not found.
 	Lease *Lease
-	// Evidence lists where the search looked.
+	// Evidence says where the search looked.
 	Evidence []string
-	// Sure: everything needed could be read.
+	// Sure is set if the search could read everything that it needed.
 	Sure bool
-	// Proven: the evidence identifies the controller, so it can be reported as absent.
+	// Proven is set if the evidence identifies the controller, so that the controller can be
+	// reported as absent.
 	Proven bool
-	// Suspects may be the controller if nothing identifies it. Alive is a recent write by the
-	// manager that set the finalizer.
+	// Suspects are workloads that may be the controller; there are some only if nothing identifies
+	// it. Alive describes a recent write by the manager that set the finalizer.
 	Suspects []Suspect
 	Alive    string
 }
@@ -37,20 +38,20 @@ type Search struct {
 // Candidate is a workload that may be the controller.
 type Candidate struct {
 	Workload
-	// Why lists the clues.
+	// Why contains the clues that point to the workload.
 	Why []string
-	// Lease is a Lease that a Pod of the workload holds or held.
+	// Lease is a Lease that a Pod of the workload holds, or has held.
 	Lease *Lease
 
 	score int
 }
 
-// Likely reports whether more than the right to write the object points to the workload.
+// Likely reports whether there is another clue than the right to write the object.
 func (c Candidate) Likely() bool { return c.score >= worthGrant }
 
-// The weights of clues. A known name of the finalizer's owner counts most. The right to update
-// counts little, since many accounts have it, and so does a webhook for the kind: it may only
-// enforce a policy.
+// The weights of clues. The strongest clue is a workload with the known name of the finalizer's
+// owner. The right to update is weak, since many accounts have it. A webhook for the kind is weak
+// too, since it may only enforce a policy.
 const (
 	worthName  = 4
 	worthLease = 3
@@ -60,10 +61,11 @@ const (
 	worthLabel = 1
 )
 
-// Controller finds the workload that is an object's controller, by everything that links the two:
-// managers of its status and finalizers, names of well-known operators, leases, webhooks for the
-// kind, rights on it, and labels in common with its CRD. With a finalizer, it finds the controller
-// that removes it; these are the same if the finalizer belongs to the kind.
+// Controller finds the workload that is an object's controller. It uses everything that links the
+// two: managers of the object's status and finalizers, names of well-known operators, Leases,
+// webhooks for the kind, rights on the kind, and labels that the workload shares with the CRD. With
+// a finalizer, it finds the controller that removes the finalizer. If the finalizer belongs to the
+// kind, that is the same controller.
 func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search {
 	t := r.traitsOf(u, finalizer)
 	s := Search{Operator: t.operator, Sure: true}
@@ -153,7 +155,8 @@ func (c *Candidate) byLease(leases []Lease, t traits) {
 	}
 }
 
-// byLabel compares the first of the usual labels that the CRD has.
+// byLabel compares the first of the usual labels that the CRD has with the same label of the
+// workload.
 func (c *Candidate) byLabel(definition *unstructured.Unstructured) {
 	if definition == nil {
 		return
@@ -197,7 +200,7 @@ func (c *Candidate) clue(worth int, why string) {
 	c.Why = append(c.Why, why)
 }
 
-// of reports whether the Lease is named after a controller with these traits.
+// of reports whether the Lease has a name by which a controller with these traits would call it.
 func (l Lease) of(t traits) bool {
 	if slices.ContainsFunc(t.names, func(n managerName) bool { return n.name == l.Ref.Name }) {
 		return true
@@ -206,7 +209,7 @@ func (l Lease) of(t traits) bool {
 	return dotted && slices.ContainsFunc(t.domains, func(domain string) bool { return related(of, domain) })
 }
 
-// notFound returns, as evidence, where the search found nothing.
+// notFound returns, as evidence, the places where the search found nothing.
 func notFound(t traits, accounts []account, hooks []Hook) []string {
 	groups := t.groups
 	evidence := []string{"no Deployment, StatefulSet or DaemonSet" + called(t.names) + ", and no Lease is named after " + text.Excerpt(groups[0])}
@@ -237,12 +240,12 @@ func called(names []managerName) string {
 	return " is called " + strings.Join(quotedNames, " or ")
 }
 
-// Suspect is a workload that may write the object, which alone does not prove that it removes the
-// finalizer.
+// Suspect is a workload that may write the object. That alone does not prove that the workload
+// removes the finalizer.
 type Suspect struct {
 	Workload
-	// role gives it that right; named: one of its containers has the name of the manager that set
-	// the finalizer.
+	// role is the role by which the workload may write the object. named is set if one of its
+	// containers has the name of the manager that set the finalizer.
 	role  string
 	named bool
 }
@@ -276,8 +279,8 @@ func (r *Run) suspects(u *unstructured.Unstructured, finalizer string) []Suspect
 	return append(named, others...)
 }
 
-// writers returns the service accounts that may write objects of the kind, including those that may
-// write everything.
+// writers returns the service accounts that may write objects of the kind, including accounts that
+// may write every kind.
 func (r *Run) writers(u *unstructured.Unstructured) []account {
 	kind := u.GroupVersionKind().GroupKind()
 	served, _ := r.Kinds()
@@ -297,8 +300,8 @@ func (r *Run) writers(u *unstructured.Unstructured) []account {
 	return made.items
 }
 
-// alive returns a sign of life: a write by the manager that set the finalizer, after the object's
-// deletion was requested. Writes by interactive tools do not count.
+// alive describes a write by the manager that set the finalizer, after the deletion of the object
+// was requested: a sign of life. Writes by interactive tools do not count.
 func (r *Run) alive(u *unstructured.Unstructured, finalizer string) string {
 	entries, err := managedfields.Entries(u)
 	if err != nil {

@@ -15,17 +15,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// shape describes a cluster with a widget whose controller does not act.
+// shape is a cluster that has a widget whose controller does not act.
 type shape struct {
-	// fields are the widget's managed fields, and status is its status.
+	// fields are the managed fields of the widget, and status is its status.
 	fields, status string
 	// others are the other objects in the cluster.
 	others []string
-	// want is the controller that every command has to name; empty if none is known.
+	// want is the controller that every command has to name; empty if the controller cannot be
+	// known.
 	want string
 }
 
-// widget returns the widget; if dying, its deletion was requested.
+// widget returns the widget. If dying is set, its deletion was requested.
 func (s shape) widget(dying bool) string {
 	metadata := `name: w, namespace: shop, uid: w-1, generation: 2, finalizers: [example.com/cleanup], managedFields: [` + s.fields + `]`
 	if dying {
@@ -44,8 +45,8 @@ func (s shape) cluster(t *testing.T, dying bool) (*diagnosetest.Memory, *unstruc
 	return &diagnosetest.Memory{Objects: objects, Answers: may}, objects[0]
 }
 
-// byWait returns the causes that wait reports, byDelete those that delete and stuck NAME report,
-// and byStuck those that stuck -A reports.
+// byWait returns the causes that wait reports. byDelete returns those that delete and stuck NAME
+// report, and byStuck those that stuck -A reports.
 func (s shape) byWait(t *testing.T) []event.Cause {
 	t.Helper()
 	m, live := s.cluster(t, false)
@@ -79,7 +80,7 @@ func (s shape) byStuck(t *testing.T) []event.Cause {
 	return objects[0].Causes
 }
 
-// operator returns a Deployment whose Pods run as a service account.
+// operator returns a Deployment whose Pods use a service account.
 func operator(name, labels, account, image string, replicas, ready int) string {
 	return fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: %[1]s, namespace: ops, uid: %[1]s, labels: {%[2]s}},
   spec: {replicas: %[5]d, selector: {matchLabels: {op: %[1]s}}, template: {metadata: {labels: {op: %[1]s}}, spec: {serviceAccountName: %[3]s, containers: [{name: c, image: %[4]q}]}}},
@@ -104,7 +105,8 @@ const (
 	plain = "registry.example/x:1"
 )
 
-// All commands name the same controller, whatever identifies it and whatever its state is.
+// All commands name the same controller, regardless of what identifies the controller and of its
+// state.
 func TestOneController(t *testing.T) {
 	crashing := pod("op-1", "op: op", "op", "", `phase: Running, containerStatuses: [{name: c, restartCount: 9, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 2, reason: Error}}}]`)
 	other := operator("other", "", "other", plain, 0, 0)

@@ -26,7 +26,8 @@ func (twoObjects) Get(_ context.Context, gvk schema.GroupVersionKind, namespace,
 	return u, nil
 }
 
-// The rule asks for the Pod, then for the claim that it names. It runs again with each answer.
+// The rule asks for the Pod, and then for the claim that the Pod mounts. After each answer, the
+// rule runs again.
 func ExampleGatherer_Fill() {
 	gatherer := diagnose.Gatherer{Reader: twoObjects{}}
 	var said []string

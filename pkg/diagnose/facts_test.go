@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// An object is converted once for all rules and rounds, even if it does not fit, and Forget also
-// drops conversions.
+// An object is converted only once for all rules and rounds, even if the conversion fails. Forget
+// also drops conversions.
 func TestTypedIsConvertedOnce(t *testing.T) {
 	objects := diagnosetest.Read(t, `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {nodeName: node-1}}
 ---

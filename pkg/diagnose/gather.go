@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	// sideBySide is the number of concurrent requests.
+	// sideBySide limits the number of concurrent requests.
 	sideBySide = 24
 	// readTimeout limits one read.
 	readTimeout = 4 * time.Second
 	// budget limits the requests for one explanation or survey.
 	budget = 600
-	// rounds limits how often the rules may ask for more.
+	// rounds limits how often the rules may ask for more facts.
 	rounds = 12
 )
 
@@ -43,8 +43,8 @@ type Gatherer struct {
 	// Budget limits the requests for one explanation; 0 means 600. Questions beyond it fail with
 	// [ErrNotAsked].
 	Budget int
-	// WorthList is the number of objects of a kind in a namespace from which one list replaces
-	// single reads; 0 means 4.
+	// WorthList is the number of objects of a kind in a namespace from which the Gatherer reads
+	// them with one list; 0 means 4.
 	WorthList int
 
 	mu   sync.Mutex
@@ -66,8 +66,8 @@ func (g *Gatherer) Time() time.Time {
 	return g.Now()
 }
 
-// Fill runs the rules and reads what they ask for, until they ask nothing new. A failed read
-// becomes the answer to its question; Fill itself fails only if ctx ends.
+// Fill runs the rules and reads what they ask for, until they ask nothing new. If a read fails, the
+// error is the answer to its question. Fill returns an error only if ctx ends.
 func (g *Gatherer) Fill(ctx context.Context, f *Facts, rules func(*Run)) error {
 	left := cmp.Or(g.Budget, budget)
 	for round := 0; ; round++ {
@@ -159,8 +159,8 @@ func (g *Gatherer) ask(ctx context.Context, f *Facts, q Question, collector func
 	return a
 }
 
-// list reads objects page by page and drops duplicates: a reader may start over when its page token
-// has expired.
+// list reads objects page by page. It drops duplicates, which occur if the reader starts over
+// because its page token has expired.
 func (g *Gatherer) list(ctx context.Context, q Question, sel object.Selection, collector func() Collector) ([]*unstructured.Unstructured, int, error) {
 	var keep Collector = &everything{}
 	if collector != nil {
@@ -191,9 +191,9 @@ func (e *everything) Add(u *unstructured.Unstructured) { e.objects = append(e.ob
 func (e *everything) Collected() ([]*unstructured.Unstructured, int) { return e.objects, 0 }
 
 var (
-	// ErrSlow is the error of a read that was not answered in time.
+	// ErrSlow is the error of a read that took too long.
 	ErrSlow error = slowError{}
-	// ErrNotAsked is the error of a question beyond the budget.
+	// ErrNotAsked is the error for a question that was not asked because the budget was used up.
 	ErrNotAsked = errors.New("not read: the explanation reached its limit of requests")
 
 	errGone = errors.New("it no longer exists")
@@ -209,12 +209,12 @@ func (slowError) Unreachable() bool { return true }
 // Slow reports whether a read timed out.
 func Slow(err error) bool { return errors.Is(err, ErrSlow) }
 
-// Denied reports whether we are not allowed to read.
+// Denied reports whether an error says that we lack a permission.
 func Denied(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
 }
 
-// Troubled reports whether an error is about the server rather than the question.
+// Troubled reports whether an error is about the server as a whole and not about one question.
 func Troubled(err error) bool {
 	return object.IsUnanswered(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
 		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsTooManyRequests(err) ||
@@ -222,15 +222,17 @@ func Troubled(err error) bool {
 }
 
 const (
-	// worthList is the number of objects in a namespace from which one list replaces single reads.
+	// worthList is the number of objects in a namespace from which one list is used instead of
+	// single reads.
 	worthList = 4
-	// worthAll is the number of namespaces from which one list of the whole cluster replaces
-	// theirs.
+	// worthAll is the number of namespaces from which one list of the whole cluster is used instead
+	// of one for each namespace.
 	worthAll = 8
 )
 
-// batches returns the requests for the questions, in order. It replaces reads that one list can
-// answer by that list; if the list failed before, each question gets its own request.
+// batches returns the requests for the questions, in order. If one list can answer several
+// questions, it requests that list instead. If the list has failed before, it requests each
+// question by itself.
 func batches(f *Facts, asked map[Question]func() Collector, worth int) []Question {
 	lists := map[Question]int{}
 	for q := range asked {
@@ -265,32 +267,32 @@ func batches(f *Facts, asked map[Question]func() Collector, worth int) []Questio
 	return questions
 }
 
-// Reader reads the cluster. A failed read is itself a fact: a forbidden error (apierrors) makes the
-// answer unknown, and an error for which [meta.IsNoMatchError] is true means that the server does
-// not serve the kind. A Reader must be safe for concurrent use.
+// Reader reads the cluster. A failed read is a fact too. If the error is forbidden (apierrors), the
+// answer is unknown. If [meta.IsNoMatchError] is true for the error, the server does not serve the
+// kind. A Reader must be safe for concurrent use.
 type Reader interface {
 	// Get returns one object; nil, nil if it does not exist.
 	Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
 	// Exists reports whether an object exists. It does not read its contents.
 	Exists(ctx context.Context, ref object.Ref) (bool, error)
-	// Select calls visit for one selected object after the other. fields is a field selector in
-	// kubectl's notation; empty for all.
+	// Select calls visit for each selected object, never concurrently. fields is a field selector
+	// in kubectl's notation; empty for all objects.
 	Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error
 	// Metadata returns only the metadata of the selected objects.
 	Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error)
-	// Kinds returns all served kinds that can be listed, each at one version, except those of an
-	// aggregated API whose server is down.
+	// Kinds returns the served kinds that can be listed, each at one version. It omits the kinds of
+	// an aggregated API whose server does not answer.
 	Kinds(ctx context.Context) ([]object.Kind, error)
-	// DryRunRemoveFinalizer sends, as a dry run, the update that removes a finalizer, and returns
-	// the server's refusal.
+	// DryRunRemoveFinalizer sends the update that removes a finalizer, as a dry run. If the server
+	// refuses the update, it returns the refusal.
 	DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *unstructured.Unstructured, finalizer string) error
 	// Allowed reports whether a user may use the verb on the object. An empty user is the current
 	// one.
 	Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error)
 }
 
-// ExclusiveMode returns the access mode of a claim that only one node or one Pod can use; "" for
-// other claims.
+// ExclusiveMode returns the access mode of a claim that only one node or one Pod can use. It
+// returns "" for any other claim.
 func ExclusiveMode(claim *corev1.PersistentVolumeClaim) corev1.PersistentVolumeAccessMode {
 	for _, mode := range claim.Spec.AccessModes {
 		if mode != corev1.ReadWriteOnce && mode != corev1.ReadWriteOncePod {

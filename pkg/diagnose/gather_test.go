@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// Rules that never stop asking come to an end, and their open questions become unknown (edge case
+// If rules never stop asking, Fill still returns, and their open questions are unknown (edge case
 // 67).
 func TestRulesThatAskOn(t *testing.T) {
 	gatherer := diagnose.Gatherer{Reader: &diagnosetest.Memory{}, Now: diagnosetest.Now}

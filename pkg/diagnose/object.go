@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// KindOf returns a kind at an API version.
+// KindOf returns the GroupVersionKind of a kind at an API version.
 func KindOf(apiVersion, kind string) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(apiVersion, kind)
 }
@@ -30,8 +30,8 @@ func IsKind(u *unstructured.Unstructured, group, kind string) bool {
 	return u.GroupVersionKind().GroupKind() == schema.GroupKind{Group: group, Kind: kind}
 }
 
-// As converts an object to a type. It returns false for nil, and if the object does not fit because
-// another API has taken the kind's name.
+// As converts an object to a type. It returns false for nil. It also returns false if the object
+// does not fit the type, because another API uses the same name for its kind.
 func As[T any](u *unstructured.Unstructured) (T, bool) {
 	var typed T
 	if u == nil {
@@ -41,7 +41,7 @@ func As[T any](u *unstructured.Unstructured) (T, bool) {
 	return typed, err == nil
 }
 
-// All is [As] for many objects. It drops those that do not fit.
+// All calls [As] for many objects. It drops the objects that do not fit.
 func All[T any](objects []*unstructured.Unstructured) []T {
 	var typed []T
 	for _, u := range objects {
@@ -80,7 +80,8 @@ func Items(u *unstructured.Unstructured, path ...string) []map[string]any {
 // Terminating reports whether an object's deletion was requested.
 func Terminating(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }
 
-// Since returns when deletion was requested. The timestamp of a Pod includes its grace period.
+// Since returns when the object's deletion was requested. For a Pod, that is the deletion timestamp
+// without the grace period.
 func Since(u *unstructured.Unstructured) time.Time {
 	at := u.GetDeletionTimestamp()
 	if at == nil {
@@ -93,7 +94,7 @@ func Since(u *unstructured.Unstructured) time.Time {
 	return at.Add(-time.Duration(*grace) * time.Second)
 }
 
-// Setters returns the owners of the finalizer.
+// Setters returns the owners that set the finalizer.
 func Setters(u *unstructured.Unstructured, finalizer string) []managedfields.Owner {
 	entries, err := managedfields.Entries(u)
 	if err != nil {
@@ -126,7 +127,7 @@ func On(ref object.Ref) string {
 	return text.ShellQuote(ref.Resource()) + " -n " + text.ShellQuote(ref.Namespace)
 }
 
-// Ago formats a duration in the largest useful unit.
+// Ago formats a duration in the largest unit that is useful.
 func Ago(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:
@@ -140,7 +141,7 @@ func Ago(d time.Duration) string {
 	}
 }
 
-// Some returns the first strings, and the number of the others.
+// Some returns the first strings, and says how many others there are.
 func Some(texts []string, most int) []string {
 	if len(texts) <= most {
 		return texts

@@ -20,16 +20,18 @@ type Question struct {
 	Namespace, Name string
 	// Labels and Fields are selectors of a list.
 	Labels, Fields string
-	// Kept names the filter of a list that is kept in part.
+	// Kept names the filter if only a part of a list is kept.
 	Kept string
-	// Detail is the finalizer to remove in a replay, or the verb that User would use.
+	// Detail is the finalizer to remove, for a replay, or the verb that User would use, for a
+	// question about rights.
 	Detail, User string
 }
 
 // Verb is the kind of request.
 type Verb string
 
-// The verbs in the order of the requests: first those on whose answers others depend.
+// The verbs, in the order of the requests. Verbs on whose answers other questions depend come
+// first.
 const (
 	Kinds    Verb = "kinds"
 	Get      Verb = "get"
@@ -40,7 +42,7 @@ const (
 	Replay   Verb = "replay"
 )
 
-// Answer is the cluster's answer to a question, or Err.
+// Answer is the cluster's answer to a question. If the read failed, it is Err.
 type Answer struct {
 	Object  *unstructured.Unstructured // for Get; nil if it does not exist
 	Objects []*unstructured.Unstructured
@@ -50,21 +52,22 @@ type Answer struct {
 	Yes   bool
 	Err   error
 
-	// given: the object was passed to NewFacts.
+	// given is set if the object was passed to NewFacts and not read.
 	given bool
 	// at is the time of the request.
 	at time.Time
 }
 
-// Collector keeps the relevant objects of a list that may be much longer than necessary.
+// Collector keeps the relevant objects of a list, which may have many more.
 type Collector interface {
 	// Add is called for one object after the other.
 	Add(u *unstructured.Unstructured)
-	// Collected returns the objects that were kept, and how many more were relevant.
+	// Collected returns the objects that were kept, and the number of relevant objects that were
+	// not.
 	Collected() (kept []*unstructured.Unstructured, more int)
 }
 
-// Matching returns a constructor of Collectors that keep the matching objects, without their
+// Matching returns a function that makes Collectors. They keep the objects that match, but without
 // managed fields and last-applied configuration.
 func Matching(meant func(*unstructured.Unstructured) bool) func() Collector {
 	return func() Collector { return &matching{meant: meant} }
@@ -115,7 +118,7 @@ func (q Question) String() string {
 	return text.Excerpt(said)
 }
 
-// compare orders questions so that each comes after those it may depend on.
+// compare orders questions so that a question comes after those on which it may depend.
 func (q Question) compare(other Question) int {
 	return cmp.Or(
 		cmp.Compare(q.Verb.order(), other.Verb.order()),

@@ -18,15 +18,16 @@ import (
 // account is a service account that may update an object.
 type account struct {
 	namespace, name string
-	// role is the role that gives it the right.
+	// role is the role by which the account may update the object.
 	role string
-	// right is what the role allows.
+	// right is what a role allows.
 	right right
 }
 
-// accounts returns the service accounts with rights on one of the groups by name: an account that
-// may do everything need not be involved. The rights may be on other kinds: a controller of custom
-// kinds also sets finalizers on built-in ones.
+// accounts returns the service accounts that have rights on one of the groups by its name. An
+// account that may do everything does not count, since it may have nothing to do with the group.
+// The rights may be on any kind of the group, because a controller of custom kinds also sets
+// finalizers on built-in ones.
 func (r *Run) accounts(groups []string) ([]account, bool) {
 	made := Once(r, "accounts "+strings.Join(groups, " "), func() result[account] {
 		return r.readAccounts(func(rule rbacv1.PolicyRule) right { return rightOf(rule, groups) }, func(string) bool { return true })
@@ -34,8 +35,8 @@ func (r *Run) accounts(groups []string) ([]account, bool) {
 	return made.items, made.sure
 }
 
-// readAccounts finds the service accounts that rules apply to. It considers bindings in the
-// namespaces for which counts returns true.
+// readAccounts finds the service accounts to which rules apply. It only uses bindings in namespaces
+// for which counts returns true.
 func (r *Run) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(namespace string) bool) result[account] {
 	const rbac = "rbac.authorization.k8s.io/v1"
 	roles, sure := r.List(KindOf(rbac, "ClusterRole"), "")
@@ -64,7 +65,7 @@ func (r *Run) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(name
 	return result[account]{slices.CompactFunc(g.accounts, same), sure && sureOfBindings && sureOfLocal && sureOfRoles}
 }
 
-// grants resolves rights from roles to service accounts.
+// grants finds out which service accounts have which rights through roles.
 type grants struct {
 	gives    func(rbacv1.PolicyRule) right
 	rights   map[string]right
@@ -122,7 +123,8 @@ func (g *grants) bind(ref rbacv1.RoleRef, namespace string, subjects []rbacv1.Su
 	}
 }
 
-// Lease is a coordination Lease, by which a controller elects its leader.
+// Lease is a Lease of the group coordination.k8s.io, with which the instances of a controller elect
+// a leader.
 type Lease struct {
 	Ref     object.Ref
 	Holder  string
@@ -130,7 +132,7 @@ type Lease struct {
 	lasts   time.Duration
 }
 
-// LeaseOf parses a Lease; false if nothing ever held it.
+// LeaseOf parses a Lease; false if the Lease never had a holder.
 func LeaseOf(u *unstructured.Unstructured) (Lease, bool) {
 	typed, ok := As[coordinationv1.Lease](u)
 	if !ok || typed.Spec.RenewTime == nil {
@@ -146,10 +148,10 @@ func LeaseOf(u *unstructured.Unstructured) (Lease, bool) {
 	return l, true
 }
 
-// grace is how long an expired Lease is still considered held, because clocks differ.
+// grace is how long a Lease that has expired still counts as held, because clocks differ.
 const grace = 30 * time.Second
 
-// Stale reports whether the Lease has no holder, or has expired.
+// Stale reports whether the Lease has no holder or has expired.
 func (l Lease) Stale(now time.Time) bool {
 	return l.Holder == "" || now.Sub(l.renewed) > l.lasts+grace
 }
@@ -162,7 +164,7 @@ func (l Lease) String(now time.Time) string {
 	return fmt.Sprintf("%s is held by %s, last renewed %s ago", Name(l.Ref), text.Excerpt(l.Holder), Ago(now.Sub(l.renewed)))
 }
 
-// Leases returns all Leases except those of nodes, and whether all could be read.
+// Leases returns all Leases except those of nodes. It reports whether all of them could be read.
 func (r *Run) Leases() ([]Lease, bool) {
 	made := Once(r, "leases", func() result[Lease] {
 		objects, sure := r.List(KindOf("coordination.k8s.io/v1", "Lease"), "")

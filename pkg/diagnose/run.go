@@ -16,16 +16,19 @@ import (
 )
 
 // Run is one pass of the rules over the known facts. It records each question that the facts do not
-// answer; once it is answered, the rules run again. So the rules decide which requests are sent.
+// answer. Once such a question is answered, the rules run again. So the rules decide which requests
+// are sent.
 type Run struct {
 	Now   time.Time
 	Facts *Facts
 
-	// asked contains the questions without an answer; misses counts how often the rules asked them.
+	// asked contains the questions that have no answer. misses counts how often the rules asked
+	// such a question.
 	asked  map[Question]func() Collector
 	misses int
-	// unanswered contains the errors of failed questions, and order these questions as they were
-	// asked. A cause already explains the failures in excused.
+	// unanswered maps each failed question to its error; order contains these questions in the
+	// order in which they were asked. excused contains the questions whose failure a cause already
+	// explains.
 	unanswered map[Question]error
 	order      []Question
 	excused    map[Question]bool
@@ -44,7 +47,7 @@ func NewRun(now time.Time, facts *Facts) *Run {
 	}
 }
 
-// Once returns the value of read, which it calls once per run and name.
+// Once returns the value of read. In one run, it calls read only once for each name.
 func Once[T any](r *Run, name string, read func() T) T {
 	if made, ok := r.made[name].(T); ok {
 		return made
@@ -54,10 +57,12 @@ func Once[T any](r *Run, name string, read func() T) T {
 	return made
 }
 
-// Ask returns the answer to a question; false if it was not asked yet, or failed.
+// Ask returns the answer to a question. It returns false if the question was not asked yet, or if
+// its read failed.
 func (r *Run) Ask(q Question) (Answer, bool) { return r.Collect(q, nil) }
 
-// Collect is [Run.Ask] for a list that the collector filters. [Question.Kept] names the filter.
+// Collect is [Run.Ask] for a list of which only a part is kept: the collector selects it.
+// [Question.Kept] names that filter.
 func (r *Run) Collect(q Question, collector func() Collector) (Answer, bool) {
 	a, ok := r.Facts.Find(q)
 	if !ok {
@@ -98,38 +103,38 @@ func (r *Run) Unanswered() iter.Seq2[Question, error] {
 	}
 }
 
-// Excuse marks the failure of a question as explained by a cause.
+// Excuse marks a question as failed for a reason that a cause already explains.
 func (r *Run) Excuse(q Question) {
 	r.excused[q] = true
 	delete(r.unanswered, q)
 }
 
-// Get returns an object, or nil. If sure, nil means that it does not exist.
+// Get returns an object, or nil. If sure is set, nil means that the object does not exist.
 func (r *Run) Get(gvk schema.GroupVersionKind, namespace, name string) (u *unstructured.Unstructured, sure bool) {
 	a, ok := r.Ask(Question{Verb: Get, GVK: gvk, Namespace: namespace, Name: name})
 	return a.Object, ok
 }
 
-// Exists reports whether an object exists. The answer is valid only if sure.
+// Exists reports whether an object exists. The answer is valid only if sure is set.
 func (r *Run) Exists(ref object.Ref) (exists, sure bool) {
 	a, ok := r.Ask(Question{Verb: Exists, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name})
 	return a.Yes, ok
 }
 
-// List returns all objects of a kind; an empty namespace selects all namespaces. If not sure, some
-// could not be read.
+// List returns all objects of a kind. An empty namespace stands for all namespaces. If sure is not
+// set, some objects could not be read.
 func (r *Run) List(gvk schema.GroupVersionKind, namespace string) (objects []*unstructured.Unstructured, sure bool) {
 	a, ok := r.Ask(Question{Verb: List, GVK: gvk, Namespace: namespace})
 	return a.Objects, ok
 }
 
-// Metadata is [Run.List] for metadata only.
+// Metadata is [Run.List] for the metadata of the objects only.
 func (r *Run) Metadata(gvk schema.GroupVersionKind, namespace string) (objects []*unstructured.Unstructured, sure bool) {
 	a, ok := r.Ask(Question{Verb: Metadata, GVK: gvk, Namespace: namespace})
 	return a.Objects, ok
 }
 
-// Kinds returns the kinds that the server serves; false if they are unknown.
+// Kinds returns the kinds that the server serves; false if they are not known.
 func (r *Run) Kinds() ([]object.Kind, bool) {
 	a, ok := r.Ask(Question{Verb: Kinds})
 	return a.Kinds, ok
@@ -148,33 +153,33 @@ func (r *Run) Kind(u *unstructured.Unstructured) (object.Kind, bool) {
 	return object.Kind{}, false
 }
 
-// Allowed reports whether a user may do something. It is not sure if we are not allowed to ask.
+// Allowed reports whether a user may do something. It is not sure if we lack the permission to ask.
 func (r *Run) Allowed(user, verb string, ref object.Ref) (yes, sure bool) {
 	a, ok := r.Ask(Question{Verb: Allowed, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, User: user, Detail: verb})
 	return a.Yes, ok
 }
 
-// Whole returns the complete object for one of which only the metadata was read.
+// Whole returns the complete object if only the object's metadata was read.
 func (r *Run) Whole(u *unstructured.Unstructured) *unstructured.Unstructured {
 	live, _ := r.Get(u.GroupVersionKind(), u.GetNamespace(), u.GetName())
 	return live
 }
 
-// result contains items from lists; sure: all lists were read.
+// result contains items from one or several lists. sure is set if all of these lists were read.
 type result[T any] struct {
 	items []T
 	sure  bool
 }
 
-// Facts contains answered questions. Explanations of several objects share it, so that an object
-// that blocks two hundred of them is read once. It is safe for concurrent use.
+// Facts contains questions with their answers. Explanations of several objects share it, so an
+// object that blocks two hundred others is read only once. It is safe for concurrent use.
 type Facts struct {
 	mu      sync.RWMutex
 	answers map[Question]Answer
 	typed   map[typedKey]any
 }
 
-// typedKey identifies an object converted to a type.
+// typedKey identifies the conversion of an object to a type.
 type typedKey struct {
 	object *unstructured.Unstructured
 	typed  reflect.Type
@@ -198,8 +203,8 @@ func (f *Facts) put(q Question, a Answer) {
 	f.answers[q] = a
 }
 
-// Find returns the answer to a question, if necessary from a wider one. It returns false if neither
-// was asked.
+// Find returns the answer to a question. It can take the answer from that to a wider question. It
+// returns false if no such question was asked.
 func (f *Facts) Find(q Question) (Answer, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -221,8 +226,8 @@ func (f *Facts) Find(q Question) (Answer, bool) {
 	return Answer{}, false
 }
 
-// Forget drops answers for which old returns true, and errors other than a refusal, so that they
-// are requested again. It keeps objects given to [NewFacts].
+// Forget drops the answers for which old returns true, so that they are requested again. It also
+// drops all errors except refusals. It keeps objects that were given to [NewFacts].
 func (f *Facts) Forget(old func(q Question, at time.Time) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -234,8 +239,8 @@ func (f *Facts) Forget(old func(q Question, at time.Time) bool) {
 	}
 }
 
-// Typed is [As] for an object among the facts. It converts the object once; callers must not modify
-// the result.
+// Typed is [As] for an object in the facts. The object is converted only once; callers must not
+// change the result.
 func Typed[T any](f *Facts, u *unstructured.Unstructured) (*T, bool) {
 	key := typedKey{u, reflect.TypeFor[T]()}
 	f.mu.RLock()
@@ -270,7 +275,7 @@ func (f *Facts) Since(at time.Time) []Question {
 	return asked
 }
 
-// widen returns a question, followed by wider ones whose answers contain its answer.
+// widen returns a question and then wider ones, whose answers contain the answer to the question.
 func widen(q Question) []Question {
 	here := Question{Verb: List, GVK: q.GVK, Namespace: q.Namespace}
 	all := Question{Verb: List, GVK: q.GVK}
@@ -308,7 +313,7 @@ func within(objects []*unstructured.Unstructured, namespace string) []*unstructu
 	return out
 }
 
-// has reports whether exactly this question was asked.
+// has reports whether this very question was asked.
 func (f *Facts) has(q Question) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -316,7 +321,7 @@ func (f *Facts) has(q Question) bool {
 	return ok
 }
 
-// object returns an object from any answer; nil if none contains it.
+// object returns an object from any answer that contains it; nil if none does.
 func (f *Facts) object(ref object.Ref) *unstructured.Unstructured {
 	if a, _ := f.Find(questionOf(ref)); a.Object != nil {
 		return a.Object
@@ -325,7 +330,7 @@ func (f *Facts) object(ref object.Ref) *unstructured.Unstructured {
 	return named(a.Objects, ref.Namespace, ref.Name)
 }
 
-// AnswersElse reports whether the server answered any question about other API groups.
+// AnswersElse reports whether the server has answered a question about other API groups.
 func (f *Facts) AnswersElse(groups map[string]bool) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -337,8 +342,8 @@ func (f *Facts) AnswersElse(groups map[string]bool) bool {
 	return false
 }
 
-// allTroubled reports whether the server failed to answer every question. It ignores replays: a
-// refused update does not affect reads.
+// allTroubled reports whether the server failed to answer every question. It ignores replays,
+// because the refusal of an update says nothing about reads.
 func (f *Facts) allTroubled(questions []Question) bool {
 	troubled := false
 	for _, q := range questions {
@@ -353,11 +358,12 @@ func (f *Facts) allTroubled(questions []Question) bool {
 	return troubled
 }
 
-// Lasting reports whether waiting for a cause to pass makes sense.
+// Lasting says whether it makes sense to wait for a cause to pass.
 type Lasting struct {
-	// Ends: the cause stays until someone changes something, so a wait may end.
+	// Ends is set if the cause stays until someone changes something, so that it may end a wait.
 	Ends bool
-	// After is how long the cause must last, with no other change in the object, before a wait
-	// ends. For a cause that may pass, it applies only if the user chose not to wait.
+	// After is how long the cause must last before it ends a wait; the object must not change
+	// otherwise. If the cause may pass (Ends is not set), After applies only if the user chose not
+	// to wait.
 	After time.Duration
 }

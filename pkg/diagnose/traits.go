@@ -11,24 +11,24 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// traits are what identifies an object's controller.
+// traits are the properties by which an object's controller is identified.
 type traits struct {
 	// operator is the well-known owner of the finalizer; empty if there is none.
 	operator string
-	// names are its possible names.
+	// names are the names that the controller may have.
 	names []managerName
-	// domains are those after which its Lease may be named, groups the API groups on which it has
-	// rights.
+	// domains are the domains after which the controller's Lease may be named. groups are the API
+	// groups on which the controller has rights.
 	domains, groups []string
-	// definition is the kind's CRD; nil if there is none, or it was not read yet.
+	// definition is the CRD of the kind; nil if there is none, or if it was not read yet.
 	definition *unstructured.Unstructured
 }
 
-// managerName is a possible name of a controller, and whose name it is.
+// managerName is a name that a controller may have, and the source of the name.
 type managerName struct{ name, whose string }
 
-// traitsOf returns the traits of the controller that removes a finalizer; without one, those of the
-// kind's controller.
+// traitsOf returns the traits of the controller that removes a finalizer. Without a finalizer, they
+// are those of the kind's controller.
 func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 	group := u.GroupVersionKind().Group
 	t := traits{domains: []string{group}, groups: []string{group}}
@@ -60,15 +60,15 @@ func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 	return t
 }
 
-// ownFinalizers returns the finalizers that, by their names, the kind's controller sets.
+// ownFinalizers returns the finalizers whose names show that the kind's controller sets them.
 func ownFinalizers(u *unstructured.Unstructured) []string {
 	return slices.DeleteFunc(slices.Clone(u.GetFinalizers()), func(f string) bool {
 		return !related(domainOf(f), u.GroupVersionKind().Group)
 	})
 }
 
-// managers returns the managers that set the finalizer and are identified by name: it omits tools
-// for people, and names that many controllers share.
+// managers returns the managers that set the finalizer and whose names identify them. It omits
+// tools for people, and names that many controllers share.
 func managers(u *unstructured.Unstructured, finalizer string) []string {
 	var names []string
 	for _, o := range Setters(u, finalizer) {
@@ -108,8 +108,8 @@ func related(a, b string) bool {
 	return a == b || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a)
 }
 
-// Definition returns the CRD of the object's kind; nil if there is none, or it is unknown. A CRD is
-// named after the kind's plural, which can usually be guessed.
+// Definition returns the CRD of the object's kind; nil if there is none, or if it is not known. The
+// name of a CRD begins with the kind's plural, which can usually be guessed.
 func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructured {
 	gvk := u.GroupVersionKind()
 	definitions := KindOf("apiextensions.k8s.io/v1", "CustomResourceDefinition")
@@ -138,8 +138,8 @@ func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructure
 	return a.Objects[0]
 }
 
-// tool reports whether a manager is a tool with which people write manifests. These do not remove
-// finalizers.
+// tool reports whether a manager is a tool with which people write manifests. Such a tool does not
+// remove finalizers.
 func tool(manager string) bool {
 	switch manager {
 	case "", "unknown", "before-first-apply", "helm", "k8sconnect", "Terraform", "pulumi-kubernetes", "node-fetch", "Mozilla", "curl":
@@ -148,7 +148,7 @@ func tool(manager string) bool {
 	return strings.HasPrefix(manager, "kubectl")
 }
 
-// generic reports whether many controllers use the manager's name.
+// generic reports whether the manager has a name that many controllers use.
 func generic(manager string) bool {
 	switch manager {
 	case "manager", "controller", "controller-manager", "operator", "main":
@@ -161,13 +161,13 @@ func generic(manager string) bool {
 type operator struct {
 	// name is its usual name.
 	name string
-	// workloads are the names of its workloads, or the values of their label
+	// workloads are the names of the operator's workloads, or the values of their label
 	// app.kubernetes.io/name.
 	workloads []string
 }
 
-// operatorOf returns the operator that owns a well-known finalizer. Some names of finalizers do not
-// identify the owner, and once the operator is uninstalled nothing else does.
+// operatorOf returns the operator that owns a well-known finalizer. The names of some finalizers do
+// not show the owner, and once the operator is uninstalled, nothing else in the cluster does.
 func operatorOf(finalizer string) operator {
 	certManager := operator{"cert-manager", []string{"cert-manager"}}
 	argoCD := operator{"Argo CD", []string{"argocd-application-controller", "argocd-applicationset-controller"}}

@@ -15,16 +15,16 @@ import (
 
 // Hook is one admission webhook, validating or mutating.
 type Hook struct {
-	// The webhook is item Index of the configuration Config.
+	// Config is the configuration that contains the webhook; Index is its position there.
 	Config object.Ref
 	Index  int
 	Name   string
 
 	Service *Service // nil if it is called by URL
 	URL     string
-	// Strict: the server refuses the operation if it cannot call the webhook.
+	// Strict is set if the server refuses the operation when it cannot call the webhook.
 	Strict bool
-	// Conditional: it has match conditions, which only the server can evaluate.
+	// Conditional is set if the webhook has match conditions, which only the server can evaluate.
 	Conditional bool
 
 	rules       []admissionv1.RuleWithOperations
@@ -33,19 +33,19 @@ type Hook struct {
 	ofObject    *metav1.LabelSelector
 }
 
-// Service is the address of a webhook or an API.
+// Service is the Service at which a webhook or an API is reached.
 type Service struct {
 	Namespace, Name string
 }
 
-// Hooks returns all webhooks, and whether all configurations could be read.
+// Hooks returns all webhooks. It reports whether all configurations could be read.
 func (r *Run) Hooks() ([]Hook, bool) {
 	made := Once(r, "hooks", func() result[Hook] {
 		mutating, sure := r.List(WebhookKind("MutatingWebhookConfiguration"), "")
 		validating, sureOfValidating := r.List(WebhookKind("ValidatingWebhookConfiguration"), "")
 		var hooks []Hook
 		for _, u := range slices.Concat(mutating, validating) {
-			// A mutating webhook has the fields of a validating one.
+			// Read a mutating webhook as a validating one, which has the same fields here.
 			c, _ := As[admissionv1.ValidatingWebhookConfiguration](u)
 			for i, w := range c.Webhooks {
 				hooks = append(hooks, hookOf(object.RefOf(u), i, w))
@@ -56,12 +56,12 @@ func (r *Run) Hooks() ([]Hook, bool) {
 	return made.items, made.sure
 }
 
-// WebhookKind returns a kind of webhook configuration.
+// WebhookKind returns the kind of a webhook configuration.
 func WebhookKind(kind string) schema.GroupVersionKind {
 	return KindOf("admissionregistration.k8s.io/v1", kind)
 }
 
-// hookOf returns a webhook of a configuration, with the server's defaults.
+// hookOf returns a webhook of a configuration. It fills in the defaults that the server uses.
 func hookOf(config object.Ref, index int, w admissionv1.ValidatingWebhook) Hook {
 	h := Hook{
 		Config: config, Index: index, Name: w.Name, rules: w.Rules, ofNamespace: w.NamespaceSelector, ofObject: w.ObjectSelector,
@@ -78,8 +78,8 @@ func hookOf(config object.Ref, index int, w admissionv1.ValidatingWebhook) Hook 
 	return h
 }
 
-// HooksFor returns the webhooks that the server calls for an operation on the object, by their
-// rules and selectors (edge case 61).
+// HooksFor returns the webhooks that the server calls for an operation on the object, according to
+// their rules and selectors (edge case 61).
 func (r *Run) HooksFor(u *unstructured.Unstructured, operation admissionv1.OperationType) []Hook {
 	hooks, _ := r.Hooks()
 	if len(hooks) == 0 {
@@ -98,7 +98,8 @@ func (r *Run) HooksFor(u *unstructured.Unstructured, operation admissionv1.Opera
 	return matching
 }
 
-// hooksOf returns the webhooks whose rules name the object's group: its authors serve them.
+// hooksOf returns the webhooks whose rules name the object's group. The authors of the group
+// usually serve these webhooks.
 func (r *Run) hooksOf(u *unstructured.Unstructured) []Hook {
 	group := u.GroupVersionKind().Group
 	hooks, _ := r.Hooks()
@@ -145,7 +146,7 @@ func (r *Run) inNamespaceOf(h Hook, u *unstructured.Unstructured) bool {
 	return Selects(h.ofNamespace, ns.GetLabels())
 }
 
-// Selects reports whether a selector matches the labels; nil matches everything.
+// Selects reports whether a selector matches the labels. A nil selector matches everything.
 func Selects(selector *metav1.LabelSelector, set map[string]string) bool {
 	if selector == nil {
 		return true

@@ -21,23 +21,24 @@ import (
 // Workload is a Deployment, a StatefulSet, a DaemonSet or a single Pod.
 type Workload struct {
 	Ref object.Ref
-	// Names are its own name, those of its containers, and that of its application.
+	// Names are the name of the workload, those of its containers, and that of its application.
 	Names []string
-	// programs are the programs that its containers run, if known.
+	// programs are the programs that the workload's containers run, as far as they are known.
 	programs []string
-	// Account is the service account that its Pods run as.
+	// Account is the service account that the workload's Pods use.
 	Account string
-	// own holds the object's labels, labels those of its Pods.
+	// own contains the labels of the object; labels contains those of its Pods.
 	own, labels labels.Set
 	selector    *metav1.LabelSelector
-	// Wanted and Ready count Pods.
+	// Wanted and Ready are numbers of Pods.
 	Wanted, Ready int32
 }
 
-// Called reports whether a name is one of the workload's.
+// Called reports whether the workload has the name.
 func (w Workload) Called(name string) bool { return slices.Contains(w.Names, name) }
 
-// Workloads returns all workloads, any of which may be a controller, and whether all could be read.
+// Workloads returns all workloads, since any of them may be a controller. It reports whether all of
+// them could be read.
 func (r *Run) Workloads() ([]Workload, bool) {
 	made := Once(r, "workloads", func() result[Workload] {
 		deployments, sure := r.List(KindOf("apps/v1", "Deployment"), "")
@@ -95,7 +96,8 @@ func workloadOf(u *unstructured.Unstructured) (Workload, bool) {
 	return w, true
 }
 
-// program returns the program that a container runs: by default, the name of its image.
+// program returns the program that a container runs. If the container does not say, it is the name
+// of the image.
 func program(c corev1.Container) string {
 	if len(c.Command) > 0 {
 		return path.Base(c.Command[0])
@@ -108,7 +110,7 @@ func program(c corev1.Container) string {
 // Health is the health of a workload.
 type Health int
 
-// A workload runs if one of its Pods is ready.
+// Runs means that at least one Pod is ready.
 const (
 	Runs Health = iota
 	ScaledDown
@@ -116,17 +118,17 @@ const (
 	NotReady
 )
 
-// State is the state of a workload, with the evidence.
+// State is the state of a workload, with evidence.
 type State struct {
 	Health
-	// How describes the state: "is scaled to zero".
+	// How describes the state in words: "is scaled to zero".
 	How      string
 	Evidence []string
 	// Next is the next command to run.
 	Next string
 }
 
-// State returns the health of the workload.
+// State returns the state of the workload.
 func (r *Run) State(w Workload) State {
 	switch {
 	case w.Wanted == 0 && w.Ref.GVK.Kind == "DaemonSet":
@@ -150,7 +152,7 @@ func (r *Run) State(w Workload) State {
 	return s
 }
 
-// podsAs returns the Pods that run as one of the accounts, each as a workload of its own.
+// podsAs returns the Pods that use one of the accounts, each as a workload.
 func (r *Run) podsAs(accounts []account) (found []Workload, sure bool) {
 	sure = true
 	for _, a := range accounts {
@@ -184,7 +186,7 @@ func (r *Run) podsOf(w Workload) []corev1.Pod {
 	return slices.DeleteFunc(All[corev1.Pod](objects), func(p corev1.Pod) bool { return !selector.Matches(labels.Set(p.Labels)) })
 }
 
-// fault adds the faults of a Pod to the state of its workload.
+// fault adds what is wrong with a Pod to the state of its workload.
 func (r *Run) fault(s *State, p corev1.Pod) {
 	ref := RefOf("v1", "Pod", p.Namespace, p.Name)
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
@@ -211,16 +213,16 @@ func (r *Run) fault(s *State, p corev1.Pod) {
 	s.Evidence = Some(s.Evidence, 4)
 }
 
-// Backend is the state of a Service's Pods.
+// Backend is the state of the Pods behind a Service.
 type Backend struct {
-	// Dead: it certainly has no endpoint.
+	// Dead is set if the Service certainly has no ready endpoint.
 	Dead     bool
 	Evidence []string
 	// Next is the next command to run; empty if none is known.
 	Next string
 }
 
-// Backend returns whether a Service has ready endpoints, and if not, why.
+// Backend returns whether a Service has ready endpoints and, if it has none, why.
 func (r *Run) Backend(s Service) Backend {
 	ref := RefOf("v1", "Service", s.Namespace, s.Name)
 	u, sure := r.Get(ref.GVK, s.Namespace, s.Name)

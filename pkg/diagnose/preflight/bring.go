@@ -14,7 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// isFilledByOthers reports whether a controller may add to the object's data or copy it.
+// isFilledByOthers reports whether a controller may add data to the object, or copy the object from
+// elsewhere.
 func isFilledByOthers(u *unstructured.Unstructured) bool {
 	if diagnose.Text(u, "type") == string(corev1.SecretTypeServiceAccountToken) {
 		return true
@@ -32,10 +33,10 @@ func isFilledByOthers(u *unstructured.Unstructured) bool {
 	return len(u.GetOwnerReferences()) > 0
 }
 
-// mayBring reports whether another object in the set may create a missing one: a custom resource, a
-// program's argument, an annotation, an Ingress, a role or a ConfigMap names it, or a role grants
-// the right to create it. The object that needs it, and objects that only refer to it in their
-// Pods, do not count.
+// mayBring reports whether another object in the set may cause a missing object to be created. That
+// is so if a custom resource, a program's argument, an annotation, an Ingress, a role or a
+// ConfigMap names the missing object, or if a role grants the right to create it. The object that
+// needs it does not count, nor do objects that only refer to it in their Pods.
 func (s *set) mayBring(ref object.Ref, by *Object) bool {
 	for i := range s.objects {
 		o := &s.objects[i]
@@ -81,7 +82,8 @@ func (s *set) brings(o *Object, ref object.Ref) bool {
 }
 
 // allows reports whether an object may grant a program in the set one of the verbs in the
-// namespace: a role with the verb, an aggregated role, or a binding to a role outside the set.
+// namespace. Such an object is a role with the verb, an aggregated role, or a binding to a role
+// outside of the set.
 func (s *set) allows(o *Object, namespace, resource string, verbs ...string) bool {
 	if o.After == nil || o.Ref.GVK.Group != "rbac.authorization.k8s.io" || o.Ref.Namespace != "" && o.Ref.Namespace != namespace {
 		return false
@@ -106,8 +108,8 @@ func (s *set) allows(o *Object, namespace, resource string, verbs ...string) boo
 	return false
 }
 
-// isUnknownRole reports whether a role is neither in the set nor one of the default roles for
-// reading or for Kubernetes' own components.
+// isUnknownRole reports whether the rules of a role are unknown: the role is not in the set, and is
+// not one of the default roles for reading or for Kubernetes' own components.
 func (s *set) isUnknownRole(kind, namespace, name string) bool {
 	if kind == "ClusterRole" {
 		namespace = ""
@@ -116,7 +118,7 @@ func (s *set) isUnknownRole(kind, namespace, name string) bool {
 		s.find(object.Ref{GVK: schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: kind}, Namespace: namespace, Name: name}) == nil
 }
 
-// says reports whether a program in the template is given the name in its command, arguments or
+// says reports whether a template passes the name to a program, in its command, arguments or
 // variables.
 func (t template) says(name string) bool {
 	for _, c := range slices.Concat(t.spec.InitContainers, t.spec.Containers) {

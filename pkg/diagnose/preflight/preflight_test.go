@@ -19,19 +19,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// forecast is a set, and the remarks about it that are expected in a cluster.
+// forecast is a set of manifests, a cluster, and the remarks that are expected about the set.
 type forecast struct {
-	// set and cluster are YAML documents. An object that is the same in both does not change.
+	// set and cluster are YAML documents. An object that is the same in both is unchanged.
 	set, cluster string
-	// unread are the kinds that may not be read.
+	// unread are the kinds that we may not read.
 	unread []string
-	// unasked is set if there is no reader.
+	// unasked is set if Foresee gets no reader.
 	unasked bool
-	// prunes is set if the run deletes what is no longer part of the set.
+	// prunes is set if the run prunes: it deletes objects that are no longer part of the set.
 	prunes bool
 	// want are the expected remarks, each as "Code object path".
 	want []string
-	// says must be part of the first remark.
+	// says is a text that the first remark must contain.
 	says string
 }
 
@@ -98,7 +98,7 @@ func forecasts(t *testing.T, all map[string]forecast) {
 	}
 }
 
-// web returns a Deployment whose Pods have this in their spec.
+// web returns a Deployment with the given fields in the spec of its Pods.
 func web(spec string) string { return workload("Deployment", "web", 1, spec) }
 
 func workload(kind, name string, replicas int, spec string) string {
@@ -300,7 +300,8 @@ func TestBudgets(t *testing.T) {
 	})
 }
 
-// Removing replicas from the manifest of an autoscaled workload scales it to the default.
+// If replicas is removed from the manifest of an autoscaled workload, the workload is scaled to the
+// default.
 func TestReplicas(t *testing.T) {
 	const hpa = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: prod}, spec: {scaleTargetRef: {kind: Deployment, name: web}}}"
 	six, one := workload("Deployment", "web", 6, "containers: []"), workload("Deployment", "web", 1, "containers: []")
@@ -350,8 +351,8 @@ func TestServices(t *testing.T) {
 	})
 }
 
-// A set without relevant changes causes no requests, and the number of requests does
-// not grow with the objects.
+// A set without relevant changes causes no requests. The number of requests does not depend on the
+// number of objects.
 func TestRequests(t *testing.T) {
 	const spec = `containers: [{name: app, image: a, envFrom: [{configMapRef: {name: settings}}]}]`
 	config := "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: prod}, data: {a: b}}"
@@ -382,8 +383,9 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// Manifests of real projects work once they are applied to an empty cluster. It gets remarks only
-// on what, according to its documentation, has to exist before, or on examples that are incomplete.
+// Manifests of real projects work when they are applied to an empty cluster. Remarks on them are
+// correct only if the documentation requires an object that is not in the manifests, or if the
+// manifests are incomplete examples.
 func TestRealManifests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test looks at real manifests")

@@ -17,8 +17,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Losses reports which objects in a set need an object that a prune deletes, and which are deleted
-// with one although they stay in the set. It sends no requests.
+// Losses returns a remark for each object in a set that needs an object that a prune deletes. If
+// the cluster would delete both together, although one of them stays in the set, the remark says
+// so. Losses sends no requests.
 func Losses(objects []*unstructured.Unstructured, pruned []object.Ref) []event.Remarked {
 	goes := map[object.Key]object.Ref{}
 	for _, ref := range pruned {
@@ -50,7 +51,8 @@ func Losses(objects []*unstructured.Unstructured, pruned []object.Ref) []event.R
 	return out
 }
 
-// dependency is an object that another one needs. with: the cluster deletes them together.
+// dependency is an object that another object needs. with is set if the cluster deletes both
+// together.
 type dependency struct {
 	need
 	with bool
@@ -121,14 +123,15 @@ func backends(u *unstructured.Unstructured) []string {
 }
 
 const (
-	// requests limits the requests of a run. Facts beyond that are unknown, and lead to no remark.
+	// requests limits the number of requests of a run. Facts that would need more requests are
+	// unknown, and lead to no remark.
 	requests = 60
-	// within limits their duration.
+	// within limits the duration of the requests.
 	within = 8 * time.Second
 )
 
-// Foresee returns what will not work in the set. With a nil reader, it sends no requests. If ctx
-// ends, it uses the facts read so far.
+// Foresee returns remarks about what will not work in the set. With a nil reader, it sends no
+// requests. If ctx ends, it uses the facts that were read until then.
 func Foresee(ctx context.Context, reader diagnose.Reader, of Set) []event.Remarked {
 	if !slices.ContainsFunc(of.Objects, func(o Object) bool { return o.Changes && Concerns(o.Ref) }) {
 		return nil
@@ -180,8 +183,8 @@ func (k keysOnly) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return keys, err
 }
 
-// Kept is an unchanged object with an image that may be outdated: its tag is pushed again and
-// again, and nodes that have the image do not pull it.
+// Kept is an unchanged object whose image may be outdated: the tag is often pushed again, and nodes
+// that already have an image with the tag do not pull the new one.
 type Kept struct {
 	Ref   object.Ref
 	Image string
@@ -223,7 +226,7 @@ func ImagesMayBeOld(kept []Kept) (event.Remarked, bool) {
 	}, true
 }
 
-// tagOf returns an image's tag; "" if it has a digest.
+// tagOf returns the tag of an image; "" if the image has a digest.
 func tagOf(image string) string {
 	if strings.Contains(image, "@") {
 		return ""
@@ -234,8 +237,8 @@ func tagOf(image string) string {
 	return "latest"
 }
 
-// isMoving reports whether a tag is a word (main, dev, latest) or a snapshot, rather than a
-// version, a date or a commit.
+// isMoving reports whether a tag is probably pushed again. Such a tag is a word (main, dev, latest)
+// or a snapshot. A version, a date or a commit is not.
 func isMoving(tag string) bool {
 	return strings.Contains(strings.ToLower(tag), "snapshot") || tag != "" && !strings.ContainsAny(tag, "0123456789")
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// An object in the input that needs a pruned one is reported, also if it is deleted with it. One
-// that works without the pruned one is not.
+// If an object in the input needs a pruned object, there is a remark, even if both are deleted
+// together. If the object works without the pruned one, there is none.
 func TestLosses(t *testing.T) {
 	const pod = `spec: {template: {spec: {%s, containers: [{name: c, image: x%s}]}}}`
 	workload := func(spec, container string) string {

@@ -17,8 +17,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// quotas reports Pods that a quota will not admit. It counts the minimum: only containers, without
-// additions by a LimitRange, and after all objects in the set have freed what they no longer need.
+// quotas reports Pods that a quota will not admit. It assumes the least possible use: only
+// containers count, a LimitRange adds nothing, and all objects in the set have already freed what
+// they no longer need.
 func (v *view) quotas() []event.Remarked {
 	demands, order := map[string][]demand{}, []string{}
 	for _, o := range v.set.objects {
@@ -40,7 +41,7 @@ func (v *view) quotas() []event.Remarked {
 	return out
 }
 
-// quotasOf returns the quotas in a namespace, after the set is applied.
+// quotasOf returns the quotas that a namespace has after the set is applied.
 func (v *view) quotasOf(namespace string) []*corev1.ResourceQuota {
 	var all []*corev1.ResourceQuota
 	live, _ := v.List(diagnose.KindOf("v1", "ResourceQuota"), namespace)
@@ -66,14 +67,15 @@ func (v *view) quotasOf(namespace string) []*corev1.ResourceQuota {
 	return all
 }
 
-// balance is the effect of the set on a resource of a quota.
+// balance is how the set changes the use of one resource of a quota.
 type balance struct {
-	// freed is what objects in the set will no longer need, taken what others will need in
-	// addition.
+	// freed is the amount that objects in the set will no longer need. taken is the amount that
+	// other objects will need in addition.
 	freed, taken resource.Quantity
 }
 
-// exceeded returns a remark about the first object that, with those before it, exceeds the quota.
+// exceeded returns a remark about the first object for which the quota is not enough, given the
+// objects before it.
 func (v *view) exceeded(q *corev1.ResourceQuota, demands []demand) []event.Remarked {
 	if v.set.prunes {
 		return nil // A prune frees an unknown amount.
@@ -123,7 +125,7 @@ func (v *view) exceeded(q *corev1.ResourceQuota, demands []demand) []event.Remar
 	return nil
 }
 
-// said describes how the other objects in the set affect what is left.
+// said describes in words how the other objects in the set affect the amount that is left.
 func (b balance) said() string {
 	said := ""
 	if !b.freed.IsZero() {
@@ -135,8 +137,8 @@ func (b balance) said() string {
 	return said
 }
 
-// unstated reports containers that do not set a resource that the quota counts and that has no
-// default in the namespace: their Pods are refused.
+// unstated reports containers that do not set a resource that the quota counts. If the namespace
+// has no default for the resource, Pods with such a container are refused.
 func (v *view) unstated(q *corev1.ResourceQuota, demands []demand) []event.Remarked {
 	for _, name := range slices.Sorted(maps.Keys(q.Spec.Hard)) {
 		what, limits, known := countedAs(name)
@@ -169,17 +171,17 @@ func states(c corev1.Container, what corev1.ResourceName, limits bool) bool {
 	return limit || request && !limits
 }
 
-// demand is the change in what an object needs of a quota.
+// demand is how an object's use of a quota changes.
 type demand struct {
 	template
-	// old is the previous template; nil for a new object, and if no Pods are replaced.
+	// old is the previous template. It is nil for a new object, and if no Pods are replaced.
 	old           *template
 	before, after int64
-	// first: new Pods start before old ones end.
+	// first is set if new Pods start before old Pods end.
 	first bool
 }
 
-// demandOf returns the change in an object's demand; false if there is none, or it is unknown.
+// demandOf returns how an object's use changes; false if it does not change, or is unknown.
 func demandOf(s *set, o Object) (demand, bool) {
 	if !o.Changes {
 		return demand{}, false
@@ -206,8 +208,8 @@ func demandOf(s *set, o Object) (demand, bool) {
 // makes reports whether new Pods are created.
 func (d demand) makes() bool { return d.after > d.before || d.old != nil && d.after > 0 }
 
-// podsOf returns how many Pods an object needs at once; 0 if unknown. A Job's Pods may run one
-// after another.
+// podsOf returns how many Pods an object needs at the same time; 0 if unknown. The Pods of a Job
+// may run one after another.
 func podsOf(u *unstructured.Unstructured) int64 {
 	if u == nil {
 		return 0
@@ -235,8 +237,8 @@ func podsOf(u *unstructured.Unstructured) int64 {
 	return 0
 }
 
-// change returns how much more of a quota's resource the Pods will use; negative for less, false if
-// unknown.
+// change returns how much more of a quota's resource the Pods will use. It is negative if they will
+// use less, and false if the amount is unknown.
 func (d demand) change(name corev1.ResourceName) (resource.Quantity, bool) {
 	each, known := d.amount(name)
 	if !known {
@@ -290,7 +292,8 @@ func (t template) amount(name corev1.ResourceName) (resource.Quantity, bool) {
 	return sum, true
 }
 
-// countedAs returns the container resource that a quota counts, and whether it counts limits.
+// countedAs returns the container resource that a quota counts, and whether the quota counts limits
+// and not requests.
 func countedAs(name corev1.ResourceName) (what corev1.ResourceName, limits, known bool) {
 	if rest, ok := strings.CutPrefix(string(name), "requests."); ok && rest != "storage" {
 		return corev1.ResourceName(rest), false, true
@@ -301,7 +304,7 @@ func countedAs(name corev1.ResourceName) (what corev1.ResourceName, limits, know
 	return name, false, name == corev1.ResourceCPU || name == corev1.ResourceMemory
 }
 
-// needing returns the start of a message: how many Pods need how much.
+// needing returns the beginning of a message, which says how many Pods need how much.
 func (d demand) needing(name corev1.ResourceName, much resource.Quantity) string {
 	n := max(1, d.after-d.before)
 	if each, _ := d.amount(name); much.Cmp(times(each, n)) != 0 {
@@ -313,7 +316,7 @@ func (d demand) needing(name corev1.ResourceName, much resource.Quantity) string
 	return fmt.Sprintf("its %s need", text.Count(int(n), "new Pod"))
 }
 
-// resourcesPath returns the field that determines the demand.
+// resourcesPath returns the path of the field that determines how much the object needs.
 func (d demand) resourcesPath(name corev1.ResourceName) string {
 	if len(d.spec.Containers) == 1 && name != corev1.ResourcePods && name != "count/pods" {
 		return fmt.Sprintf("%s.containers[name=%q].resources", d.path, d.spec.Containers[0].Name)

@@ -15,17 +15,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// need is an object that a container needs to start.
+// need is an object that a container needs in order to start.
 type need struct {
 	ref object.Ref
-	// key is the key that is needed; empty for the whole object.
+	// key is the key that the container needs; empty if it needs the whole object.
 	key string
-	// path is the field that refers to it.
+	// path is the path of the field that refers to the object.
 	path string
 }
 
-// references reports Secrets, ConfigMaps and claims that Pods need, that do not exist and that
-// nothing in the set creates.
+// references reports each Secret, ConfigMap or claim that Pods need, but that does not exist and
+// that nothing in the set will create.
 func (v *view) references() []event.Remarked {
 	type lack struct {
 		ref object.Ref
@@ -60,7 +60,8 @@ func (v *view) references() []event.Remarked {
 	return out
 }
 
-// lacking reports an unmet need of a template.
+// lacking returns the remark about an object or a key that a template needs and that will be
+// missing.
 func (v *view) lacking(t template, n need) (event.Remarked, bool) {
 	kind := n.ref.GVK.Kind
 	r := event.Remarked{Ref: t.of.Ref, Path: n.path}
@@ -132,7 +133,7 @@ func keysOf(u *unstructured.Unstructured) map[string]bool {
 	return keys
 }
 
-// needs returns what the template's containers need to start.
+// needs returns the objects that the template's containers need in order to start.
 func (t template) needs() []need {
 	var all []need
 	add := func(kind, name, key, path string, optional *bool) {
@@ -203,7 +204,7 @@ func ofItems(items []corev1.KeyToPath, visit func(key string)) {
 	}
 }
 
-// accounts reports missing ServiceAccounts, without which no Pod is created.
+// accounts reports missing ServiceAccounts. Without its ServiceAccount, no Pod is created.
 func (v *view) accounts() []event.Remarked {
 	var out []event.Remarked
 	told := map[object.Key]bool{}
@@ -227,8 +228,8 @@ func (v *view) accounts() []event.Remarked {
 	return out
 }
 
-// pullSecrets reports Pods whose pull Secrets are all missing although an image is in a private
-// registry. Public registries need no Secret.
+// pullSecrets reports Pods whose pull Secrets are all missing, if an image is in a private
+// registry. A public registry needs no Secret.
 func (v *view) pullSecrets() []event.Remarked {
 	var out []event.Remarked
 	told := map[object.Key]bool{}
@@ -256,7 +257,7 @@ func (v *view) pullSecrets() []event.Remarked {
 	return out
 }
 
-// accountPulls reports whether the Pods' ServiceAccount has, or may have, its own pull Secrets.
+// accountPulls reports whether the ServiceAccount of the Pods has pull Secrets, or may have some.
 func (v *view) accountPulls(t template) bool {
 	ref := diagnose.RefOf("v1", "ServiceAccount", t.of.Ref.Namespace, cmp.Or(t.spec.ServiceAccountName, "default"))
 	if o := v.set.find(ref); o != nil {

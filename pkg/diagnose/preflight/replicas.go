@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// budgets reports PodDisruptionBudgets that allow no eviction even if all Pods are healthy, so that
-// nodes with such Pods cannot be drained.
+// budgets reports PodDisruptionBudgets that allow no eviction even if all Pods are healthy. A node
+// with such a Pod cannot be drained.
 func (v *view) budgets() []event.Remarked {
 	var out []event.Remarked
 	budgets := diagnose.KindOf("policy/v1", "PodDisruptionBudget")
@@ -45,7 +45,7 @@ func (v *view) budgets() []event.Remarked {
 	return out
 }
 
-// scaled returns the namespaces with an object that is new or gets fewer Pods.
+// scaled returns the namespaces in which an object is new or gets fewer Pods.
 func (v *view) scaled() []string {
 	var all []string
 	for _, namespace := range slices.Sorted(maps.Keys(v.set.templates)) {
@@ -61,8 +61,8 @@ func comesToHaveFewer(o *Object) bool {
 	return o.Changes && podsOf(o.After) > 0 && (o.Before == nil || podsOf(o.After) < podsOf(o.Before))
 }
 
-// budget reports on one budget. scaled: the budget is unchanged, but the Pods that it selects
-// change.
+// budget returns the remark about one budget. scaled is set if the budget is unchanged and the
+// number of Pods that it selects changes.
 func (v *view) budget(ref object.Ref, b *policyv1.PodDisruptionBudget, scaled bool) []event.Remarked {
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil || b.Spec.Selector == nil {
@@ -109,8 +109,8 @@ func blocked(ref object.Ref, path, said string) event.Remarked {
 	}
 }
 
-// selected returns how many Pods a selector matches, and their workload; false unless all belong to
-// one workload in the set that nothing else scales.
+// selected returns how many Pods a selector matches, and their workload. It returns false unless
+// all of these Pods belong to one workload in the set that nothing else scales.
 func (v *view) selected(namespace string, selector labels.Selector) (int64, *Object, bool) {
 	var of *Object
 	for _, t := range v.set.templates[namespace] {
@@ -128,8 +128,8 @@ func (v *view) selected(namespace string, selector labels.Selector) (int64, *Obj
 	return podsOf(of.After), of, true
 }
 
-// isAlone reports whether the selector certainly matches no Pods of another Deployment or
-// StatefulSet in the cluster.
+// isAlone reports whether the selector matches no Pods of another Deployment or StatefulSet in the
+// cluster. In doubt, it returns false.
 func (v *view) isAlone(of *Object, selector labels.Selector) bool {
 	for _, kind := range []string{"Deployment", "StatefulSet"} {
 		live, sure := v.List(diagnose.KindOf("apps/v1", kind), of.Ref.Namespace)
@@ -146,8 +146,8 @@ func (v *view) isAlone(of *Object, selector labels.Selector) bool {
 	return true
 }
 
-// othersHave reports whether the selector may match other Pods in the cluster, which a budget
-// counts too.
+// othersHave reports whether the selector may match Pods outside of the set, which a budget counts
+// too.
 func (v *view) othersHave(of *Object, selector labels.Selector) bool {
 	pods, sure := v.podsBy(of.Ref.Namespace, selector)
 	return !sure || slices.ContainsFunc(pods, func(u *unstructured.Unstructured) bool { return !isOf(u, []template{{of: of}}) })
@@ -159,9 +159,9 @@ func (v *view) mayScale(of *Object) bool {
 	return !sure || name != ""
 }
 
-// replicas reports autoscaled workloads that fall to one replica, the server's default. Usually,
-// the manifest no longer sets the replicas, as every guide on autoscaling recommends, but the
-// manager that applied them still owns the field.
+// replicas reports autoscaled workloads that fall to one replica, which is the server's default.
+// The usual reason: the manifest no longer sets the replicas, as every guide on autoscaling
+// recommends, but the manager that applied them still owns the field.
 func (v *view) replicas() []event.Remarked {
 	var out []event.Remarked
 	for i := range v.set.objects {
@@ -182,13 +182,13 @@ func (v *view) replicas() []event.Remarked {
 	return out
 }
 
-// give returns the command that gives a field to the controllers that scale.
+// give returns the command that makes the scaling controllers the owners of a field.
 func give(o *Object, path string) string {
 	return command.Kubectl("k8sconnect", "give") + " " + o.Ref.Resource() + " " + path + " -n " + o.Ref.Namespace + " --to=kube-controller-manager"
 }
 
-// scaler returns the name of a HorizontalPodAutoscaler, in the set or in the cluster, that scales
-// the object; "" if there is none. It is not sure if those in the cluster could not be read.
+// scaler returns the name of a HorizontalPodAutoscaler in the set or in the cluster that scales the
+// object; "" if there is none. If the ones in the cluster could not be read, it is not sure.
 func (v *view) scaler(of *Object) (name string, sure bool) {
 	gvk := schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
 	live, sure := v.List(gvk, of.Ref.Namespace)

@@ -2,7 +2,8 @@ package preflight_test
 
 import "testing"
 
-// A quota counts the Pods that match all its scopes. If that is unknown, there is no remark.
+// A quota counts the Pods that match all its scopes. If it is unknown whether Pods match, there is
+// no remark.
 func TestScopes(t *testing.T) {
 	quota := func(scopes string) string {
 		return "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 1}, " + scopes + "}, status: {hard: {pods: 1}}}"
@@ -57,7 +58,8 @@ func TestScopes(t *testing.T) {
 	forecasts(t, all)
 }
 
-// Others may use the part of a quota that one object frees, and the remark says so.
+// If one object frees a part of a quota, Pods outside of the set may use it first. The remark says
+// so.
 func TestQuotasBalance(t *testing.T) {
 	const quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: prod}, spec: {hard: {pods: 4}}, status: {hard: {pods: 4}, used: {pods: 4}}}"
 	const app = `containers: [{name: app, image: a}]`

@@ -20,8 +20,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// services reports Services that will match no Pod, or no Pod with the port. It also examines
-// unchanged Services if Pods in their namespace change.
+// services reports Services that will match no Pod, or whose port no matching Pod has. If Pods in a
+// namespace change, it also examines the unchanged Services there.
 func (v *view) services() []event.Remarked {
 	var out []event.Remarked
 	changes := func(t template) bool { return t.of.Changes }
@@ -103,7 +103,8 @@ func (s *set) replaces(u *unstructured.Unstructured) bool {
 	})
 }
 
-// nearestLabels suggests the template in the set of which only one label differs, slightly.
+// nearestLabels suggests a template in the set whose labels almost match: only one label differs,
+// and only slightly.
 func (v *view) nearestLabels(namespace string, selector map[string]string) string {
 	for _, t := range v.set.templates[namespace] {
 		var differing []string
@@ -121,7 +122,7 @@ func (v *view) nearestLabels(namespace string, selector map[string]string) strin
 	return ""
 }
 
-// lacksPort reports a named target port that no container has.
+// lacksPort reports a target port with a name that no container has.
 func (v *view) lacksPort(o *Object, s *corev1.Service, selector labels.Selector, matching []template) (event.Remarked, bool) {
 	for _, port := range s.Spec.Ports {
 		name := port.TargetPort.StrVal
@@ -166,8 +167,8 @@ func ports(templates []template) []string {
 	return names
 }
 
-// isOf reports whether a Pod in the cluster belongs to one of the templates, which will replace it
-// or has the same ports.
+// isOf reports whether a Pod in the cluster belongs to one of the templates. New Pods of the
+// template will replace such a Pod, or the Pod already has the same ports.
 func isOf(pod *unstructured.Unstructured, templates []template) bool {
 	owner := pod.GetOwnerReferences()
 	for _, t := range templates {
@@ -196,9 +197,9 @@ func (v *view) podsBy(namespace string, selector labels.Selector) ([]*unstructur
 	return a.Objects, sure
 }
 
-// variables reports each $(NAME) that Kubernetes does not replace because the container has no such
-// variable. It makes no remark if some variables are unknown (from envFrom, Services, webhooks), or
-// if the string may be a shell command or meant for another program.
+// variables reports each $(NAME) that Kubernetes does not replace because the container has no
+// variable of that name. It makes no remark if some of the variables are unknown (from envFrom,
+// Services, webhooks), or if the string may be a shell command or meant for another program.
 func variables(s *set) []event.Remarked {
 	var out []event.Remarked
 	for _, t := range s.fresh() {
@@ -242,7 +243,7 @@ func undefinedIn(ref object.Ref, path, name string) event.Remarked {
 	return r
 }
 
-// downward returns the Pod's field from which a variable of that name is usually set.
+// downward returns the field of a Pod that a variable of that name usually contains.
 func downward(name string) string {
 	switch strings.TrimPrefix(strings.TrimPrefix(name, "MY_"), "K8S_") {
 	case "POD_NAME":
@@ -279,7 +280,8 @@ func undefined(c corev1.Container, said string) []string {
 	return names
 }
 
-// isOfService reports whether a variable of that name may be one that Pods get for a Service.
+// isOfService reports whether a variable of that name may be one of those that Kubernetes sets for
+// each Service.
 func isOfService(name string) bool {
 	return strings.HasPrefix(name, "KUBERNETES_") || strings.HasSuffix(name, "_SERVICE_HOST") ||
 		strings.Contains(name, "_SERVICE_PORT") || strings.HasSuffix(name, "_PORT") || strings.Contains(name, "_PORT_")

@@ -16,23 +16,23 @@ import (
 // Object is an object in a set.
 type Object struct {
 	Ref object.Ref
-	// Changes: it is created or changed.
+	// Changes is set if the run creates or changes the object.
 	Changes bool
-	// Before is the live object; nil if it does not exist, or does not change.
+	// Before is the live object. It is nil if the object does not exist, or does not change.
 	Before *unstructured.Unstructured
-	// After is the resulting object; if that is unknown, the manifest, which lacks fields of other
-	// managers.
+	// After is the object as it will be. If that is unknown, it is the manifest, which lacks the
+	// fields of other managers.
 	After *unstructured.Unstructured
 }
 
 // Set contains the objects of a run, in order.
 type Set struct {
 	Objects []Object
-	// Prunes: the run deletes members that left the set.
+	// Prunes is set if the run deletes objects that are no longer part of the set.
 	Prunes bool
 }
 
-// Concerns reports whether a change to an object of the kind can lead to a remark.
+// Concerns reports whether a change to an object of the kind can cause a remark.
 func Concerns(ref object.Ref) bool {
 	switch gk := ref.GVK.GroupKind(); gk.Group {
 	case "":
@@ -47,26 +47,26 @@ func Concerns(ref object.Ref) bool {
 	return false
 }
 
-// Needs reports whether [Foresee] uses objects of the kind: a change to one can lead to a remark,
-// or others refer to it.
+// Needs reports whether [Foresee] uses objects of the kind, because a change to one can cause a
+// remark, or because other objects refer to it.
 func Needs(ref object.Ref) bool {
 	return Concerns(ref) || ref.GVK.Group == "" &&
 		slices.Contains([]string{"Secret", "ConfigMap", "PersistentVolumeClaim", "ServiceAccount", "LimitRange"}, ref.GVK.Kind)
 }
 
-// HasData reports whether objects of the kind contain data that should not be kept longer than
-// necessary.
+// HasData reports whether objects of the kind contain data that should be dropped as soon as
+// possible.
 func HasData(ref object.Ref) bool {
 	return ref.GVK.Group == "" && (ref.GVK.Kind == "Secret" || ref.GVK.Kind == "ConfigMap")
 }
 
-// set is what is known about the objects without requests.
+// set is what can be known about the objects without requests.
 type set struct {
 	objects []Object
 	index   map[object.Key]*Object
-	// templates are the Pod templates by namespace, in order.
+	// templates maps each namespace to its Pod templates, in order.
 	templates map[string][]template
-	// prunes: members that left the set are deleted.
+	// prunes is set if the run deletes objects that are no longer part of the set.
 	prunes bool
 }
 
@@ -101,7 +101,7 @@ func (s *set) of(group, kind, namespace string) []*Object {
 // template is an object's Pod template, or a Pod.
 type template struct {
 	of *Object
-	// path is the path of the Pod's spec.
+	// path is the path of the Pod's spec in the object.
 	path                string
 	labels, annotations map[string]string
 	spec                *corev1.PodSpec
@@ -154,7 +154,7 @@ func templatePath(ref object.Ref) []string {
 	return nil
 }
 
-// starts reports whether new or changed Pods will be created from the template.
+// starts reports whether the run leads to new or changed Pods from the template.
 func (t template) starts() bool {
 	if !t.of.Changes {
 		return false
@@ -163,7 +163,7 @@ func (t template) starts() bool {
 	return !was || !equality.Semantic.DeepEqual(before.spec, t.spec)
 }
 
-// fresh returns the templates from which new or changed Pods will be created.
+// fresh returns the templates that lead to new or changed Pods.
 func (s *set) fresh() []template {
 	var found []template
 	for _, o := range s.objects {
@@ -188,7 +188,8 @@ type view struct {
 	set *set
 }
 
-// exists reports whether an object is in the set or in the cluster, and whether that is sure.
+// exists reports whether an object is in the set or in the cluster. It also reports whether that is
+// sure.
 func (v *view) exists(ref object.Ref) (there, sure bool) {
 	if v.set.find(ref) != nil {
 		return true, true
@@ -196,7 +197,7 @@ func (v *view) exists(ref object.Ref) (there, sure bool) {
 	return v.Exists(ref)
 }
 
-// others describes how many other objects are affected.
+// others describes in words how many other objects in the set are affected too.
 func others(n int, noun, also string) string {
 	switch n {
 	case 0:
@@ -224,7 +225,8 @@ func of(is bool) truth {
 	return no
 }
 
-// counts reports whether a quota counts the Pods of a demand: all its scopes must apply.
+// counts reports whether a quota counts the Pods of a demand. All scopes of the quota must apply to
+// them.
 func (v *view) counts(q *corev1.ResourceQuota, d demand) truth {
 	all := yes
 	for _, scope := range q.Spec.Scopes {
@@ -281,8 +283,8 @@ func (v *view) inScope(scope corev1.ScopedResourceSelectorRequirement, d demand)
 	return perhaps
 }
 
-// bestEffort reports whether no container of the Pods has requests or limits, its own or from a
-// LimitRange.
+// bestEffort reports whether no container of the Pods has requests or limits, either its own or
+// those of a LimitRange.
 func (v *view) bestEffort(d demand) truth {
 	if d.spec.Resources != nil {
 		return perhaps

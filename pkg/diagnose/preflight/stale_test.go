@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// An unchanged object may run an older image than the one just pushed.
+// An unchanged object may run an image that is older than the one that was just pushed.
 func TestKeptImage(t *testing.T) {
 	for name, c := range map[string]struct {
 		containers string

@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// volumes reports rollouts that start a second Pod while the first one uses a volume for only one
-// Pod or node.
+// volumes reports rollouts that cannot proceed: they start a second Pod while the first one still
+// uses a volume that only one Pod or one node can use.
 func (v *view) volumes() []event.Remarked {
 	var out []event.Remarked
 	for _, t := range v.set.fresh() {
@@ -43,7 +43,7 @@ func (v *view) volumes() []event.Remarked {
 	return out
 }
 
-// contends completes the remark if Pods of the Deployment compete for the volume.
+// contends completes the remark if Pods of one Deployment compete for the volume.
 func (v *view) contends(r *event.Remarked, t template, d *appsv1.Deployment, claim string, mode corev1.PersistentVolumeAccessMode) bool {
 	if mode == corev1.ReadWriteOncePod && replicas(d.Spec.Replicas) > 1 {
 		r.Code, r.Path = "VolumeInUse", ".spec.replicas"
@@ -70,7 +70,7 @@ func (v *view) contends(r *event.Remarked, t template, d *appsv1.Deployment, cla
 	return true
 }
 
-// holds reports whether Pods of the Deployment use the claim now.
+// holds reports whether existing Pods of the Deployment use the claim.
 func holds(d *appsv1.Deployment, claim string) bool {
 	if d.Status.Replicas == 0 {
 		return false
@@ -83,8 +83,8 @@ func holds(d *appsv1.Deployment, claim string) bool {
 	return false
 }
 
-// exclusiveMode returns the access mode of a claim that only one node or one Pod can use; "" for
-// other claims.
+// exclusiveMode returns the access mode of a claim that only one node or one Pod can use. It
+// returns "" for any other claim.
 func (v *view) exclusiveMode(namespace, claim string) corev1.PersistentVolumeAccessMode {
 	ref := diagnose.RefOf("v1", "PersistentVolumeClaim", namespace, claim)
 	var u *unstructured.Unstructured
@@ -129,8 +129,9 @@ func replicas(stated *int32) int {
 	return int(*stated)
 }
 
-// The rest of this file is about additions between a template and a running Pod that no manifest
-// shows: controllers create claims and set labels, webhooks add containers and variables.
+// The rest of this file is about what a running Pod has in addition to its template, and no
+// manifest shows: controllers create claims and set labels, and webhooks add containers and
+// variables.
 
 // makesClaim reports whether a StatefulSet or an ephemeral volume, in the set or in the cluster,
 // may create a claim.
@@ -147,7 +148,8 @@ func (v *view) makesClaim(ref object.Ref) bool {
 	})
 }
 
-// claimsOf reports whether a claim created for a workload's Pods, or for a Pod, can have the name.
+// claimsOf reports whether a claim with the name may be created for the Pods of a workload, or for
+// a Pod.
 func claimsOf(u *unstructured.Unstructured, spec *corev1.PodSpec, name string) bool {
 	for _, claim := range ownClaims(u) {
 		rest, ok := strings.CutPrefix(name, claim+"-"+u.GetName()+"-")
@@ -160,8 +162,8 @@ func claimsOf(u *unstructured.Unstructured, spec *corev1.PodSpec, name string) b
 	})
 }
 
-// ownClaims returns the names of the claims that a StatefulSet creates for each Pod. They replace
-// volumes of the same name in its template.
+// ownClaims returns the names of the claim templates of a StatefulSet, from which it creates a
+// claim for each Pod. These claims replace volumes of the same name in its Pod template.
 func ownClaims(u *unstructured.Unstructured) []string {
 	if u.GroupVersionKind().GroupKind().String() != "StatefulSet.apps" {
 		return nil
@@ -182,8 +184,8 @@ func setByControllers() []string {
 	}
 }
 
-// maySelect reports whether a selector matches Pods of the template, or may match them once they
-// run: controllers set labels, and a program that may write Pods labels its leader.
+// maySelect reports whether a selector matches Pods of the template, or may match them later:
+// controllers set labels, and a program that may change Pods may label the Pod of its leader.
 func (s *set) maySelect(selector map[string]string, t template) bool {
 	if labels.SelectorFromSet(selector).Matches(labels.Set(t.labels)) {
 		return true
@@ -203,8 +205,8 @@ func (s *set) maySelect(selector map[string]string, t template) bool {
 	return shared
 }
 
-// writesPods reports whether a program in the template may change labels of Pods: it has its own
-// account, or the set has a role for that.
+// writesPods reports whether a program in the template may change labels of Pods. It may if it has
+// its own account, or if the set has a role for that.
 func (s *set) writesPods(t template) bool {
 	account := t.spec.ServiceAccountName
 	return account != "" && account != "default" || slices.ContainsFunc(s.objects, func(o Object) bool {
@@ -212,7 +214,7 @@ func (s *set) writesPods(t template) bool {
 	})
 }
 
-// isInjected reports whether the template asks a webhook to add to its Pods.
+// isInjected reports whether the template asks a webhook to add something to its Pods.
 func (t template) isInjected() bool {
 	for _, words := range []map[string]string{t.labels, t.annotations} {
 		for key := range words {
@@ -224,32 +226,31 @@ func (t template) isInjected() bool {
 	return false
 }
 
-// isInjectedVariable reports whether webhooks may add a variable of that name without being asked
-// to, as for a cloud's identities.
+// isInjectedVariable reports whether a webhook may add a variable of that name although the
+// template does not ask for it, as webhooks do for a cloud's identities.
 func isInjectedVariable(name string) bool {
 	return slices.ContainsFunc([]string{"AWS_", "AZURE_", "GOOGLE_", "OTEL_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// isInjectedPort reports whether a port may be that of a proxy that a mesh adds to Pods.
+// isInjectedPort reports whether a port may belong to the proxy that a service mesh adds to Pods.
 func isInjectedPort(name string) bool {
 	return slices.ContainsFunc([]string{"envoy", "istio", "linkerd", "dapr", "kuma", "consul", "proxy"}, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// hasCredentials reports whether nodes commonly have their own credentials for a registry, such as
-// that of a cloud.
+// hasCredentials reports whether nodes usually have their own credentials for a registry, such as
+// for the registry of a cloud.
 func hasCredentials(registry string) bool {
 	return slices.ContainsFunc([]string{".amazonaws.com", ".amazonaws.com.cn", ".gcr.io", ".pkg.dev", ".azurecr.io", ".azurecr.cn", ".azurecr.us", ".aliyuncs.com", ".ocir.io", ".icr.io"},
 		func(suffix string) bool { return strings.HasSuffix(registry, suffix) })
 }
 
-// noDefaults reports whether certainly no LimitRange sets missing resources.
+// noDefaults reports whether no LimitRange sets missing resources. In doubt, it returns false.
 func (v *view) noDefaults(namespace string) bool {
 	ranges, sure := v.List(diagnose.KindOf("v1", "LimitRange"), namespace)
 	return sure && len(ranges) == 0 && len(v.set.of("", "LimitRange", namespace)) == 0
 }
 
-// mayResize reports whether something changes, or may change, the Pods' requests when they are
-// created.
+// mayResize reports whether something may change the requests of Pods when they are created.
 func (v *view) mayResize(t template) bool {
 	gvk := schema.GroupVersionKind{Group: "autoscaling.k8s.io", Version: "v1", Kind: "VerticalPodAutoscaler"}
 	live, sure := v.List(gvk, t.of.Ref.Namespace)

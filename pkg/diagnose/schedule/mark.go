@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Marks are the states that an object has been in. Flapping is not progress: only a state never
-// seen before counts as a move.
+// Marks are the states in which an object has been. Only a state in which it has never been counts
+// as progress, so alternating between two states does not.
 type Marks struct{ seen []uint64 } // a slice, because there are many objects with few states each
 
 // Moved reports whether the object's state is new, and records it.
@@ -28,8 +28,8 @@ func (m *Marks) Moved(u *unstructured.Unstructured) bool {
 	return true
 }
 
-// counted returns the numeric status fields that show progress. Counts of failures and restarts do
-// not: they grow while an object is stuck.
+// counted returns the numbers in a status that show progress. It omits counts of failures and
+// restarts, which also grow while an object is stuck.
 func counted() []string {
 	return []string{
 		"observedGeneration", "replicas", "readyReplicas", "updatedReplicas", "availableReplicas", "currentReplicas", // workloads
@@ -38,8 +38,8 @@ func counted() []string {
 	}
 }
 
-// markOf hashes the fields that change with progress. It excludes messages and times: some
-// controllers write the time of day.
+// markOf returns a hash of the fields that change with progress. It omits messages and times,
+// because some controllers write the time of day.
 func markOf(u *unstructured.Unstructured) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintln(h, u.GetUID(), u.GetGeneration(), u.GetDeletionTimestamp() != nil, u.GetFinalizers())
@@ -82,12 +82,12 @@ func containerMark(status any) string {
 	return strings.Join(said, " ")
 }
 
-// Told remembers the explanation that was reported last.
+// Told is the explanation that was reported last.
 type Told struct{ text string }
 
-// News reports whether an explanation differs from the last one, and records it. An empty
-// explanation is not news. Codes and blocking objects are compared, but not messages: their numbers
-// may change all the time.
+// News reports whether an explanation differs from the last one, and records the new one. It
+// compares codes and blocking objects. It does not compare messages, because the numbers in them
+// may change all the time. An empty explanation is no news.
 func (t *Told) News(causes []event.Cause, err error) bool {
 	text := textOf(causes, err)
 	if text == "" || text == t.text {
@@ -115,8 +115,8 @@ const calm = time.Second
 // moment. The zero value is ready to use.
 type Burst struct{ last time.Time }
 
-// Left returns how long the next report has to wait. If that is 0, it records the report as made.
-// After waiting, callers report the latest state.
+// Left returns how long the next report has to wait. If the result is 0, the report counts as made.
+// A caller that has to wait then reports the latest state.
 func (b *Burst) Left(now time.Time) time.Duration {
 	if left := b.last.Add(calm).Sub(now); left > 0 && !b.last.IsZero() {
 		return left

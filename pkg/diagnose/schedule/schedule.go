@@ -11,15 +11,16 @@ import (
 
 // Limits bound how soon and how often stuck objects are examined.
 type Limits struct {
-	// After is how long an object must not move before it is examined. AfterBad, which is not
-	// longer, applies if an event or a controller has already reported a fault.
+	// After is how long an object must make no progress before it is examined. AfterBad is used
+	// instead if an event or a controller has reported a fault; it is not longer than After.
 	After, AfterBad time.Duration
 	// Again is the minimum pause between two examinations of an object.
 	Again time.Duration
-	// Each limits the requests per minute for one object, All those for all objects. A minute's
-	// worth may be spent at once; overspending delays the next examination.
+	// Each limits the requests in a minute for one object, and All those for all objects. The
+	// requests of one minute may be sent at once. If an examination needs more, the next one is
+	// delayed.
 	Each, All int
-	// Most limits the objects that are examined, Batch how many of them at once.
+	// Most limits how many objects are examined, and Batch how many of them at the same time.
 	Most, Batch int
 }
 
@@ -37,7 +38,7 @@ type Schedule[K comparable] struct {
 	all     budget
 	objects map[K]*hanging
 	looked  int
-	// underway: a batch is being examined.
+	// underway is set while a batch is being examined.
 	underway bool
 	order    int
 }
@@ -48,11 +49,12 @@ type hanging struct {
 	bad    bool
 	order  int
 	budget budget
-	// asked is when it was last examined; zero for never. cheap is the expected cost of the next
-	// examination.
+	// asked is when the object was last examined; zero for never. cheap is the number of requests
+	// expected for its next examination.
 	asked time.Time
 	cheap float64
-	// by is when an examination is due regardless of its cost; zero for never.
+	// by is the time at which the object has to be examined even if the budget is used up; zero for
+	// none.
 	by time.Time
 }
 
@@ -61,7 +63,7 @@ func New[K comparable](limits Limits) *Schedule[K] {
 	return &Schedule[K]{limits: limits, objects: map[K]*hanging{}}
 }
 
-// Moved records that an object moved. bad: its new state reports a fault.
+// Moved records progress of an object. bad is set if the new state reports a fault.
 func (s *Schedule[K]) Moved(k K, now time.Time, bad bool) {
 	o := s.objects[k]
 	if o == nil {
@@ -80,15 +82,17 @@ func (s *Schedule[K]) Drop(k K) {
 	delete(s.objects, k)
 }
 
-// By schedules another examination at a time, unless the object moves first.
+// By schedules another examination of an object at the given time. If the object makes progress
+// before, the examination is dropped.
 func (s *Schedule[K]) By(k K, at time.Time) {
 	if o := s.objects[k]; o != nil {
 		o.by = at
 	}
 }
 
-// Asked records that the batch was examined, by requests for each of its objects and shared ones.
-// again is the expected number for another examination of one object.
+// Asked records that the batch was examined. requests is the number of requests for each object,
+// and shared the number that served all of them. again is the number to expect when one object is
+// examined again.
 func (s *Schedule[K]) Asked(now time.Time, requests map[K]int, shared, again int) {
 	s.underway = false
 	total := shared
@@ -110,7 +114,8 @@ func (s *Schedule[K]) Asked(now time.Time, requests map[K]int, shared, again int
 	s.all.pay(now, float64(total))
 }
 
-// Due returns the objects to examine now, as a batch. Until that batch is Asked, it returns none.
+// Due returns the objects to examine now, which are one batch. It returns no other batch until
+// [Schedule.Asked] was called.
 func (s *Schedule[K]) Due(now time.Time) []K {
 	if s.underway {
 		return nil
@@ -125,7 +130,7 @@ func (s *Schedule[K]) Due(now time.Time) []K {
 			due = append(due, k)
 		}
 	}
-	// Longest wait first.
+	// The objects that have waited longest come first.
 	slices.SortFunc(due, func(a, b K) int {
 		x, y := s.objects[a], s.objects[b]
 		return cmp.Or(x.asked.Compare(y.asked), cmp.Compare(x.order, y.order))
@@ -168,7 +173,7 @@ func (s *Schedule[K]) isDue(o *hanging, now time.Time) bool {
 	}
 }
 
-// Passed returns how many stuck objects are not examined because Most others are.
+// Passed returns how many stuck objects are not examined, because the limit Most is reached.
 func (s *Schedule[K]) Passed(now time.Time) int {
 	if s.looked < s.limits.Most {
 		return 0
@@ -182,8 +187,8 @@ func (s *Schedule[K]) Passed(now time.Time) int {
 	return n
 }
 
-// budget is a number of requests that refills up to full at a rate of full per minute. It may be
-// overdrawn once; then it has to refill first.
+// budget is a number of requests. It refills at a rate of full per minute, up to full. One
+// examination may overdraw it; then nothing is examined until it has refilled.
 type budget struct {
 	full, left float64
 	at         time.Time
@@ -193,7 +198,7 @@ func newBudget(aMinute int, now time.Time) budget {
 	return budget{full: float64(aMinute), left: float64(aMinute), at: now}
 }
 
-// has returns the requests left at a time.
+// has returns how many requests are left at a given time.
 func (b *budget) has(now time.Time) float64 {
 	return min(b.full, b.left+b.full*now.Sub(b.at).Minutes())
 }

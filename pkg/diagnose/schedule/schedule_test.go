@@ -11,14 +11,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// spent records requests at a time.
+// spent is a number of requests, and the time when they were sent.
 type spent struct {
 	at       time.Time
 	requests int
 }
 
-// Requests never exceed the limits. Within them, a stuck object is examined in time, and an object
-// that moves is not.
+// The number of requests never exceeds the limits. A stuck object is examined in time if the limits
+// allow it. An object that makes progress is not examined.
 func TestBounds(t *testing.T) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -85,8 +85,8 @@ func sum(requests map[int]int) int {
 	return n
 }
 
-// within checks that no period has more requests than its share, apart from one minute's worth that
-// may be spent at once and the dearest examination.
+// within checks that no period has more requests than its share. The requests of one minute may be
+// sent at once, and the most expensive examination may exceed the share.
 func within(t *testing.T, seed uint64, k int, payments []spent, aMinute, dearest int) {
 	t.Helper()
 	for i := range payments {
@@ -147,7 +147,7 @@ func TestNews(t *testing.T) {
 	}
 }
 
-// Marks distinguish progress from changes that only look like it.
+// Marks distinguish progress from changes that are none.
 func TestMarks(t *testing.T) {
 	for name, tc := range map[string]struct {
 		states string

@@ -20,11 +20,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// releases replaces the finalizer in the dry run of an update that removes an owner reference:
-// admission treats both updates alike.
+// releases is used instead of the finalizer if the update removes an owner reference. For
+// admission, both updates are the same.
 const releases = ""
 
-// purpose describes the update.
+// purpose describes in words what the update is for.
 func purpose(finalizer string) string {
 	if finalizer == releases {
 		return "the update that removes its owner reference"
@@ -32,8 +32,8 @@ func purpose(finalizer string) string {
 	return "the update that removes the finalizer " + text.Excerpt(finalizer)
 }
 
-// admission finds out, with a dry run for one object of each class, whether the update that removes
-// the finalizer is admitted (edge case 61).
+// admission finds out whether the update that removes the finalizer is admitted (edge case 61). It
+// sends the update as a dry run, for one object of each class.
 func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []finding {
 	if !d.settled() {
 		return nil // First read which webhooks the server calls for it.
@@ -50,7 +50,8 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	case diagnose.Slow(err): // This says nothing about the update.
 		return d.deadHooks(hooks)
 	case apierrors.IsForbidden(err) && !d.mayPatch(tried), apierrors.IsBadRequest(err):
-		// The dry run was not possible: we lack permission, or a webhook does not support dry runs.
+		// The dry run was not possible: we lack the permission, or a webhook does not support dry
+		// runs.
 		return d.deadHooks(hooks)
 	}
 	said := "the server's answer to a dry run"
@@ -64,8 +65,8 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	return []finding{d.refused(u, finalizer, err, said)}
 }
 
-// settled reports whether the webhooks that the server calls for updates are known, or cannot be
-// known.
+// settled reports whether it is known which webhooks the server calls for updates, or known that
+// this cannot be found out.
 func (d *diagnosis) settled() bool {
 	misses := d.Misses()
 	d.Kinds()
@@ -73,7 +74,7 @@ func (d *diagnosis) settled() bool {
 	return d.Misses() == misses
 }
 
-// standIn returns the object that represents the class.
+// standIn returns the object for which the dry run of the whole class is made.
 func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hooks []diagnose.Hook) object.Ref {
 	key := class{kind: u.GroupVersionKind().GroupKind(), finalizer: finalizer}
 	conditional := false
@@ -91,7 +92,8 @@ func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hook
 	return d.classes[key]
 }
 
-// replay returns the server's refusal of the update; nil if there is none, or it is not known yet.
+// replay returns the server's refusal of the update. It is nil if the server does not refuse, or
+// has not answered yet.
 func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	q := diagnose.Question{Verb: diagnose.Replay, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, Detail: finalizer}
 	a, _ := d.Ask(q)
@@ -101,8 +103,8 @@ func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	return a.Err
 }
 
-// mayPatch reports whether we may update the object: refusals by admission look like a missing
-// permission.
+// mayPatch reports whether we may update the object. Without the permission, the error looks like a
+// refusal by admission.
 func (d *diagnosis) mayPatch(ref object.Ref) bool {
 	yes, sure := d.Allowed("", "patch", ref)
 	return yes || !sure
@@ -117,8 +119,8 @@ func quotedIn(hooks []diagnose.Hook, text string) (diagnose.Hook, bool) {
 	return hooks[i], true
 }
 
-// deniedByHook reports whether a webhook denied the request. Only the message shows that, since the
-// webhook chooses the code.
+// deniedByHook reports whether a webhook denied the request. Only the message shows that, since a
+// webhook can choose any code.
 func deniedByHook(err error) bool {
 	_, of, ok := strings.Cut(err.Error(), "admission webhook \"")
 	return ok && strings.Contains(of, "\" denied the request")
@@ -163,7 +165,7 @@ func (d *diagnosis) unreachable(h diagnose.Hook, evidence ...string) finding {
 	return f
 }
 
-// deadHooks reports webhooks without endpoints, if no dry run is possible.
+// deadHooks reports webhooks without endpoints. It is for the case that no dry run is possible.
 func (d *diagnosis) deadHooks(hooks []diagnose.Hook) []finding {
 	var found []finding
 	for _, h := range hooks {
@@ -177,7 +179,7 @@ func (d *diagnosis) deadHooks(hooks []diagnose.Hook) []finding {
 	return found
 }
 
-// refused reports an update that something other than a webhook refuses.
+// refused reports an update that is refused, but not by a webhook.
 func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err error, said string) finding {
 	ref := object.RefOf(u)
 	f := finding{rank: rankAdmission, Cause: event.Cause{
@@ -201,7 +203,7 @@ func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err 
 	return f
 }
 
-// invalidFields reports whether validation names fields that it rejects; policies do not.
+// invalidFields reports whether an error names fields, as validation does. Policies do not.
 func invalidFields(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {

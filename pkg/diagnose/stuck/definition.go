@@ -36,9 +36,9 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 	c.add(objects)
 	found := c.causes(d)
 	t := object.ConditionOf(live, "Terminating")
-	// The API server could not list or delete the instances, or they were not gone in time: often, it
-	// was just opening its storage for the kind again. It retries within a quarter of an hour, and at
-	// once when the CRD is written.
+	// The API server could not list or delete the instances, or they did not go in time. Often, the
+	// server was just opening its storage for the kind again. It retries within a quarter of an
+	// hour, and at once when the CRD is written.
 	failed := t.Status == "True" && (t.Reason == "InstanceDeletionFailed" || t.Reason == "InstanceDeletionCheck") && slices.Contains(live.GetFinalizers(), cleanup)
 	switch {
 	case c.total() > 0:
@@ -57,10 +57,10 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// cleanup is the finalizer by which the API server waits for the instances.
+// cleanup is the finalizer that keeps a CRD until the API server has deleted the instances.
 const cleanup = "customresourcecleanup.apiextensions.k8s.io"
 
-// instances returns a CRD's kind at the storage version, which needs no conversion.
+// instances returns the kind that a CRD defines, at the storage version, which needs no conversion.
 func instances(crd *unstructured.Unstructured) (schema.GroupVersionKind, bool) {
 	gvk := schema.GroupVersionKind{Group: diagnose.Text(crd, "spec", "group"), Kind: diagnose.Text(crd, "spec", "names", "kind")}
 	for _, v := range diagnose.Items(crd, "spec", "versions") {
@@ -72,8 +72,8 @@ func instances(crd *unstructured.Unstructured) (schema.GroupVersionKind, bool) {
 	return gvk, gvk.Version != ""
 }
 
-// conversion covers the webhook that converts objects between versions: while it is down, they can
-// be neither listed nor updated (k/k#71925).
+// conversion covers the webhook that converts objects between versions. If it does not answer,
+// objects can be neither listed nor updated (k/k#71925).
 func (d *diagnosis) conversion(u *unstructured.Unstructured) []finding {
 	crd := u
 	if !diagnose.IsKind(u, definitions, "CustomResourceDefinition") {
@@ -126,7 +126,7 @@ func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 	return []finding{f}
 }
 
-// unlisted returns errors from listing the instances that are about conversion.
+// unlisted returns the errors of lists of the instances that are about conversion.
 func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 	gvk, _ := instances(crd)
 	var said []string
@@ -140,8 +140,8 @@ func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 	return diagnose.Some(said, 2)
 }
 
-// ofConversion reports whether the server's message is about a conversion webhook: listing or
-// deleting instances may fail for other reasons.
+// ofConversion reports whether the server's message is about a conversion webhook. Listing or
+// deleting instances may also fail for other reasons.
 func ofConversion(words string) bool { return strings.Contains(words, "conversion webhook") }
 
 // foreground covers objects that are deleted after their dependents (edge case 62). They wait only
@@ -176,7 +176,7 @@ func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 		found[0].Code, found[0].BlockedBy = OrphaningDependents, first
 		found[0].Evidence = append(found[0].Evidence, text.Count(len(dependents), "dependent")+" still name it as their owner, such as "+diagnose.Name(first))
 		found[0].Next = command.Kubectl("get") + " " + diagnose.On(first) + " -o jsonpath='{.metadata.ownerReferences}'"
-		// Releasing it is an update, which may be refused too.
+		// To release a dependent is an update, which may be refused too.
 		found = append(d.admission(dependents[0], releases), found...)
 	}
 	return found
@@ -202,8 +202,8 @@ func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, w
 	return found, sure
 }
 
-// heldBy reports dependents that have to be deleted first: their causes, and one for the object
-// that waits for them.
+// heldBy reports dependents that have to be deleted first. It returns their causes, and one cause
+// for the object that waits for them.
 func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructured.Unstructured) []finding {
 	var c contents
 	c.add(dependents)
@@ -236,8 +236,8 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	return append(found, f)
 }
 
-// ownerElsewhere reports a dependent in another namespace than its owner, which makes its owner
-// reference invalid (event OwnerRefInvalidNamespace).
+// ownerElsewhere reports a dependent in another namespace than its owner. Its owner reference is
+// invalid (event OwnerRefInvalidNamespace).
 func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	ref := object.RefOf(dependent)
 	lost := "if the reference stays, the garbage collector deletes " + diagnose.Name(ref) + ", because it does not find the owner"
@@ -254,15 +254,15 @@ func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	}}
 }
 
-// disowning returns the command that removes an owner reference, provided that it is still at the
-// same index.
+// disowning returns the command that removes an owner reference. The command fails if the reference
+// is no longer at the same index.
 func disowning(u *unstructured.Unstructured, owner types.UID) string {
 	i := slices.IndexFunc(u.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner })
 	patch := fmt.Sprintf(`[{"op":"test","path":"/metadata/ownerReferences/%[1]d/uid","value":%[2]q},{"op":"remove","path":"/metadata/ownerReferences/%[1]d"}]`, i, string(owner))
 	return command.Kubectl("patch") + " " + diagnose.On(object.RefOf(u)) + " --type=json -p " + text.ShellQuote(patch)
 }
 
-// finalizers explains, for each finalizer, why nothing removes it.
+// finalizers explains, for each finalizer, why it is not removed.
 func (d *diagnosis) finalizers(u *unstructured.Unstructured) []finding {
 	var found []finding
 	for _, finalizer := range u.GetFinalizers() {

@@ -20,15 +20,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// situation is a cluster and the expected causes for its first object.
+// situation is a cluster, and the causes expected for its first object.
 type situation struct {
 	objects string
 	answers diagnosetest.Answers
-	// codes are those of the causes, in order.
+	// codes are the codes of the expected causes, in order.
 	codes []string
-	// says are strings that the first cause must contain, in any field.
+	// says are texts that the first cause must contain, in any of its fields.
 	says []string
-	// never are strings that no cause may contain.
+	// never are texts that no cause may contain.
 	never []string
 	// blockedBy is the blocking object of the first cause.
 	blockedBy string
@@ -108,10 +108,10 @@ spec:
 status: %s`, replicas, status)
 }
 
-// by returns held with the finalizer set by another manager.
+// by returns held, but with the finalizer set by another manager.
 func by(manager string) string { return strings.ReplaceAll(held, "widget-operator", manager) }
 
-// everything is a workload that may write everything, and so may be any controller.
+// everything is a workload that may write everything, and so may be the controller of any object.
 const everything = `
 ---
 apiVersion: apps/v1

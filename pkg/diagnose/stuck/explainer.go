@@ -26,8 +26,8 @@ import (
 // concurrent use.
 type Explainer struct {
 	diagnose.Gatherer
-	// Pause is the time between two counts of an object's contents, which show progress; 0 means
-	// one second.
+	// Pause is the time between two counts of an object's contents. The counts show progress. 0
+	// means one second.
 	Pause time.Duration
 
 	mu    sync.Mutex
@@ -43,8 +43,8 @@ func (e *Explainer) Explain(ctx context.Context, _ object.Kind, live *unstructur
 	return Diagnose(facts), nil
 }
 
-// Gather reads the facts about an object concurrently. It marks unreadable facts, and fails only if
-// ctx ends.
+// Gather reads the facts about an object concurrently, and marks those that cannot be read. It
+// returns an error only if ctx ends.
 func (e *Explainer) Gather(ctx context.Context, live *unstructured.Unstructured) (Facts, error) {
 	f := Facts{Now: e.Time(), Object: live, known: diagnose.NewFacts(live)}
 	if err := e.Fill(ctx, f.known, func(r *diagnose.Run) { newDiagnosis(r).explain(f) }); err != nil {
@@ -53,7 +53,7 @@ func (e *Explainer) Gather(ctx context.Context, live *unstructured.Unstructured)
 	return e.lookAgain(ctx, f)
 }
 
-// lookAgain counts the contents again if there is no earlier count to compare with.
+// lookAgain counts the contents once more if there is no earlier count to compare with.
 func (e *Explainer) lookAgain(ctx context.Context, f Facts) (Facts, error) {
 	held, ok := newDiagnosis(diagnose.NewRun(f.Now, f.known)).left(f.Object)
 	if !ok || held.total() == 0 {
@@ -101,7 +101,7 @@ func (e *Explainer) count(ctx context.Context, f Facts, held contents) (Look, er
 	return look, nil
 }
 
-// remember stores a count for the next explanation, and returns the previous one.
+// remember stores a count for the next explanation, and returns the count of the previous one.
 func (e *Explainer) remember(uid types.UID, now Look) (Look, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -113,7 +113,7 @@ func (e *Explainer) remember(uid types.UID, now Look) (Look, bool) {
 	return before, seen
 }
 
-// progress reports, from two counts, an object that is slow and not stuck (edge case 58).
+// progress compares two counts, and reports an object that is slow but not stuck (edge case 58).
 func progress(f Facts) (finding, bool) {
 	gone := f.Before.Left - f.After.Left
 	took := f.After.At.Sub(f.Before.At)
@@ -131,7 +131,7 @@ func progress(f Facts) (finding, bool) {
 	return moving, true
 }
 
-// left returns the known contents of a namespace or CRD; false for other objects.
+// left returns the known contents of a namespace or a CRD. For other objects, it returns false.
 func (d *diagnosis) left(u *unstructured.Unstructured) (contents, bool) {
 	switch {
 	case diagnose.IsKind(u, "", "Namespace"):
@@ -149,14 +149,14 @@ func (d *diagnosis) left(u *unstructured.Unstructured) (contents, bool) {
 
 // Scope selects the objects of a survey.
 type Scope struct {
-	// Kinds are the kinds to read; nil means all served kinds.
+	// Kinds are the kinds to read; nil means all kinds that the server serves.
 	Kinds []object.Kind
 	// Selection selects their objects.
 	Selection object.Selection
 }
 
-// UnreadError is the error of kinds that could not be read, so that more objects may be
-// terminating. Other results are still valid.
+// UnreadError says that some kinds could not be read. There may be more terminating objects, but
+// the other results are valid.
 type UnreadError struct {
 	// Kinds are the failed requests with their reasons.
 	Kinds []string
@@ -185,8 +185,8 @@ func (e *UnreadError) Error() string {
 // Unreachable marks this as an error that says nothing about an object.
 func (e *UnreadError) Unreachable() bool { return true }
 
-// Survey finds the terminating objects in scope, sorted, and explains them from shared facts. If
-// some kinds could not be read, it also returns an *UnreadError.
+// Survey finds the terminating objects in scope and explains them. The result is sorted, and the
+// explanations share facts. If some kinds could not be read, it also returns an *UnreadError.
 func (e *Explainer) Survey(ctx context.Context, scope Scope) ([]Root, []Explained, error) {
 	known := diagnose.NewFacts()
 	served := scope.Kinds
@@ -221,7 +221,7 @@ func (e *Explainer) Survey(ctx context.Context, scope Scope) ([]Root, []Explaine
 	return Roots(out), out, unread
 }
 
-// complete adds causes for objects that no rule explained.
+// complete adds a cause to each object that no rule explained.
 func (d *diagnosis) complete(objects []*unstructured.Unstructured, out []Explained) {
 	unread, blind := d.unread()
 	server := sorted(d.server())

@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// rank orders causes. Causes whose fix others depend on come first.
+// rank is the order of causes. A cause comes before causes that cannot be fixed without it.
 type rank int
 
 const (
@@ -35,19 +35,19 @@ type finding struct {
 	rank rank
 }
 
-// diagnosis is one run of the rules over the known facts.
+// diagnosis is one pass of the rules over the known facts.
 type diagnosis struct {
 	*diagnose.Run
-	// looked lists the objects in the current chain, each blocked by the next.
+	// looked is the current chain of objects, in which each is blocked by the next.
 	looked []object.Key
-	// classes contains the object that represents each class.
+	// classes maps each class to the object that represents it.
 	classes map[class]object.Ref
-	// rules run for each object. They are a field because some of them ask for the causes of other
-	// objects.
+	// rules are called for each object. They are in a field because some of them call the others
+	// for further objects.
 	rules []rule
 }
 
-// rule returns causes why an object is not deleted, or nil if it does not apply.
+// rule returns causes why an object is not deleted. It returns nil if it does not apply.
 type rule func(*unstructured.Unstructured) []finding
 
 // sorted orders findings by rank and drops duplicates.
@@ -66,31 +66,31 @@ func sorted(findings []finding) []event.Cause {
 
 // Facts are the facts about an object that is being deleted.
 type Facts struct {
-	// Now is the time of the facts.
 	Now time.Time
-	// Object is the object as last read, possibly only its metadata.
+	// Object is the object as last read. It may have only its metadata.
 	Object *unstructured.Unstructured
-	// Before and After are two counts of its contents; After is zero if there was only one.
+	// Before and After are two counts of the object's contents. After is zero if there was only one
+	// count.
 	Before, After Look
 
 	known *diagnose.Facts
 }
 
-// Look is the number of objects in an object at a time.
+// Look is a count of the contents of an object, with its time.
 type Look struct {
 	At   time.Time
 	Left int
 }
 
-// class identifies objects for which removing the finalizer has the same result, so that one dry
-// run is enough.
+// class identifies objects for which the removal of the finalizer has the same result. One dry run
+// is enough for all of them.
 type class struct {
 	kind      schema.GroupKind
 	finalizer string
 	hooks     string
 }
 
-// deepest limits the chain of objects, such as namespace, claim, Pod.
+// deepest limits the length of a chain of objects, such as namespace, claim, Pod.
 const deepest = 3
 
 // causes runs all rules for an object.
@@ -108,7 +108,8 @@ func (d *diagnosis) causes(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// Diagnose explains why an object is not deleted, root causes first. It returns at least one cause.
+// Diagnose explains why an object is not deleted. Root causes come first, and there is at least one
+// cause.
 func Diagnose(f Facts) []event.Cause {
 	return newDiagnosis(diagnose.NewRun(f.Now, f.known)).explain(f)
 }
@@ -146,8 +147,8 @@ func removal(ref object.Ref, finalizer string) string {
 	return command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(ref) + " --remove-finalizer=" + text.ShellQuote(finalizer)
 }
 
-// set returns, as evidence, the managers that set the finalizer (edge case 60), and when the object
-// was deleted.
+// set returns, as evidence, which managers set the finalizer (edge case 60), and when the deletion
+// was requested.
 func (d *diagnosis) set(u *unstructured.Unstructured, finalizer string) []string {
 	var evidence []string
 	for _, o := range diagnose.Setters(u, finalizer) {
@@ -167,8 +168,9 @@ func (d *diagnosis) deleted(u *unstructured.Unstructured) string {
 	return "deleted " + diagnose.Ago(d.Now.Sub(diagnose.Since(u))) + " ago"
 }
 
-// Lastings returns, by code, which causes end a wait for a deletion and after how long. In doubt, a
-// cause does not: ending a wait for one that would have passed fails a healthy teardown.
+// Lastings returns, by code, whether a cause ends a wait for a deletion and after how long. In
+// doubt, a cause does not: if a wait ends for a cause that would have passed, a healthy teardown
+// fails.
 func Lastings() map[string]diagnose.Lasting {
 	const (
 		decided = time.Minute     // for what the object itself shows
@@ -235,7 +237,7 @@ func Lastings() map[string]diagnose.Lasting {
 // Explained is a terminating object with its causes.
 type Explained struct {
 	Ref object.Ref
-	// Since is its deletion timestamp as the server stores it: the end of a grace period.
+	// Since is the deletion timestamp as the server stores it: it is the end of the grace period.
 	Since  time.Time
 	Causes []event.Cause
 }
@@ -243,14 +245,14 @@ type Explained struct {
 // Root is a cause with all objects that it blocks.
 type Root struct {
 	Cause event.Cause
-	// Holds are the objects that wait for it, sorted.
+	// Holds are the objects that wait because of the cause, sorted.
 	Holds []object.Ref
-	// Total is their number.
+	// Total is the number of objects that the cause blocks.
 	Total int
 }
 
-// rootKey identifies a cause by its code and the blocking object, or by its message if there is
-// none.
+// rootKey identifies a cause by its code and its blocking object. If there is no blocking object,
+// its message is used instead.
 type rootKey struct {
 	code, message string
 	blockedBy     object.Key
@@ -264,7 +266,7 @@ func keyOf(c event.Cause) rootKey {
 	return key
 }
 
-// Roots groups objects by their first cause, and returns the causes of most objects first.
+// Roots groups objects by their first cause. The causes of most objects come first.
 func Roots(objects []Explained) []Root {
 	byKey := map[rootKey]*Root{}
 	for _, o := range objects {
@@ -276,8 +278,8 @@ func Roots(objects []Explained) []Root {
 			byKey[key] = &Root{Cause: o.Causes[0]}
 		}
 		if len(o.Causes[0].Evidence) < len(byKey[key].Cause.Evidence) {
-			// Report the evidence from an object that the cause blocks directly: one that waits for
-			// that object has more.
+			// Report the evidence of an object that the cause blocks directly. An object that only
+			// waits for such an object has additional evidence.
 			byKey[key].Cause = o.Causes[0]
 		}
 		byKey[key].Holds = append(byKey[key].Holds, o.Ref)

@@ -21,8 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// namespace covers namespaces: their conditions, each traced to its cause, and their contents (edge
-// case 59).
+// namespace covers namespaces (edge case 59): it traces each of their conditions to a cause, and
+// explains their contents.
 func (d *diagnosis) namespace(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "Namespace") {
 		return nil
@@ -47,8 +47,8 @@ func (d *diagnosis) namespace(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// discovery covers conditions about failed discovery. Usually, an aggregated API that has nothing
-// to do with the namespace is down (k/k#75788).
+// discovery covers conditions that report failed discovery. The usual reason is an aggregated API
+// that does not answer, and that may have nothing to do with the namespace (k/k#75788).
 func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	failures := reported(live, corev1.NamespaceDeletionDiscoveryFailure, corev1.NamespaceDeletionGVParsingFailure)
 	if len(failures) == 0 {
@@ -67,7 +67,7 @@ func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	return []finding{stale(live, failures, "every APIService is available", "the namespace controller")}
 }
 
-// stale reports an outdated condition (k/k#72244).
+// stale reports a condition that is outdated (k/k#72244).
 func stale(live *unstructured.Unstructured, said []string, but, who string) finding {
 	return finding{rank: rankWaiting, Cause: event.Cause{
 		Code:     ConditionStale,
@@ -77,8 +77,8 @@ func stale(live *unstructured.Unstructured, said []string, but, who string) find
 	}}
 }
 
-// lookAgain returns a command that makes a controller examine an object at once, as any write does.
-// This one sets an annotation that nothing uses.
+// lookAgain returns a command that makes a controller examine an object at once. Any write does
+// that; this one sets an annotation that nothing uses.
 func lookAgain(live *unstructured.Unstructured) string {
 	return command.Kubectl("annotate") + " " + diagnose.On(object.RefOf(live)) + " --overwrite k8sconnect.io/look-again=\"$(date +%s)\""
 }
@@ -91,7 +91,7 @@ func (d *diagnosis) staleContent(live *unstructured.Unstructured) []finding {
 	return []finding{stale(live, said, "nothing that can be listed is left in the namespace", "the namespace controller")}
 }
 
-// reported returns, as evidence, the given conditions that are true.
+// reported returns, as evidence, those of the given conditions that are true.
 func reported(live *unstructured.Unstructured, kinds ...corev1.NamespaceConditionType) []string {
 	var said []string
 	for _, kind := range kinds {
@@ -122,7 +122,7 @@ func specFinalizers(live *unstructured.Unstructured) []finding {
 	return found
 }
 
-// undeleted covers objects that the server does not let the namespace controller delete.
+// undeleted covers objects in a namespace that the server does not allow to be deleted.
 func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []finding {
 	failure := object.ConditionOf(live, string(corev1.NamespaceDeletionContentFailure))
 	if failure.Status != "True" || len(c.present) == 0 {
@@ -151,11 +151,11 @@ func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []fin
 	}}}
 }
 
-// contents are the objects that have to be deleted before an object.
+// contents are the objects that have to be deleted before another object.
 type contents struct {
-	// going are terminating; present are not.
+	// going contains the objects that are terminating, and present the others.
 	going, present []*unstructured.Unstructured
-	// sure: all of them could be listed.
+	// sure is set if all kinds of contents could be listed.
 	sure bool
 }
 
@@ -187,16 +187,16 @@ func (d *diagnosis) contents(namespace string) contents {
 }
 
 // holds reports whether objects of the kind can be listed, and are deleted with their namespace. It
-// ignores events, which come and go.
+// is false for events, which are created and expire all the time.
 func holds(k object.Kind) bool {
 	return slices.Contains(k.Verbs, "list") && slices.Contains(k.Verbs, "delete") && k.Resource != "events"
 }
 
-// explained limits how many objects are explained: the same causes block the others.
+// explained limits how many objects are explained, because most others have the same causes.
 const explained = 300
 
-// causes returns the causes that block the contents, with the number of objects each blocks. It
-// includes causes that will block objects not being deleted yet.
+// causes returns the causes that block the contents, with the number of objects that each blocks.
+// It includes causes that will block objects whose deletion has not been requested yet.
 func (c contents) causes(d *diagnosis) []finding {
 	var all []finding
 	held := map[rootKey][]string{}
@@ -222,8 +222,8 @@ func (c contents) causes(d *diagnosis) []finding {
 	return all
 }
 
-// oldest returns the objects to explain: first those that have been terminating longest, then those
-// with finalizers.
+// oldest returns the objects to explain. Objects that have been terminating longest come first,
+// then objects with finalizers.
 func (c contents) oldest() []*unstructured.Unstructured {
 	byAge := func(a, b *unstructured.Unstructured) int {
 		return cmp.Or(diagnose.Since(a).Compare(diagnose.Since(b)), object.RefOf(a).Compare(object.RefOf(b)))
@@ -237,7 +237,7 @@ func (c contents) oldest() []*unstructured.Unstructured {
 	return sorted[:min(len(sorted), explained)]
 }
 
-// remain reports how many objects of which kinds remain.
+// remain reports the kinds of the remaining objects, with their numbers.
 func (c contents) remain(u *unstructured.Unstructured) finding {
 	perKind := map[schema.GroupKind]int{}
 	for _, o := range slices.Concat(c.going, c.present) {
@@ -289,7 +289,8 @@ func (d *diagnosis) deadAPIs() (found []finding, sure bool) {
 	return found, sure
 }
 
-// unreadable reports an API with a malformed group or version, whose kinds cannot be listed.
+// unreadable reports an API whose group or version is malformed, so that its kinds cannot be
+// listed.
 func (d *diagnosis) unreadable(said []string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     GroupVersionUnreadable,

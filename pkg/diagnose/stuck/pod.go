@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// pod covers pods, which are deleted once the kubelet of their node confirms it (edge case 63).
+// pod covers pods. A pod is deleted once the kubelet of its node has confirmed that (edge case 63).
 func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "Pod") {
 		return nil
@@ -79,7 +79,7 @@ func running(p corev1.Pod) []string {
 	return diagnose.Some(names, 3)
 }
 
-// volumesOf returns, as evidence, volumes whose unmount may hang.
+// volumesOf returns, as evidence, the volumes that may hang when they are unmounted.
 func volumesOf(p corev1.Pod) []string {
 	var found []string
 	for _, v := range p.Spec.Volumes {
@@ -95,7 +95,8 @@ func volumesOf(p corev1.Pod) []string {
 	return diagnose.Some(found, 3)
 }
 
-// budgets rules out disruption budgets, which people often suspect (edge case 65).
+// budgets says that disruption budgets are not the cause, because people often suspect them (edge
+// case 65).
 func (d *diagnosis) budgets(p corev1.Pod) []string {
 	objects, _ := d.List(diagnose.KindOf("policy/v1", "PodDisruptionBudget"), p.Namespace)
 	for _, b := range diagnose.All[policyv1.PodDisruptionBudget](objects) {
@@ -127,7 +128,7 @@ func (d *diagnosis) node(called string) node {
 	return node{code: NodeNotReady, how: "is not ready", evidence: []string{"node " + text.Excerpt(called) + ": Ready is " + ready.Status + ", " + said(ready)}}
 }
 
-// next returns the command that frees the volumes of a node that will not come back.
+// next returns the command that frees the volumes of a node that is lost for good.
 func (n node) next(called string) string {
 	if n.code == NodeGone {
 		return command.Kubectl("get") + " pods -A --field-selector spec.nodeName=" + text.ShellQuote(called)
@@ -144,8 +145,8 @@ func (n node) risk() string {
 
 const cloudController = "cloud-controller-manager"
 
-// loadBalancer covers Services of type LoadBalancer, whose load balancer a cloud controller has to
-// release (edge case 63).
+// loadBalancer covers Services of type LoadBalancer. A cloud controller has to release their load
+// balancer (edge case 63).
 func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string) []finding {
 	workloads, sure := d.Workloads()
 	for _, w := range workloads {
@@ -181,8 +182,8 @@ func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string)
 	}}}
 }
 
-// builtIn returns what one of Kubernetes' own finalizers waits for, if only its controller has to
-// be checked.
+// builtIn returns what one of Kubernetes' own finalizers waits for. It is for finalizers of which
+// only the controller has to be checked.
 func builtIn(finalizer string) (waits string, ok bool) {
 	waits, ok = map[string]string{
 		"kubernetes":                               "the namespace controller to delete its contents",
@@ -195,7 +196,7 @@ func builtIn(finalizer string) (waits string, ok bool) {
 	return waits, ok
 }
 
-// builtIn covers finalizers that a controller of Kubernetes removes.
+// builtIn covers finalizers that are removed by a controller of Kubernetes itself.
 func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits string) []finding {
 	if down := d.controllerManager(); len(down) > 0 {
 		return down
@@ -213,7 +214,7 @@ func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits strin
 	}}}
 }
 
-// controllerManager reports a kube-controller-manager that has stopped: it does Kubernetes' own
+// controllerManager reports that kube-controller-manager has stopped, which does Kubernetes' own
 // part of deletions.
 func (d *diagnosis) controllerManager() []finding {
 	const namespace, lease = "kube-system", "kube-controller-manager"

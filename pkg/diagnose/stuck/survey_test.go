@@ -18,7 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// An object that blocks many others is read once, and reported as one root with their number.
+// An object that blocks many others is read only once. It is reported as one root cause, with the
+// number of the others.
 func TestSurvey(t *testing.T) {
 	text := operatorWith("{}", 0)
 	for i := range 50 {
@@ -52,7 +53,7 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// A pod has the same deletion time in the survey as in the cluster.
+// The survey shows the same deletion time for a pod as the cluster.
 func TestSurveyTellsTheServersTime(t *testing.T) {
 	m := diagnosetest.Memory{Objects: diagnosetest.Read(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, deletionTimestamp: "2026-01-01T11:50:00Z", deletionGracePeriodSeconds: 600}}`)}
 	_, objects, err := (&Explainer{Gatherer: diagnose.Gatherer{Reader: &m, Now: diagnosetest.Now}}).Survey(t.Context(), Scope{})
@@ -64,7 +65,7 @@ func TestSurveyTellsTheServersTime(t *testing.T) {
 	}
 }
 
-// Edge case 67: unreadable kinds are reported, and the other findings are valid.
+// Edge case 67: kinds that cannot be read are reported. The findings about other kinds are valid.
 func TestSurveyUnread(t *testing.T) {
 	m := diagnosetest.Memory{
 		Objects: diagnosetest.Read(t, strings.TrimSpace(held)+"\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}}"),
@@ -86,7 +87,7 @@ type hintedError struct {
 
 func (e hintedError) Hint() string { return e.hint }
 
-// The hint names a missing permission, or is the first one of the errors.
+// If a permission is missing, the hint names it. Otherwise, it is the first hint of the errors.
 func TestSurveyUnreadHint(t *testing.T) {
 	wrong := fmt.Errorf("list pods: %w", hintedError{errors.New("it is null, not a list"), "a proxy may be in the way"})
 	for name, test := range map[string]struct {
@@ -166,7 +167,7 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// shrinking is a Reader whose ConfigMaps decrease with each list.
+// shrinking is a Reader that returns fewer ConfigMaps with each list.
 type shrinking struct {
 	*diagnosetest.Memory
 	left int
@@ -199,7 +200,7 @@ func TestProgress(t *testing.T) {
 	if causes[0].Code != Progressing || !strings.Contains(causes[0].Message, "8 objects left") {
 		t.Errorf("%+v", causes)
 	}
-	// The second explanation compares with the previous count.
+	// The second explanation compares its count with that of the first.
 	before := g.Requests()
 	facts, err = g.Gather(t.Context(), m.Objects[0])
 	if err != nil || facts.Before.Left != 8 || facts.After.Left != 7 {

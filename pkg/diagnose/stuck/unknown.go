@@ -26,7 +26,7 @@ func notTerminating(u *unstructured.Unstructured) event.Cause {
 	}
 }
 
-// unknown returns the cause for an object without findings.
+// unknown returns the cause for an object that no rule explains.
 func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 	ref := object.RefOf(u)
 	f := finding{rank: rankSilent, Cause: event.Cause{
@@ -42,25 +42,26 @@ func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 	return f
 }
 
-// gap is how to report a question without an answer.
+// gap is the way in which a question without an answer is reported.
 type gap int
 
 const (
-	// gapUntold: another cause covers it.
+	// gapUntold means that another cause already covers the question.
 	gapUntold gap = iota
-	// gapForbidden: we lack permission to read.
+	// gapForbidden means that we lack the permission to read.
 	gapForbidden
-	// gapUnanswered: the failure says nothing about the server as a whole, nor about what exists.
+	// gapUnanswered means that the read failed, which says nothing about the server as a whole or
+	// about what exists.
 	gapUnanswered
-	// gapThrottled, gapFailing: the server is at fault.
+	// gapThrottled and gapFailing mean that the server as a whole is at fault.
 	gapThrottled
 	gapFailing
-	// gapUnreadable: the server cannot read the object from its store.
+	// gapUnreadable means that the server cannot read the object from its store.
 	gapUnreadable
 )
 
-// gaps groups failed questions by how to report them, so that unknown facts do not pass for absent
-// ones (edge case 67).
+// gaps groups failed questions by the way in which they are reported. So an unknown fact is not
+// mistaken for an absent one (edge case 67).
 func (d *diagnosis) gaps() map[gap][]string {
 	blame := d.blame()
 	told := map[gap][]string{}
@@ -107,7 +108,7 @@ func gapOf(q diagnose.Question, err error, blame func(error) bool) gap {
 	}
 }
 
-// unread reports facts that we may not or could not read.
+// unread reports facts that we may not read, or could not read.
 func (d *diagnosis) unread() (finding, bool) {
 	gaps := d.gaps()
 	denied, failed := gaps[gapForbidden], gaps[gapUnanswered]
@@ -167,9 +168,9 @@ func (d *diagnosis) server() []finding {
 	return found
 }
 
-// blame returns a function that reports whether an error is about the server as a whole. If the
-// server answered other questions, only one kind has a problem: its storage is still being created,
-// or cannot be read. A slow server is not broken either.
+// blame returns a function that reports whether an error is about the server as a whole. It is not
+// if the server has answered other questions: then, only the storage of one kind is still being
+// created, or cannot be read. An answer that is only slow is not about the server either.
 func (d *diagnosis) blame() func(error) bool {
 	failing := map[string]bool{}
 	for q, err := range d.Unanswered() {

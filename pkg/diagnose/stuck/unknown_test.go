@@ -21,8 +21,8 @@ type unansweredError struct{ error }
 func (e unansweredError) Unwrap() error   { return e.error }
 func (unansweredError) Unreachable() bool { return true }
 
-// A question without an answer is reported, whatever its error and however it is wrapped: an unread
-// object is not taken for absent (edge case 67).
+// A question without an answer is reported, regardless of its error and of how the error is
+// wrapped. An object that was not read is not mistaken for an absent one (edge case 67).
 func TestNoGapIsUntold(t *testing.T) {
 	code := func(code int32, reason metav1.StatusReason) error {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: code, Reason: reason, Message: "x"}}

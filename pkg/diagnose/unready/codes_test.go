@@ -21,7 +21,7 @@ func listed(t *testing.T) (codes []string) {
 	return codes
 }
 
-// Every listed code has a story. The stories check that their codes are listed.
+// Every listed code has a story. The tests of the stories check that each code is listed.
 func TestCodes(t *testing.T) {
 	files, err := filepath.Glob("*_test.go")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diagnose/unready"
 )
 
-// An object that is ready does not complain, and a failed one does. The statuses were collected for
-// readiness.
+// An object that is ready does not complain, and an object that has failed does. The statuses are
+// those that were collected for package readiness.
 func TestComplainsAsReadinessJudges(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "readiness", "testdata", "statuses*.yaml"))
 	if err != nil || len(files) < 2 {
@@ -26,7 +26,7 @@ func TestComplainsAsReadinessJudges(t *testing.T) {
 		}
 		var cases []struct {
 			Of, Want string
-			// Table is set if a rule for the kind decides, rather than the status in general.
+			// Table is set if a rule for the kind decides, and not the status in general.
 			Table  bool
 			Object map[string]any
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// pod returns a Pod with one container as a kubelet reports it.
+// pod returns a Pod with one container, with the status that a kubelet reports.
 func pod(status string) string {
 	return `apiVersion: v1
 kind: Pod
@@ -212,7 +212,7 @@ status:
 `
 }
 
-// A registry or network failure that passes says nothing about the image, so it must not end a
+// A transient failure of a registry or a network says nothing about the image, so it must not end a
 // wait.
 func TestPullsThatMayPass(t *testing.T) {
 	for said, image := range map[string]string{

@@ -17,17 +17,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// workload is what all controllers of Pods have in common.
+// workload contains what all controllers of Pods have in common.
 type workload struct {
 	ref      object.Ref
 	object   metav1.Object
 	template corev1.PodSpec
-	// selector selects its Pods; empty if they were read already.
+	// selector selects the Pods of the workload. It is empty if the Pods were read already.
 	selector string
-	// short: it has fewer Pods than it should have.
+	// short is set if the workload has fewer Pods than it should have.
 	short bool
-	// refusal is the server's answer to an attempt to create a Pod, recorded in the status at
-	// refusedAt. Controllers keep the first answer there; later ones are in events.
+	// refusal is the server's answer to an attempt to create a Pod, as recorded in the status at
+	// refusedAt. Controllers record only the first answer in the status; later ones are in events.
 	refusal   string
 	refusedAt time.Time
 	// replaced reports whether the controller will replace a Pod regardless of its state; nil means
@@ -35,7 +35,7 @@ type workload struct {
 	replaced func(*corev1.Pod) bool
 }
 
-// refused explains why Pods, or a CronJob's Jobs, are not created. Controllers record the API
+// refused explains why Pods, or the Jobs of a CronJob, are not created. Controllers record the API
 // server's answer only as text.
 func (v *rules) refused(w workload) []rule.Finding {
 	if !w.short {
@@ -64,8 +64,8 @@ func (v *rules) refused(w workload) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Root}}
 }
 
-// refusal returns the cause of a refusal that a controller recorded at a time. Where possible, a
-// rule checks whether the server would still refuse.
+// refusal returns the cause for a refusal that a controller recorded at the given time. Where a
+// rule can check whether the server would still refuse, it does.
 func (v *rules) refusal(w workload, said, from string, at time.Time) event.Cause {
 	c := event.Cause{
 		Code:     "CreateRefused",
@@ -88,7 +88,7 @@ func (v *rules) refusal(w workload, said, from string, at time.Time) event.Cause
 	return c
 }
 
-// after returns the text between two strings.
+// after returns the text between two other texts.
 func after(said, begin, end string) (string, bool) {
 	_, rest, ok := strings.Cut(said, begin)
 	if !ok {
@@ -183,7 +183,8 @@ func (v *rules) podSecurity(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-// complying returns a securityContext that passes these checks; empty if none of them is about it.
+// complying returns a securityContext that passes the given checks; empty if none of them depends
+// on it.
 func complying(checks []string) string {
 	var lines []string
 	for _, field := range [][2]string{
@@ -203,8 +204,9 @@ func complying(checks []string) string {
 	return "paste into each of these containers: securityContext: {" + strings.Join(lines, ", ") + "}"
 }
 
-// violations splits the failed Pod security checks, "check (details), check, …", which are too long
-// for one sentence. It returns the names of the checks, and those that have details in full.
+// violations splits a list of Pod security checks that a Pod failed: "check (details), check, …".
+// Such a list is too long for one sentence. It returns the names of the checks, and the checks that
+// have details in full.
 func violations(why string) (checks, details []string) {
 	depth, quoted, start := 0, false, 0
 	add := func(one string) {
@@ -296,8 +298,9 @@ func (v *rules) priority(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-// overcome reports that the reason for a refusal is gone. The controller retries after growing
-// pauses of up to a quarter of an hour; until then, its record of the refusal stays.
+// overcome reports that the reason for a refusal is gone, but the controller has not retried yet.
+// It retries at growing intervals of up to a quarter of an hour. Until then, its record of the
+// refusal stays.
 func overcome(w workload, r object.Ref) string {
 	return "Pods of " + rule.Name(w.ref) + " were refused while " + rule.Name(r) + " did not exist; it does now, and their controller will retry"
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// custom explains an object of an unknown kind: by its status, by the objects that its controller
-// created, or by a missing controller.
+// custom explains an object of a kind without rules. The cause is in its status, in the objects
+// that its controller created, or in a missing controller.
 func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	misses := v.Misses()
 	if missing := v.references(u); len(missing) > 0 {
@@ -71,8 +71,8 @@ func (v *rules) owned(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// made returns the selected workloads of a kind in a namespace. It uses the list of the whole
-// cluster if that is read anyway to find a controller.
+// made returns the selected workloads of a kind in a namespace. If the search for a controller
+// reads the list of the whole cluster anyway, it uses that list.
 func (v *rules) made(gvk schema.GroupVersionKind, namespace, kept string, meant func(*unstructured.Unstructured) bool) []*unstructured.Unstructured {
 	all := diagnose.Question{Verb: diagnose.List, GVK: gvk}
 	if v.IsAsked(all) {
@@ -92,8 +92,8 @@ func ownedBy(u, owner *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(u.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
 }
 
-// saying returns what an object's status reports as wrong: its conditions, phase, health and
-// errors, as pkg/readiness reads them.
+// saying returns what the status of an object says is wrong, in its conditions, phase, health and
+// errors. Package readiness reads the status.
 func saying(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	var found []rule.Finding
@@ -108,7 +108,8 @@ func saying(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// newsOf returns a statement as a cause; code is empty if it is none.
+// newsOf returns a statement of the status as a cause; the code is empty if the statement is no
+// cause.
 func newsOf(s readiness.Statement) (code, message string, how rule.Rank) {
 	what := text.Excerpt(s.Name)
 	if s.Within != "" {
@@ -150,8 +151,8 @@ func detail(c readiness.Statement) string {
 	return said
 }
 
-// isStale returns the generation that the controller last handled if it is older than the object's;
-// nil otherwise.
+// isStale returns the generation that the controller last handled if the object has a newer one;
+// otherwise nil.
 func isStale(u *unstructured.Unstructured) *int64 {
 	value, found, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration")
 	n, ok := object.WholeNumber(value)
@@ -177,7 +178,7 @@ func (v *rules) unobserved(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{v.controller(u, c)}
 }
 
-// silent reports a status that was never written, although the kind has one.
+// silent reports a status that was never written although the kind has a status.
 func (v *rules) silent(u *unstructured.Unstructured) []rule.Finding {
 	if status, _, _ := unstructured.NestedMap(u.Object, "status"); len(status) > 0 {
 		return nil
@@ -227,7 +228,8 @@ func hasStatus(crd *unstructured.Unstructured, version string) bool {
 	return false
 }
 
-// controller adds to a cause which controller should act and whether it runs.
+// controller adds to a cause which controller should act on the object, and whether that controller
+// runs.
 func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Finding {
 	f := rule.Finding{Cause: c, Rank: rule.Root}
 	manager := diagnose.StatusManager(u)
@@ -238,7 +240,8 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 		return f // It is part of the control plane, which usually is not a workload.
 	}
 	if workloads, sure := v.Workloads(); !sure && len(workloads) == 0 {
-		// Without the right to list workloads, leases, roles and webhooks lead nowhere.
+		// Without the right to list workloads, the search could not get from Leases, roles and
+		// webhooks to a workload.
 		return unknown(f)
 	}
 	s := v.Controller(u, "")
@@ -267,14 +270,14 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 	return f
 }
 
-// unknown reports that the search for the controller was not possible.
+// unknown reports that it was not possible to search for the controller.
 func unknown(f rule.Finding) rule.Finding {
 	f = asking(f)
 	f.Evidence = append(f.Evidence, "whether its controller runs is unknown: you are not allowed to list Deployments")
 	return f
 }
 
-// asking adds possible reasons to a NoController cause.
+// asking adds possible explanations to a cause NoController.
 func asking(f rule.Finding) rule.Finding {
 	if f.Code == "NoController" {
 		f.Message += "; is one installed, and does it watch this namespace?"
@@ -309,7 +312,7 @@ func down(f rule.Finding, w diagnose.Candidate, state diagnose.State) rule.Findi
 	return f
 }
 
-// leaving reports that the object is being deleted, so it will not get ready.
+// leaving reports that the object is being deleted, and so will not get ready.
 func (v *rules) leaving(u *unstructured.Unstructured) []rule.Finding {
 	at := u.GetDeletionTimestamp()
 	if at == nil {
@@ -359,8 +362,8 @@ func whyStuck(ref object.Ref) string {
 	return rule.Kubectl(ref.Namespace, "k8sconnect", "stuck", ref.Resource())
 }
 
-// Complains reports whether an object's own status reports a fault, so that it is worth an early
-// explanation. It is a hint, not a verdict; package readiness decides what a fault is.
+// Complains reports whether an object's status reports a fault, so that an early explanation is
+// worth its cost. The result is a hint and no verdict; package readiness decides what a fault is.
 func Complains(u *unstructured.Unstructured) bool {
 	if slices.ContainsFunc(readiness.Read(u.Object), readiness.Statement.Complains) {
 		return true

@@ -18,25 +18,26 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// story is a cluster and the causes found in it.
+// story is a cluster, and the causes that the rules must find in it.
 type story struct {
-	// facts are YAML documents: the object, then others. Objects that they only refer to exist and
-	// have no fault.
+	// facts are YAML documents: the object, then others. Objects to which these only refer exist
+	// and have no fault.
 	facts string
-	// absent do not exist, unread are forbidden, and reading broken ones fails. They are objects or
-	// kinds: "Secret/prod/keys".
+	// absent are objects that do not exist. unread are those that we may not read. Reads of broken
+	// ones fail. Each is an object or a kind: "Secret/prod/keys".
 	absent, unread, broken []string
-	// want are the causes, each as "Code: message".
+	// want are the expected causes, each as "Code: message".
 	want []string
-	// brief: the cause passes with time, so it is not reported before the wait ends.
+	// brief is set if the cause passes with time, so that it is not reported before the wait ends.
 	brief bool
-	// next and blocked are checked against the first cause, unless empty.
+	// next and blocked are the expected command and blocking object of the first cause. They are
+	// not checked if they are empty.
 	next, blocked string
-	// evidence lists lines that the first cause's evidence must contain.
+	// evidence contains lines that must be in the evidence of the first cause.
 	evidence []string
 }
 
-// everyPod selects all Pods: the stories tell them apart by owner.
+// everyPod selects all Pods: the stories distinguish Pods by owner and not by labels.
 const everyPod = `selector: {matchExpressions: [{key: nothing, operator: DoesNotExist}]}`
 
 func (s story) run(t *testing.T) {
@@ -73,7 +74,8 @@ func (s story) run(t *testing.T) {
 	}
 }
 
-// sane checks that every string of a cause fits on one line, whatever the cluster said.
+// sane checks that every string of a cause is on one line, even if a message in the cluster has
+// several.
 func sane(t *testing.T, causes []event.Cause) {
 	t.Helper()
 	for _, c := range causes {
@@ -115,7 +117,8 @@ func (s story) teller(t *testing.T) *teller {
 	return m
 }
 
-// teller is a cluster in which everything that a story does not mention exists and has no fault.
+// teller is a cluster that contains the objects of a story. Every other object exists in it and has
+// no fault.
 type teller struct {
 	diagnosetest.Memory
 	absent []string

@@ -15,14 +15,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// frame is the state of a cluster from a time on: the object that is waited for, then others.
+// frame is the state of a cluster from one moment on: the object to wait for, then other objects.
 type frame struct {
 	at     time.Duration
 	facts  string
 	absent []string
 }
 
-// usual returns when a cause ends a wait by default; 0 means never.
+// usual returns after how long a cause ends a wait by default; 0 means never.
 func usual(c event.Cause) time.Duration {
 	if l := unready.Lastings()[c.Code]; l.Ends {
 		return l.After
@@ -30,7 +30,8 @@ func usual(c event.Cause) time.Duration {
 	return 0
 }
 
-// replay shows frames to a wait for readiness that causes may end.
+// replay runs a wait for readiness, which causes may end, while the frames appear one after
+// another.
 func replay(t *testing.T, frames []frame, timeout time.Duration) heard {
 	t.Helper()
 	ready, err := condition.Parse("ready")
@@ -83,7 +84,7 @@ func waitingFor(reason, message string) string {
 
 const upAndReady = "ready: true, started: true, state: {running: {}}"
 
-// rolling returns a Deployment whose only new Pod is in a state.
+// rolling returns a Deployment with one new Pod, which is in the given state.
 func rolling(state string) string {
 	if state == upAndReady {
 		return deployment(1, "") + revisionOf("2", "{replicas: 1, readyReplicas: 1}") + podOf("2", state)
@@ -107,8 +108,8 @@ func importing(failed int, active int, complete bool) string {
   status: {active: %d, failed: %d, succeeded: %d, conditions: [%s]}}`, active, failed, succeeded, conditions)
 }
 
-// A wait does not end before an object gets ready, however slowly and whatever goes wrong
-// meanwhile.
+// A wait for an object that will get ready does not end early, however long it takes and whatever
+// goes wrong in the meantime.
 func TestHealthyRolloutsAreNotEnded(t *testing.T) {
 	const notFound = `Failed to pull image "registry.example/app:1": manifest unknown`
 	creating := rolling(waitingFor("ContainerCreating", ""))
@@ -211,7 +212,8 @@ func TestHealthyRolloutsAreNotEnded(t *testing.T) {
 	}
 }
 
-// A cause that does not pass ends the wait after its time, not before, and the result names it.
+// A cause that does not pass ends the wait after its time, and not earlier. The result names the
+// cause.
 func TestFailingRolloutsAreEnded(t *testing.T) {
 	notFound := waitingFor("ImagePullBackOff", "rpc error: manifest unknown")
 	keys := []string{"Secret/prod/keys"}
@@ -248,8 +250,8 @@ func TestFailingRolloutsAreEnded(t *testing.T) {
 	}
 }
 
-// A cause ends a wait only if it still exists. Here, the Secret is created after the search for it
-// has ended.
+// A cause ends a wait only if it still exists at that moment. In this test, the Secret is created
+// after the search for it.
 func TestEndingLooksAnew(t *testing.T) {
 	stuck := rolling(waitingFor("CreateContainerConfigError", ""))
 	lasting := unready.Lastings()["SecretMissing"]
@@ -257,14 +259,15 @@ func TestEndingLooksAnew(t *testing.T) {
 		out := replay(t, []frame{
 			{0, stuck, []string{"Secret/prod/keys"}}, {15*time.Second + lasting.After - before, stuck, nil}, {9 * time.Minute, rolling(upAndReady), nil},
 		}, 10*time.Minute)
-		// Once the Secret exists, only the kubelet's report is left, and its time begins then.
+		// Once the Secret exists, only the kubelet's report remains. The time of that cause begins
+		// then.
 		if out.waited.Action != event.Failed || strings.Contains(codesOf(out.waited.Causes), "SecretMissing") {
 			t.Errorf("%s before: %s %s", before, out.waited.Action, codesOf(out.waited.Causes))
 		}
 	}
 }
 
-// recordedRefusals returns refusals that a controller recorded and that no rule can check.
+// recordedRefusals returns refusals that a controller has recorded, and that no rule can check.
 func recordedRefusals() map[string]string {
 	return map[string]string{
 		"LimitRangeViolation":  `pods "web-x" is forbidden: maximum cpu usage per Container is 1, but limit is 4`,
@@ -282,7 +285,8 @@ func triedAt(message string, at time.Duration) string {
 		message, diagnosetest.Now().Add(at).Format(time.RFC3339))
 }
 
-// A refused controller retries less and less often, so its message may outlive the reason.
+// A controller that was refused retries at growing intervals. So its message may still be there
+// when the reason is gone.
 func TestOldRefusalEndsNothing(t *testing.T) {
 	const minute = time.Minute
 	for code, message := range recordedRefusals() {
@@ -304,8 +308,8 @@ func TestOldRefusalEndsNothing(t *testing.T) {
 	}
 }
 
-// A refusal ends the wait once the controller is refused again after the cause's time, however late
-// it retries.
+// A refusal ends the wait only when the controller is refused again after the cause's time is over,
+// even if that is late.
 func TestLastingRefusalEnds(t *testing.T) {
 	for code, message := range recordedRefusals() {
 		t.Run(code, func(t *testing.T) {

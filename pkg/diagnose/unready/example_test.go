@@ -25,7 +25,7 @@ status:
   - {type: PodScheduled, status: "False", reason: Unschedulable, message: "0/3 nodes are available: 3 Insufficient cpu."}
 `
 
-// Gather reads what the rules ask for; Diagnose is pure.
+// Gather reads the facts that the rules ask for. Diagnose only evaluates them.
 func ExampleDiagnose() {
 	pod := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(roomless), &pod.Object); err != nil {

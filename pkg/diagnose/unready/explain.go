@@ -19,15 +19,15 @@ import (
 // Facts are the facts about an object that is not ready, and about the objects that it depends on.
 type Facts struct {
 	Object *unstructured.Unstructured
-	// Now is the time of the facts; if it is zero, ages are omitted.
+	// Now is the time of the facts. If it is zero, causes do not mention ages.
 	Now time.Time
 
 	known *diagnose.Facts
 }
 
-// Gather reads the facts about an object, and marks unreadable ones. It fails only if ctx ends, and
-// then still returns the facts read so far. If the reader has a method Now, that is the cluster's
-// time; otherwise it is this machine's.
+// Gather reads the facts about an object, and marks those that cannot be read. It returns an error
+// only if ctx ends, together with the facts that it has read. If the reader has a method Now, that
+// method returns the cluster's time. Otherwise, the time is that of this machine.
 func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unstructured) (Facts, error) {
 	now := time.Now
 	if clock, ok := reader.(interface{ Now() time.Time }); ok {
@@ -38,15 +38,15 @@ func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unst
 		Now:         now,
 		Reader:      reader,
 		ReadTimeout: time.Hour, // ctx is the limit.
-		// Few Pods are examined in detail, so there are few single reads. A list of all nodes or
-		// claims may be much longer.
+		// Only a few Pods are examined in detail, which needs few single reads. A list of all nodes
+		// or claims may be much longer.
 		WorthList: 100,
 	}
 	return f, g.Fill(ctx, f.known, func(r *diagnose.Run) { newRules(r, live).explain() })
 }
 
-// Diagnose explains why the object is not ready: root causes first, and one cause for all Pods with
-// the same fault. It returns nil if the facts explain nothing.
+// Diagnose explains why the object is not ready. Root causes come first, and all Pods with the same
+// fault share one cause. It returns nil if the facts explain nothing.
 func Diagnose(f Facts) []event.Cause {
 	if f.Object == nil {
 		return nil
@@ -59,7 +59,7 @@ type rules struct {
 	*rule.View
 	pods    pod.Rules
 	volumes pod.VolumeRules
-	// told contains the objects that were explained.
+	// told contains the objects that were already explained.
 	told map[object.Key]bool
 }
 
@@ -81,8 +81,8 @@ func (v *rules) explain() []event.Cause {
 
 func (v *rules) apply() []rule.Finding { return slices.Concat(v.namespace(), v.subject(v.Object)) }
 
-// askLast asks for holders of volumes and for warnings, once the other answers show which are
-// needed.
+// askLast asks for holders of volumes and for warnings. It is called last, because the other
+// answers show which of them are needed.
 func (v *rules) askLast() {
 	if v.Misses() == 0 {
 		v.volumes.AskHolders()
@@ -90,8 +90,8 @@ func (v *rules) askLast() {
 	}
 }
 
-// subject applies the rules for the kind of an object: the one that is not ready, or one that it
-// depends on.
+// subject applies the rules for the kind of an object, which is the object that is not ready or one
+// on which it depends.
 func (v *rules) subject(u *unstructured.Unstructured) []rule.Finding {
 	key := object.RefOf(u).Key()
 	if v.told[key] {
@@ -146,7 +146,7 @@ func (v *rules) kind(u *unstructured.Unstructured) []rule.Finding {
 	}
 }
 
-// typed converts an object and applies rules to it.
+// typed converts an object to its type and applies rules to it.
 func typed[T any](v *rules, u *unstructured.Unstructured, rules func(*T) []rule.Finding) []rule.Finding {
 	t, ok := rule.As[T](v.View, u)
 	if !ok {
@@ -156,17 +156,17 @@ func typed[T any](v *rules, u *unstructured.Unstructured, rules func(*T) []rule.
 }
 
 const (
-	// keptOwn is how long an answer about a namespace or object is used. Pods, their warnings and
-	// endpoints are read each time.
+	// keptOwn is how long an answer about one namespace or object is reused. Pods, their warnings
+	// and endpoints are always read again.
 	keptOwn = 45 * time.Second
-	// keptShared is how long an answer about the whole cluster is used: nodes, classes, possible
-	// controllers.
+	// keptShared is how long an answer about the whole cluster is reused: about nodes, classes, or
+	// possible controllers.
 	keptShared = 3 * time.Minute
 )
 
-// Explainer explains stuck objects again and again. It shares facts between objects, and reuses
-// them for a while. Reader is required. An Explainer is safe for concurrent use, but explains for
-// one caller at a time.
+// Explainer explains stuck objects repeatedly. It shares facts between objects and reuses them for
+// a while. Reader is required. An Explainer is safe for concurrent use, but makes one explanation
+// at a time.
 type Explainer struct {
 	Reader diagnose.Reader
 	// Now returns the time; nil means time.Now.
@@ -179,14 +179,15 @@ type Explainer struct {
 // Asked is an object to explain.
 type Asked struct {
 	Ref object.Ref
-	// Moved: it has changed since the last call. Fresh: do not reuse facts.
+	// Moved is set if the object has changed since the last call. Fresh is set if earlier facts
+	// must not be reused.
 	Moved, Fresh bool
 }
 
 // Cost counts the requests of an explanation.
 type Cost struct {
-	// Own counts requests about the objects and their namespaces, Shared those for all objects.
-	// Again counts those that each explanation repeats.
+	// Own counts requests for each object and its namespace. Shared counts requests that serve all
+	// objects. Again counts the requests of an explanation that the next one has to repeat.
 	Own, Shared, Again int
 }
 
@@ -240,7 +241,7 @@ func (e *Explainer) rules(r *diagnose.Run, asked []Asked) {
 	}
 }
 
-// forget drops answers that may be out of date.
+// forget drops answers that may be outdated.
 func (e *Explainer) forget(asked []Asked, now time.Time) {
 	moved, fresh := map[string]bool{}, false
 	for _, a := range asked {
@@ -259,8 +260,8 @@ func (e *Explainer) forget(asked []Asked, now time.Time) {
 	})
 }
 
-// isVolatile reports whether an answer may change from one explanation to the next: the state of
-// Pods, warnings, and filtered lists.
+// isVolatile reports whether an answer may differ from one explanation to the next. That is so for
+// the state of Pods, for warnings, and for filtered lists.
 func isVolatile(q diagnose.Question) bool {
 	return q.Verb == diagnose.List && slices.Contains([]schema.GroupVersionKind{
 		diagnose.KindOf("v1", "Pod"), diagnose.KindOf("v1", "Event"), diagnose.KindOf("discovery.k8s.io/v1", "EndpointSlice"), diagnose.KindOf("storage.k8s.io/v1", "VolumeAttachment"),

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// web returns a Deployment with n Pods that have the given spec and status.
+// web returns a Deployment with n Pods, each with the given spec and status.
 func web(t *testing.T, n int, spec, status string) (*unstructured.Unstructured, []*unstructured.Unstructured) {
 	t.Helper()
 	docs := []string{
@@ -43,7 +43,7 @@ func gather(t *testing.T, m *diagnosetest.Memory, live *unstructured.Unstructure
 	return facts
 }
 
-// Many Pods take one list and few detailed reads, and all are counted.
+// A Deployment with many Pods needs one list and a few detailed reads. The causes count all Pods.
 func TestGatherManyPods(t *testing.T) {
 	live, objects := web(t, 500, `{nodeName: node-1, containers: [{name: app, envFrom: [{secretRef: {name: keys}}]}]}`,
 		`{phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: CreateContainerConfigError}}}]}`)
@@ -64,7 +64,7 @@ func TestGatherManyPods(t *testing.T) {
 	}
 }
 
-// Nothing more is read about ready Pods.
+// If a Pod is ready, nothing more is read about it.
 func TestGatherOnlyWhatIsAskedFor(t *testing.T) {
 	live, objects := web(t, 500, `{nodeName: node-1, containers: [{name: app, envFrom: [{secretRef: {name: keys}}]}]}`,
 		`{phase: Running, conditions: [{type: Ready, status: "True"}]}`)
@@ -76,7 +76,7 @@ func TestGatherOnlyWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// The controller is searched for only if nothing else explains the object.
+// The search for a controller starts only if nothing else explains the object.
 func TestGatherController(t *testing.T) {
 	const definition = `
 ---
@@ -101,9 +101,10 @@ func TestGatherController(t *testing.T) {
 		want    []string
 	}{
 		"a condition explains it": {said, made},
-		// Events may explain more about its Pod.
+		// Events of its Pod are read too, since they may explain more.
 		"its Pod explains it": {nobodysWidget + itsPod, append(slices.Clip(made), "list Event type!=Normal")},
-		// The list of all workloads already includes the object's own, so there is only one list.
+		// The list of all workloads includes the workloads of the object, so there is only one
+		// list.
 		"its controller lags behind": {stale + definition, slices.Concat(controllers, apart, []string{"get Namespace prod", "list Event type!=Normal"})},
 		"nothing explains it":        {nobodysWidget, slices.Concat(made, controllers)},
 	} {
@@ -119,7 +120,7 @@ func TestGatherController(t *testing.T) {
 	}
 }
 
-// Facts that may not or cannot be read are unknown, not absent (edge case 67).
+// A fact that may not be read, or cannot be read, is unknown and not absent (edge case 67).
 func TestGatherForbidden(t *testing.T) {
 	forbidden, broken := diagnosetest.Forbidden("these"), errors.New("the server is on fire")
 	tests := map[string]struct {
@@ -147,7 +148,7 @@ func TestGatherForbidden(t *testing.T) {
 	}
 }
 
-// After an interruption, facts that were not read are unknown, and the error says why.
+// After an interruption, facts that were not read are unknown, and the error gives the reason.
 func TestGatherInterrupted(t *testing.T) {
 	live, objects := web(t, 3, "{}", "{}")
 	over := errors.New("over")
@@ -160,7 +161,7 @@ func TestGatherInterrupted(t *testing.T) {
 	}
 }
 
-// Only the existence of Secrets is read.
+// The contents of a Secret are never read, only its existence.
 func TestGatherNeverReadsSecrets(t *testing.T) {
 	live, objects := web(t, 1, `{nodeName: node-1, imagePullSecrets: [{name: pull}], initContainers: [{name: i}], volumes: [{name: v, secret: {secretName: vol}}, {name: w, projected: {sources: [{secret: {name: proj}}]}}], containers: [{name: app, env: [{name: A, valueFrom: {secretKeyRef: {name: env, key: k}}}]}]}`,
 		`{phase: Pending, initContainerStatuses: [{name: i, state: {waiting: {reason: ImagePullBackOff}}}], containerStatuses: [{name: app, state: {waiting: {reason: PodInitializing}}}]}`)
@@ -178,8 +179,8 @@ func TestGatherNeverReadsSecrets(t *testing.T) {
 	}
 }
 
-// Without the right to list workloads, one cause says so, and nothing is read that would only lead
-// to a workload.
+// Without the right to list workloads, one cause says so. Nothing is read that would only help to
+// find a workload.
 func TestGatherControllerUnlisted(t *testing.T) {
 	forbidden := diagnosetest.Forbidden("these")
 	const stale = `, generation: 3, managedFields: [{manager: widget-operator, operation: Update, subresource: status, time: "2026-01-01T11:55:00Z"}]`

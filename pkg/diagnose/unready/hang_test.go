@@ -22,22 +22,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/diagnosetest"
 )
 
-// scene is a cluster in virtual time whose contents change while a wait runs.
+// scene is a cluster in virtual time. Its contents change while a wait runs.
 type scene struct {
 	mu     sync.Mutex
 	reader *teller
 	live   *unstructured.Unstructured
 	tell   func(object.Change)
 	began  time.Time
-	// own lists the times of requests about namespaced objects, except for warnings; all those of
-	// every request.
+	// own contains the times of requests about namespaced objects, except for warnings. all
+	// contains the times of all requests.
 	own, all []time.Time
 }
 
 // now returns the time in the cluster, which starts at that of the stories.
 func (s *scene) now() time.Time { return diagnosetest.Now().Add(time.Since(s.began)) }
 
-// show replaces the contents of the cluster. It announces the object if it has changed.
+// show replaces the contents of the cluster. If the object has changed, the watch reports it.
 func (s *scene) show(r *teller, live *unstructured.Unstructured) {
 	s.mu.Lock()
 	s.reader = r
@@ -105,13 +105,13 @@ func (s *scene) Watch(ctx context.Context, _ object.Kind, _ object.Selection, te
 	return context.Cause(ctx)
 }
 
-// told is a report of a wait, and when it came.
+// told is a report of a wait, with its time.
 type told struct {
 	at time.Duration
 	event.Stalled
 }
 
-// heard is the result of a wait in a scene.
+// heard is everything that a wait in a scene has reported and returned.
 type heard struct {
 	stalled []told
 	waited  event.Waited
@@ -179,8 +179,8 @@ func (s *scene) waitFor(t *testing.T, ref object.Ref, goal condition.Spec, timeo
 // soon is the time within which a fault must be reported.
 const soon = 20 * time.Second
 
-// hangs shows a story to a running wait: its facts appear at one moment, and nothing changes after
-// that.
+// hangs runs a wait in a scene. The facts of a story appear at one moment, and nothing changes
+// after that.
 func (s story) hangs(t *testing.T, causes []event.Cause) {
 	t.Helper()
 	const from, timeout = 7 * time.Second, 6 * time.Minute
@@ -198,7 +198,7 @@ func (s story) hangs(t *testing.T, causes []event.Cause) {
 	}
 }
 
-// tellsOnce checks that causes are reported soon after they appear, and only once.
+// tellsOnce checks that causes are reported soon after they appear, and are not reported again.
 func (s *scene) tellsOnce(t *testing.T, out heard, codes string, from time.Duration) {
 	t.Helper()
 	if len(out.stalled) == 0 {
@@ -218,9 +218,9 @@ func (s *scene) tellsOnce(t *testing.T, out heard, codes string, from time.Durat
 	}
 }
 
-// bounded checks that there are at most ten requests a minute about an object, apart from the ten
-// that may be sent at once and the excess of its most expensive examination. The requests of a run
-// are bounded in the same way.
+// bounded checks the number of requests about an object: at most ten in a minute, plus ten that may
+// be sent at once, and the excess of the most expensive examination. The requests of the whole run
+// have a similar limit.
 func (s *scene) bounded(t *testing.T) {
 	t.Helper()
 	for _, bound := range []struct {
@@ -247,7 +247,7 @@ func (s *scene) bounded(t *testing.T) {
 	}
 }
 
-// codesOf returns what distinguishes causes for a wait.
+// codesOf returns the properties in which causes differ for a wait.
 func codesOf(causes []event.Cause) string {
 	var codes []string
 	for _, c := range causes {
@@ -256,8 +256,8 @@ func codesOf(causes []event.Cause) string {
 	return strings.Join(codes, ", ")
 }
 
-// A fault below an object that has long been stuck, and does not change, is reported as soon as one
-// that was there from the start.
+// A fault may appear below an object that has been stuck for a long time and does not change. It is
+// reported as soon as a fault that exists from the beginning.
 func TestLateTrouble(t *testing.T) {
 	pod := func(state string) string {
 		return `{phase: Pending, containerStatuses: [{name: app, state: {waiting: ` + state + `}}]}`
@@ -279,7 +279,7 @@ func TestLateTrouble(t *testing.T) {
 	}
 }
 
-// An interrupted wait reports at once what it knows, without more requests.
+// If a wait is interrupted, it reports what it knows at once, and sends no more requests.
 func TestEndedWaitTellsWhatIsKnown(t *testing.T) {
 	live, others := web(t, 1, `{nodeName: node-1, containers: [{name: app, envFrom: [{secretRef: {name: keys}}]}]}`,
 		`{phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: CreateContainerConfigError}}}]}`)
@@ -296,7 +296,7 @@ func TestEndedWaitTellsWhatIsKnown(t *testing.T) {
 	}
 }
 
-// Lastings has exactly the codes in docs/unready.md.
+// Lastings has the same codes as docs/unready.md.
 func TestLastings(t *testing.T) {
 	want := listed(t)
 	slices.Sort(want)

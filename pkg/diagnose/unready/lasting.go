@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// atOnce is for causes that the object itself shows. It only rules out a moment between two
-	// writes.
+	// atOnce is for causes that the object itself shows. The short time only covers the moment
+	// between two writes of the object.
 	atOnce = 15 * time.Second
-	// decided is for refusals by the server, given what it stores now.
+	// decided is for refusals that the server would repeat, given what it stores now.
 	decided = time.Minute
-	// comes is for objects that another client may still create: an operator that writes a Secret,
-	// a second apply, an image that is being pushed. By then, a kubelet has tried four times, and
-	// controllers that create Pods more often.
+	// comes is for missing things that another client may still create: an operator writes a
+	// Secret, a second apply follows, an image is being pushed. Within this time, a kubelet has
+	// tried four times, and controllers that create Pods have tried more often.
 	comes = 2 * time.Minute
 )
 
-// Lastings returns, by code, which causes end a wait and after how long.
+// Lastings returns, by code, whether a cause ends a wait and after how long.
 //
-// Ending a wait for a cause that would have passed fails a healthy rollout; not ending it only
-// costs time. In doubt, a cause does not end a wait.
+// If a wait ends for a cause that would have passed, a healthy rollout fails. If a wait does not
+// end, that only costs time. So in doubt, a cause does not end a wait.
 func Lastings() map[string]diagnose.Lasting {
 	ends := func(after time.Duration) diagnose.Lasting { return diagnose.Lasting{Ends: true, After: after} }
 	passes := diagnose.Lasting{After: decided}

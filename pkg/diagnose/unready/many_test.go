@@ -34,8 +34,8 @@ func (c *crowd) Watch(ctx context.Context, _ object.Kind, _ object.Selection, te
 	return context.Cause(ctx)
 }
 
-// Fifty of two hundred Deployments are stuck. Each is explained soon, and all together stay within
-// the budget of requests.
+// Of two hundred Deployments, fifty are stuck. Each of them is explained soon, and all explanations
+// together stay within the budget of requests.
 func TestFiftyThatHang(t *testing.T) {
 	const all, hanging = 200, 50
 	c := &crowd{scene: scene{reader: &teller{}}}

@@ -128,8 +128,8 @@ func IsEntrance(ref object.Ref) bool {
 }
 
 // Unanswered returns remarks on Services and Ingresses that are ready although nothing can answer
-// their requests: a selector matches no Pod, a backend does not exist. It examines the first
-// [MostRunning], and makes no remark in doubt.
+// their requests: a selector matches no Pod, or a backend does not exist. It examines at most
+// [MostRunning] objects. In doubt, it makes no remark.
 func Unanswered(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []event.Remarked {
 	refs = refs[:min(len(refs), MostRunning)]
 	var found []event.Remarked
@@ -179,7 +179,7 @@ func (v *rules) answers(s *corev1.Service, endpoints []*unstructured.Unstructure
 		if len(s.Spec.Ports) > 0 && len(slice.Ports) == 0 {
 			continue // Its Pods have none of the Service's ports.
 		}
-		// By default, an endpoint is ready.
+		// An endpoint that does not say whether it is ready is ready.
 		if slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }) {
 			return true
 		}
@@ -187,7 +187,7 @@ func (v *rules) answers(s *corev1.Service, endpoints []*unstructured.Unstructure
 	return false
 }
 
-// portMissing returns a port whose named target port no Pod has.
+// portMissing returns a port of the Service whose target port has a name that no Pod has.
 func portMissing(s *corev1.Service, pods []*corev1.Pod) (corev1.ServicePort, bool) {
 	for _, port := range s.Spec.Ports {
 		if port.TargetPort.Type != intstr.String {
@@ -289,8 +289,8 @@ func ingressRefs(i *networkingv1.Ingress) (services, secrets []string) {
 	return rule.Stated(services), rule.Stated(secrets)
 }
 
-// selectorOf returns a label selector in kubectl's notation; "" if it selects nothing or is
-// invalid.
+// selectorOf returns a label selector in kubectl's notation. It returns "" if the selector is
+// invalid or selects nothing.
 func selectorOf(s *metav1.LabelSelector) string {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil || selector.Empty() {
@@ -301,8 +301,8 @@ func selectorOf(s *metav1.LabelSelector) string {
 
 const gatewayGroup = "gateway.networking.k8s.io"
 
-// references reports missing objects to which an object of the Gateway API refers: its status does
-// not show that its controller waits for them.
+// references reports missing objects to which an object of the Gateway API refers. The status of
+// the object does not show that its controller waits for them.
 func (v *rules) references(u *unstructured.Unstructured) []rule.Finding {
 	if u.GroupVersionKind().Group != gatewayGroup {
 		return nil
@@ -345,8 +345,8 @@ func gatewayKind(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: gatewayGroup, Version: "v1", Kind: kind}
 }
 
-// namedBy returns the objects of one kind in a list of references. It ignores other kinds, whose
-// served versions are unknown.
+// namedBy returns the objects of one kind in a list of references. It ignores references to other
+// kinds, because it does not know at which version they are served.
 func namedBy(u *unstructured.Unstructured, gvk schema.GroupVersionKind, path ...string) []object.Ref {
 	list, _, _ := unstructured.NestedSlice(u.Object, path...)
 	var refs []object.Ref

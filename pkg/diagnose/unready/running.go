@@ -23,7 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// MostRunning is the number of workloads whose images [Running] returns.
+// MostRunning limits for how many workloads [Running] returns images.
 const MostRunning = 10
 
 // HasPods reports whether an object is a workload whose Pods keep running.
@@ -31,8 +31,8 @@ func HasPods(ref object.Ref) bool {
 	return slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, ref.GVK.Kind) && ref.GVK == diagnose.KindOf("apps/v1", ref.GVK.Kind)
 }
 
-// Running returns which images the Pods of workloads run, as their nodes report them. It sends two
-// requests for each of the first [MostRunning] workloads, and omits unknown images.
+// Running returns which images the Pods of workloads run, according to their nodes. For each of the
+// first [MostRunning] workloads, it sends two requests. It omits images that are unknown.
 func Running(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []event.Runs {
 	refs = refs[:min(len(refs), MostRunning)]
 	facts := diagnose.NewFacts()
@@ -53,7 +53,8 @@ func Running(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []e
 	return found
 }
 
-// running returns the images that a workload's Pods run, by container, the most common first.
+// running returns the images that the Pods of a workload run, for each container, the most frequent
+// image first.
 func running(r *diagnose.Run, ref object.Ref) []event.Image {
 	u, _ := r.Get(ref.GVK, ref.Namespace, ref.Name)
 	workload, ok := diagnose.As[struct {
@@ -77,7 +78,7 @@ func running(r *diagnose.Run, ref object.Ref) []event.Image {
 	return images
 }
 
-// runningAs returns the images that Pods run under the image name of a container.
+// runningAs returns the images that Pods run under one name in the spec of a container.
 func runningAs(c corev1.Container, pods []corev1.Pod) []event.Image {
 	var images []event.Image
 	for _, p := range pods {
@@ -99,11 +100,12 @@ func runningAs(c corev1.Container, pods []corev1.Pod) []event.Image {
 	return images
 }
 
-// same returns the comparable part of an image's ID: the registry's digest if it is known.
+// same returns the part of an image's ID by which images can be compared: the registry's digest, if
+// it is known.
 func same(id string) string { return cmp.Or(pod.Digest(id), id) }
 
-// DifferingImages returns a remark about ready Pods of one template that run different images;
-// false if there are none.
+// DifferingImages returns a remark about Pods that are ready and have the same template, but run
+// different images. It returns false if there are none.
 func DifferingImages(runs event.Runs) (event.Remarked, bool) {
 	for i, image := range runs.Images {
 		if i == 0 || runs.Images[i-1].Container != image.Container || pod.Digest(image.ID) == "" || pod.Digest(runs.Images[i-1].ID) == "" {
@@ -125,14 +127,15 @@ func DifferingImages(runs event.Runs) (event.Remarked, bool) {
 	return event.Remarked{}, false
 }
 
-// unread is an object that could not be read, and the error. A Ref without a name stands for all
-// objects of the kind in the namespace, or in the cluster.
+// unread is an object that could not be read, with the error. A Ref without a name stands for all
+// objects of the kind in its namespace or, without a namespace, in the cluster.
 type unread struct {
 	ref object.Ref
 	err error
 }
 
-// unread reports the objects that could not be read, which may hide more causes (edge case 67).
+// unread reports the objects that could not be read. They may be the reason why causes are missing
+// (edge case 67).
 func (v *rules) unread() []rule.Finding {
 	var forbidden, failed []unread
 	for _, u := range v.unreadRefs() {
@@ -167,8 +170,8 @@ func (v *rules) unread() []rule.Finding {
 	return found
 }
 
-// stated quotes an object's status if nothing below the object could be read: it often contains the
-// reason, and at least the progress.
+// stated quotes the status of an object whose Pods or other parts could not be read. The status
+// often contains the reason, and at least the progress.
 func stated(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	var said []readiness.Statement
@@ -203,8 +206,8 @@ func (v *rules) unreadRefs() []unread {
 	return all
 }
 
-// whats returns the names of unread objects. If a kind may not be listed in the cluster, it does
-// not repeat it for namespaces and objects.
+// whats returns the names of objects that could not be read. If we may not list a kind in the whole
+// cluster, it does not name the kind again for single namespaces or objects.
 func whats(all []unread) []string {
 	everywhere := map[schema.GroupKind]bool{}
 	for _, u := range all {
@@ -231,7 +234,7 @@ func errorLines(all []unread) []string {
 	return out[:min(len(out), 5)]
 }
 
-// what returns the name of an unread object or kind.
+// what returns the name of an object or a kind that could not be read.
 func what(r object.Ref) string {
 	plural, _ := meta.UnsafeGuessKindToResource(r.GVK)
 	switch {
@@ -244,7 +247,7 @@ func what(r object.Ref) string {
 	}
 }
 
-// resourceOf returns a kind, or an object, in the notation of kubectl auth can-i.
+// resourceOf returns a kind or an object in the notation of kubectl auth can-i.
 func resourceOf(r object.Ref) string {
 	plural, _ := meta.UnsafeGuessKindToResource(r.GVK)
 	text := plural.Resource

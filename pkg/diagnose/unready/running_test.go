@@ -26,8 +26,8 @@ const (
 	otherDigest = "registry.example/web@sha256:2222222222222222222222222222222222222222222222222222222222222222"
 )
 
-// The images are those that nodes report. If they differ, there is a remark although all Pods are
-// ready.
+// The test uses the images that nodes report. If Pods run different images, there is a remark even
+// if all Pods are ready.
 func TestRunning(t *testing.T) {
 	const workload = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: prod}, spec: {selector: {matchLabels: {app: web}},
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: "web:dev"}]}}}}`
@@ -70,7 +70,7 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// Only a few workloads are read, and unreadable ones are omitted.
+// Only a few workloads are read. Workloads that cannot be read are omitted.
 func TestRunningAsksLittle(t *testing.T) {
 	m := &diagnosetest.Memory{}
 	refs := slices.Repeat([]object.Ref{{GVK: named("Deployment.apps/prod/web").GVK, Namespace: "prod", Name: "web"}}, 300)
@@ -89,7 +89,8 @@ func TestRunningAsksLittle(t *testing.T) {
 	}
 }
 
-// A ready Service or Ingress without a backend gets a remark, and an unreadable object none.
+// A Service or an Ingress that is ready but has no backend gets a remark. An object that cannot be
+// read gets none.
 func TestUnanswered(t *testing.T) {
 	const pod = `
 ---

@@ -91,7 +91,8 @@ func TestUnscheduled(t *testing.T) {
 	})
 }
 
-// Pods with the same fault share a cause, with their number and the number of those not examined.
+// Pods with the same fault share one cause. The cause says how many they are, and how many Pods
+// were not examined.
 func TestPodsAlike(t *testing.T) {
 	alike := func(name, labels string) string {
 		return `{apiVersion: v1, kind: Pod, metadata: {name: ` + name + `, namespace: prod, uid: ` + name + `, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: rs-1, controller: true}]},

@@ -40,7 +40,7 @@ func (v *rules) deployment(d *appsv1.Deployment) []rule.Finding {
 	for _, rs := range sets {
 		below := v.replicaSetOf(rs)
 		for i := range below {
-			// The controller deletes Pods of older revisions regardless of their state.
+			// The controller deletes Pods of older revisions whatever their state is.
 			below[i].Passing = rs.Annotations[deploymentRevision] != d.Annotations[deploymentRevision]
 		}
 		found = append(found, below...)
@@ -54,7 +54,7 @@ func (v *rules) deployment(d *appsv1.Deployment) []rule.Finding {
 	}
 	for _, c := range d.Status.Conditions {
 		gaveUp := c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && !d.Spec.Paused
-		// A condition from an older generation says nothing (edge case 52, k/k#40496).
+		// A condition from an older generation does not count (edge case 52, k/k#40496).
 		if gaveUp && c.Reason == "ProgressDeadlineExceeded" && d.Status.ObservedGeneration >= d.Generation {
 			found = append(found, v.deadline(d, c))
 		}
@@ -76,12 +76,12 @@ func (v *rules) deadline(d *appsv1.Deployment, c appsv1.DeploymentCondition) rul
 	}}
 }
 
-// deploymentRevision is the annotation that numbers a Deployment's ReplicaSets. The Deployment
-// itself has the number of the newest.
+// deploymentRevision is the annotation with the number of a revision. A ReplicaSet of a Deployment
+// has its own number; the Deployment has the number of the newest ReplicaSet.
 const deploymentRevision = "deployment.kubernetes.io/revision"
 
-// replicaSetsOf reads a Deployment's ReplicaSets that have or should have Pods, and these Pods. It
-// returns false if they could not be read.
+// replicaSetsOf reads those ReplicaSets of a Deployment that have Pods or should have some, and
+// their Pods. It returns false if they could not be read.
 func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool) {
 	selector := selectorOf(d.Spec.Selector)
 	if selector == "" {
@@ -113,8 +113,8 @@ func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool)
 	return sets, sure
 }
 
-// refusedBelow explains why Pods are not created, from the Deployment's own status, if its
-// ReplicaSets could not be read.
+// refusedBelow explains why Pods are not created if the Deployment's ReplicaSets could not be read.
+// It uses the status of the Deployment.
 func (v *rules) refusedBelow(d *appsv1.Deployment) []rule.Finding {
 	w := workload{ref: diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name), object: d, template: d.Spec.Template.Spec}
 	for _, c := range d.Status.Conditions {
@@ -125,13 +125,13 @@ func (v *rules) refusedBelow(d *appsv1.Deployment) []rule.Finding {
 	return v.refused(w)
 }
 
-// replicaSet explains a ReplicaSet that no Deployment led to.
+// replicaSet explains a ReplicaSet that is not explained as part of a Deployment.
 func (v *rules) replicaSet(rs *appsv1.ReplicaSet) []rule.Finding {
 	v.readPodsOf(rs, selectorOf(rs.Spec.Selector))
 	return v.replicaSetOf(rs)
 }
 
-// replicaSetOf explains a ReplicaSet by refused Pods and by its Pods.
+// replicaSetOf explains a ReplicaSet: its Pods are refused, or are not ready.
 func (v *rules) replicaSetOf(rs *appsv1.ReplicaSet) []rule.Finding {
 	w := workload{ref: diagnose.RefOf("apps/v1", "ReplicaSet", rs.Namespace, rs.Name), object: rs, template: rs.Spec.Template.Spec}
 	for _, c := range rs.Status.Conditions {
@@ -185,7 +185,7 @@ func (v *rules) readPodsOf(owner metav1.Object, selector string) {
 	}
 }
 
-// notLongReady reports Pods that have not been ready for minReadySeconds.
+// notLongReady reports Pods that are ready, but not yet for minReadySeconds.
 func (v *rules) notLongReady(r object.Ref, pods []*corev1.Pod, minReadySeconds int32) []rule.Finding {
 	if minReadySeconds == 0 || v.Now.IsZero() {
 		return nil
@@ -207,7 +207,7 @@ func (v *rules) notLongReady(r object.Ref, pods []*corev1.Pod, minReadySeconds i
 	}}}
 }
 
-// statefulSet explains a StatefulSet by its Pods, which it may not replace on its own.
+// statefulSet explains a StatefulSet by its Pods. The controller may not replace Pods on its own.
 func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 	r := diagnose.RefOf("apps/v1", "StatefulSet", s.Namespace, s.Name)
 	w := workload{ref: r, object: s, template: s.Spec.Template.Spec, selector: selectorOf(s.Spec.Selector)}
@@ -222,8 +222,8 @@ func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 	if s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		return append(found, v.onDelete(r, pods, old)...)
 	}
-	// A corrected Pod does not replace one of an older revision that never got ready: the
-	// controller waits for that one first (k/k#67250).
+	// If a Pod of an older revision never got ready, the controller waits for it, and does not
+	// replace it with a corrected one (k/k#67250).
 	i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return old(pod) && !rule.Ready(pod) && pod.DeletionTimestamp == nil })
 	if i < 0 || s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement {
 		return found
@@ -243,7 +243,7 @@ func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 }
 
 // replacesInTurn reports whether a StatefulSet replaces all Pods of an older revision without
-// waiting for unready ones. With a partition, some are never replaced.
+// waiting until they are ready. With a partition, it never replaces some of them.
 func replacesInTurn(s *appsv1.StatefulSet) bool {
 	rolling := s.Spec.UpdateStrategy.RollingUpdate
 	return s.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType && s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement &&
@@ -275,7 +275,7 @@ func (v *rules) daemonSet(d *appsv1.DaemonSet) []rule.Finding {
 	r := diagnose.RefOf("apps/v1", "DaemonSet", d.Namespace, d.Name)
 	w := workload{ref: r, object: d, template: d.Spec.Template.Spec, selector: selectorOf(d.Spec.Selector)}
 	w.short = d.Status.CurrentNumberScheduled < d.Status.DesiredNumberScheduled
-	// The status does not contain the template's hash, so compare generations.
+	// The status does not contain the template's hash, so compare generations instead.
 	current := d.Annotations[appsv1.DeprecatedTemplateGeneration]
 	old := func(pod *corev1.Pod) bool {
 		generation := pod.Labels["pod-template-generation"]

@@ -38,9 +38,9 @@ func (v VolumeRules) Deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []rule.F
 	return nil
 }
 
-// SharedVolume reports a new Pod that crashes while an old one uses the same volume on the same
-// node: databases lock their files. Since the crash may have another reason, it is reported as
-// well.
+// SharedVolume reports a new Pod that crashes while an old Pod uses the same volume on the same
+// node: a database may have locked its files. The crash is also reported by itself, because it may
+// have another reason.
 func (v VolumeRules) SharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []rule.Finding {
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
 		return nil
@@ -63,7 +63,7 @@ func (v VolumeRules) SharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []ru
 	return nil
 }
 
-// holdsToo returns a Pod of another revision with the same claim on the same node.
+// holdsToo returns a Pod of another revision that uses the same claim on the same node.
 func holdsToo(failing *corev1.Pod, claim string, pods []*corev1.Pod) *corev1.Pod {
 	i := slices.IndexFunc(pods, func(p *corev1.Pod) bool {
 		return p.UID != failing.UID && rule.Revision(p) != rule.Revision(failing) && p.Status.Phase == corev1.PodRunning &&
@@ -103,7 +103,7 @@ func shared(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, failing, ho
 	})
 }
 
-// recreate returns the command that makes rollouts delete the old Pod first.
+// recreate returns the command that makes each rollout delete the old Pod first.
 func recreate(d *appsv1.Deployment) string {
 	return rule.Kubectl(d.Namespace, "patch", diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name).Resource(), "--type=merge", "-p",
 		`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`)
@@ -216,7 +216,8 @@ func inUse(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim, holder *corev1.Pod)
 	})
 }
 
-// attachedElsewhere reports a volume that is still attached to a node on which no Pod uses it.
+// attachedElsewhere reports a volume that is attached to a node although no Pod on that node uses
+// it.
 func (v VolumeRules) attachedElsewhere(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim) (rule.Finding, bool) {
 	if pvc.Spec.VolumeName == "" || diagnose.ExclusiveMode(pvc) == "" || p.Spec.NodeName == "" {
 		return rule.Finding{}, false

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// initContainers explains the first init container that is not done; later ones wait for it.
+// initContainers explains the first init container that is not done, since later ones wait for it.
 func (v Rules) initContainers(p *corev1.Pod) []rule.Finding {
 	for _, b := range ContainersOf(p, p.Spec.InitContainers, p.Status.InitContainerStatuses, "init container") {
 		s := b.Status
@@ -115,9 +115,9 @@ func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Find
 	}
 }
 
-// recent reports whether a container exited so recently that it probably will again: restarts last
-// week do not explain a probe that fails now. The kubelet pauses for five minutes at most, and
-// resets the pause after ten.
+// recent reports whether a container exited so recently that it will probably exit again. A restart
+// last week does not explain a probe that fails now. The kubelet pauses for at most five minutes
+// before a restart, and resets the pause after ten.
 func (v Rules) recent(t *corev1.ContainerStateTerminated) bool {
 	if t == nil {
 		return false
@@ -125,7 +125,7 @@ func (v Rules) recent(t *corev1.ContainerStateTerminated) bool {
 	return v.Now.IsZero() || t.FinishedAt.IsZero() || v.Now.Sub(t.FinishedAt.Time) < 10*time.Minute
 }
 
-// ended explains why a container exited, or what killed it.
+// ended explains why a container exited: on its own, or because something killed it.
 func (v Rules) ended(b Container, t *corev1.ContainerStateTerminated) rule.Finding {
 	previous := b.Status.State.Terminated == nil
 	c := event.Cause{Code: "ContainerCrash", Evidence: b.end(t, v.Now), Next: b.logs(previous), Container: b.instance(previous)}
@@ -163,8 +163,8 @@ func (v Rules) ended(b Container, t *corev1.ContainerStateTerminated) rule.Findi
 	return rule.Of(b.pod, rule.Direct, c)
 }
 
-// signal returns the signal that ended a container; shells report it as 128 plus its number. The
-// names are Linux's, whatever this machine runs.
+// signal returns the name of the signal that ended a container. A shell reports the signal as 128
+// plus its number. The names are those of Linux, even if this machine runs another system.
 func signal(t *corev1.ContainerStateTerminated) string {
 	n := t.Signal
 	if n == 0 && t.ExitCode > 128 && t.ExitCode < 160 {
@@ -209,7 +209,7 @@ func (v Rules) probes(b Container) []rule.Finding {
 	return []rule.Finding{rule.Of(b.pod, rule.Direct, c)}
 }
 
-// asked describes a probe.
+// asked describes in words what a probe checks.
 func asked(p *corev1.Probe) string {
 	said := ""
 	switch {
@@ -230,12 +230,12 @@ type Container struct {
 	pod    *corev1.Pod
 	Spec   corev1.Container
 	Status corev1.ContainerStatus
-	// role is its name in messages: "container app", "init container setup".
+	// role is what messages call the container: "container app", "init container setup".
 	role string
 }
 
-// ContainersOf pairs containers with their statuses. It omits those without a status, which the
-// node has not handled yet.
+// ContainersOf returns containers together with their statuses. It omits containers without a
+// status, which the node has not handled yet.
 func ContainersOf(p *corev1.Pod, specs []corev1.Container, statuses []corev1.ContainerStatus, role string) []Container {
 	var out []Container
 	for _, spec := range specs {
@@ -285,7 +285,7 @@ func (b Container) is(e *corev1.Event) bool {
 	return path == "" || strings.HasSuffix(path, "{"+b.Spec.Name+"}")
 }
 
-// instance returns the container whose logs to read.
+// instance identifies the container, or its previous instance, whose logs to read.
 func (b Container) instance(previous bool) event.Container {
 	return event.Container{Namespace: b.pod.Namespace, Pod: b.pod.Name, Name: b.Spec.Name, Previous: previous}
 }

@@ -27,7 +27,7 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 		Evidence: rule.Stated([]string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason), text.Excerpt(said)}),
 		Next:     rule.Kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 	}
-	// An image name may contain any word, including those below.
+	// Remove the name of the image, since it may contain any of the words below.
 	lower := strings.ReplaceAll(strings.ToLower(said), strings.ToLower(repository(b.Spec.Image)), " ")
 	holds := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(lower, part) })
@@ -38,7 +38,8 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 	case w.Reason == "ErrImageNeverPull":
 		c.Code, c.Message = "ImageNeverPulled", b.role+": image "+image+" is not on the node, and imagePullPolicy is Never"
 	case holds("too many requests", "toomanyrequests", "quota exceeded", "rate limit", "dial tcp"):
-		// Registries and kernels also say "denied" for a rate limit or a network fault, which pass.
+		// Registries and kernels also say "denied" for a rate limit or a network fault, which are
+		// transient.
 		c.Code, c.Message = "ImagePullFailed", b.role+": image "+image+" cannot be pulled"
 	case holds("no match for platform", "no matching manifest"):
 		c.Code, c.Message = "ImagePlatformMissing", b.role+": image "+image+" exists, but not for the node's platform"
@@ -67,8 +68,8 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 	return rule.Of(b.pod, rule.Direct, c)
 }
 
-// repository returns an image's name without registry, tag and digest, since every message contains
-// it. It returns a string that is not an image name unchanged.
+// repository returns the name of an image without registry, tag and digest. It returns a string
+// unchanged that is not the name of an image.
 func repository(image string) string {
 	name, _, _ := strings.Cut(image, "@")
 	if host, path, ok := strings.Cut(name, "/"); ok && strings.ContainsAny(host, ".:") {
@@ -83,8 +84,8 @@ func repository(image string) string {
 	return name
 }
 
-// Images reports Pods that run different images under one name: a tag was pushed again, and a node
-// still has the earlier image.
+// Images reports Pods that run different images under one name: the tag was pushed again, and a
+// node still has the old image.
 func (v Rules) Images(pods []*corev1.Pod) []rule.Finding {
 	type use struct{ container, image string }
 	seen := map[use]map[string][]*corev1.Pod{}
@@ -143,7 +144,7 @@ func imagesDiffer(container, image, asked string, byDigest map[string][]*corev1.
 		c.Next = rule.Kubectl(odd.Namespace, "delete", "pod", odd.Name)
 		c.Risk = "the Pod is deleted and created again with the image that its node pulls then"
 	} else {
-		// After a restart, it would use the image on its node.
+		// After a restart, the container would use the image that is on its node.
 		c.Evidence = append(c.Evidence, "imagePullPolicy is not Always: a node that has an image of that name does not pull it again, so a new Pod starts the same one. "+
 			"Give each image its own tag, use a digest (name@sha256:…), or set imagePullPolicy to Always")
 		c.Next = rule.Kubectl(odd.Namespace, "get", "pods", "-o", "custom-columns=POD:.metadata.name,NODE:.spec.nodeName,IMAGE:.status.containerStatuses[*].imageID")
@@ -158,8 +159,8 @@ func Pulls(p *corev1.Pod, container string) bool {
 	})
 }
 
-// Digest returns the digest in an image's ID, or "". An ID without a name uses the runtime's own
-// scheme and cannot be compared.
+// Digest returns the digest in the ID of an image, or "". If the ID has no name, it is an ID of the
+// container runtime, which cannot be compared.
 func Digest(image string) string {
 	_, digest, ok := strings.Cut(image, "@sha256:")
 	if !ok {

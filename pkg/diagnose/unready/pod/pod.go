@@ -43,9 +43,9 @@ func (v Rules) Explain(p *corev1.Pod) []rule.Finding {
 	return nil
 }
 
-// podLeaving reports a Pod that outlives its grace period.
+// podLeaving reports a Pod that still exists after its grace period.
 func (v Rules) podLeaving(p *corev1.Pod) []rule.Finding {
-	// The timestamp includes the grace period.
+	// The deletion timestamp includes the grace period.
 	if v.Now.IsZero() || v.Now.Before(p.DeletionTimestamp.Time) {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (v Rules) node(p *corev1.Pod) []rule.Finding {
 	})}
 }
 
-// sandbox reports that a node cannot create the Pod's sandbox or network.
+// sandbox reports that a node cannot create the sandbox or the network of the Pod.
 func (v Rules) sandbox(p *corev1.Pod) []rule.Finding {
 	e := v.Warning(p, "FailedCreatePodSandBox", "NetworkNotReady", "FailedPrepareDynamicResources")
 	if e == nil {
@@ -159,7 +159,7 @@ func (v Rules) readinessGates(p *corev1.Pod) []rule.Finding {
 	return found
 }
 
-// starting is the cause if nothing is wrong.
+// starting is the cause for a Pod with which nothing is wrong: it is still starting.
 func (v Rules) starting(p *corev1.Pod) []rule.Finding {
 	c := rule.PodCondition(p, corev1.PodScheduled)
 	var waiting []string
@@ -195,7 +195,7 @@ type reference struct {
 	by  string // the volume or container that needs it
 }
 
-// references returns the ConfigMaps and Secrets that a Pod requires, without duplicates.
+// references returns the ConfigMaps and Secrets that a Pod needs, without duplicates.
 func references(namespace string, spec *corev1.PodSpec) []reference {
 	var out []reference
 	add := func(kind, name, by string, optional *bool) {
@@ -229,7 +229,7 @@ func references(namespace string, spec *corev1.PodSpec) []reference {
 	return out
 }
 
-// ofContainer adds the objects that set a container's environment.
+// ofContainer adds the objects from which a container's environment is set.
 func ofContainer(c corev1.Container, add func(kind, name, by string, optional *bool)) {
 	by := "container " + c.Name
 	for _, from := range c.EnvFrom {

@@ -44,7 +44,7 @@ func (v Rules) unscheduled(p *corev1.Pod) []rule.Finding {
 	return []rule.Finding{v.unschedulable(p, readVerdict(message))}
 }
 
-// unseen reports that the scheduler has not handled the Pod.
+// unseen reports that the scheduler has not handled the Pod at all.
 func (v Rules) unseen(p *corev1.Pod) rule.Finding {
 	scheduler := cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName)
 	return rule.Of(p, rule.Consequence, event.Cause{
@@ -55,7 +55,7 @@ func (v Rules) unseen(p *corev1.Pod) rule.Finding {
 	})
 }
 
-// verdict is the scheduler's report on the nodes, which exists only as text: "0/5 nodes are
+// verdict is what the scheduler reports about the nodes. It exists only as text: "0/5 nodes are
 // available: 3 Insufficient cpu, 2 node(s) were unschedulable. …"
 type verdict struct {
 	nodes   int
@@ -82,7 +82,7 @@ func readVerdict(message string) verdict {
 			out.nodes = n
 		}
 	}
-	// The sentences after the first are about preemption.
+	// All sentences after the first one are about preemption.
 	body, _, _ = strings.Cut(strings.TrimSpace(body)+" ", ". ")
 	for part := range strings.SplitSeq(body, ", ") {
 		part = strings.TrimSpace(part)
@@ -101,10 +101,12 @@ func readVerdict(message string) verdict {
 	return out
 }
 
-// class is a reason why a node is unsuitable, to follow "has", and the command that shows more.
+// class is a reason why nodes are unsuitable, worded to follow "has", with the command that shows
+// more.
 type class struct{ text, next string }
 
-// nodeClass rewords the reasons of the scheduler's own plugins; it returns other reasons unchanged.
+// nodeClass rewords the reasons that the scheduler's own plugins give. It returns other reasons
+// unchanged.
 func nodeClass(reason string, p *corev1.Pod) class {
 	columns := func(what string) string {
 		return rule.Kubectl("", "get", "nodes", "-o", "custom-columns=NODE:.metadata.name,"+what)
@@ -156,8 +158,8 @@ func selectedNodes(p *corev1.Pod) string {
 	return rule.Kubectl("", "get", "nodes", "-l", strings.Join(terms, ","))
 }
 
-// unschedulable reports how many nodes do not fit for each reason. The next command is about the
-// most common one.
+// unschedulable reports how many nodes are unsuitable for each reason. The next command is for the
+// most frequent reason.
 func (v Rules) unschedulable(p *corev1.Pod, said verdict) rule.Finding {
 	c := event.Cause{Code: "Unschedulable", Next: rule.Kubectl(p.Namespace, "describe", "pod", p.Name)}
 	node := pinned(p)

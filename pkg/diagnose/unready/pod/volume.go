@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// claimNames returns the names of the claims that a Pod mounts. Those of generic ephemeral volumes
-// start with the Pod's name.
+// claimNames returns the names of the claims that a Pod mounts. The claim of a generic ephemeral
+// volume has a name that starts with the Pod's name.
 func claimNames(p *corev1.Pod) []string {
 	var names []string
 	for _, vol := range p.Spec.Volumes {
@@ -120,14 +120,14 @@ func (v VolumeRules) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) e
 	return c
 }
 
-// The scheduler and the volume controller set these annotations.
+// These annotations are set by the scheduler and the volume controller.
 const (
 	selectedNode  = "volume.kubernetes.io/selected-node"
 	provisionerOf = "volume.kubernetes.io/storage-provisioner"
 )
 
-// claimClass is a claim's storage class. The name is empty if the claim has none; class is nil if
-// it does not exist.
+// claimClass is the storage class of a claim. If the claim has no class, the name is empty; if the
+// class does not exist, class is nil.
 type claimClass struct {
 	ref   object.Ref
 	class *storagev1.StorageClass
@@ -135,7 +135,8 @@ type claimClass struct {
 
 // classOf returns a claim's storage class; false if it is unknown.
 func (v VolumeRules) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, bool) {
-	// The server sets the default class once there is one, and never looks for a class named "".
+	// The server sets the default class as soon as there is one. It never looks for a class whose
+	// name is "".
 	if pvc.Spec.StorageClassName == nil || *pvc.Spec.StorageClassName == "" {
 		return claimClass{}, true
 	}
@@ -148,10 +149,11 @@ func (v VolumeRules) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, boo
 	return claimClass{ref: r, class: class}, true
 }
 
-// exclusive are volumes that Pods wait for and that only one node or Pod can use. Their holders are
-// read last, for all objects of a run, once the other answers show which volumes matter.
+// exclusive contains the volumes that Pods wait for and that only one node or one Pod can use. The
+// Pods that hold them are read last, for all objects of a run together, because the other answers
+// show which volumes matter.
 type exclusive struct {
-	// claims are the volumes' claims, by namespace.
+	// claims contains the claims for these volumes, by namespace.
 	claims  map[string][]string
 	volumes []string
 }
@@ -162,7 +164,7 @@ func (v VolumeRules) exclusive() *exclusive {
 	})
 }
 
-// wantHolders records that the holder of a claim is needed.
+// wantHolders records that the Pods that hold a claim have to be read.
 func (v VolumeRules) wantHolders(pvc *corev1.PersistentVolumeClaim) {
 	if v.OnlyKnown || pvc.Status.Phase != corev1.ClaimBound {
 		return
@@ -172,8 +174,8 @@ func (v VolumeRules) wantHolders(pvc *corev1.PersistentVolumeClaim) {
 	held.volumes = append(held.volumes, pvc.Spec.VolumeName)
 }
 
-// AskHolders reads the holders of exclusive volumes: one list of Pods per namespace, and one of
-// attachments.
+// AskHolders reads the Pods that hold exclusive volumes. It needs one list of Pods for each
+// namespace, and one list of attachments.
 func (v VolumeRules) AskHolders() {
 	held := v.exclusive()
 	for namespace, claims := range held.claims {
@@ -198,7 +200,7 @@ func attachments() diagnose.Question {
 	return diagnose.Question{Verb: diagnose.List, GVK: diagnose.KindOf("storage.k8s.io/v1", "VolumeAttachment"), Kept: "held"}
 }
 
-// holders returns the Pods with exclusive claims that were read.
+// holders returns those Pods with exclusive claims that were read.
 func (v VolumeRules) holders(namespace string) []*corev1.Pod {
 	a, _ := v.Known(holdersIn(namespace))
 	var pods []*corev1.Pod

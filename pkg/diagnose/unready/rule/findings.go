@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Rank orders causes: root causes first.
+// Rank is the order of causes. Root causes come first.
 type Rank int
 
 const (
@@ -17,7 +17,7 @@ const (
 	Root Rank = iota
 	// Direct is a fault in a Pod or a similar object.
 	Direct
-	// Consequence passes once the other causes do.
+	// Consequence is a fault that passes once the other causes are fixed.
 	Consequence
 	// Doubt is an object that could not be read.
 	Doubt
@@ -27,18 +27,18 @@ const (
 type Finding struct {
 	event.Cause
 	Rank Rank
-	// The object with the fault is Who, its kind in messages is Noun. If set, the message names no
-	// object, and [Causes] merges equal findings.
+	// The field Who is the object with the fault, and Noun is its kind in messages. If they are
+	// set, the message names no object, and [Causes] merges findings that are equal.
 	Who, Noun string
 }
 
-// group is one cause with the affected objects.
+// group is one cause, with the names of the objects that have it.
 type group struct {
 	Finding
 	names []string
 }
 
-// Causes merges findings of the same cause and returns root causes first. more is the number of
+// Causes merges findings with the same cause, and returns root causes first. more is the number of
 // unready Pods that were not examined.
 func Causes(found []Finding, more int) []event.Cause {
 	type cause struct{ code, message, noun string }
@@ -73,7 +73,8 @@ func Causes(found []Finding, more int) []event.Cause {
 	return out
 }
 
-// byNumber orders causes that concern no particular Pod first, then those of the most Pods.
+// byNumber orders causes by the number of Pods. Causes that concern no particular Pod come first,
+// then those that most Pods have.
 func byNumber(a, b int) int {
 	if a == 0 || b == 0 {
 		return cmp.Compare(a, b)

@@ -19,17 +19,17 @@ import (
 const (
 	// keepUnready is how many unready Pods are kept; the others are only counted.
 	keepUnready = 200
-	// keepReady is how many ready Pods are kept for comparison.
+	// keepReady is how many ready Pods are kept, to compare unready Pods with.
 	keepReady = 20
-	// keepFailed is how many failed Pods are kept. They have been replaced, or have all failed for
-	// the same reason.
+	// keepFailed is how many failed Pods are kept. A few are enough: they were replaced, or all
+	// failed for the same reason.
 	keepFailed = 20
-	// MostDetailed is for how many Pods the objects that they refer to are read.
+	// MostDetailed limits for how many Pods the objects are read to which the Pods refer.
 	MostDetailed = 10
 )
 
 // ReadPods lists Pods and chooses those to examine in detail. It keeps the Pods for which mine is
-// true, or all if mine is nil; kept names that choice.
+// true; a nil mine keeps all Pods. kept names this filter.
 func (v *View) ReadPods(namespace, labels, kept string, mine func(*unstructured.Unstructured) bool) Pods {
 	q := diagnose.Question{Verb: diagnose.List, GVK: diagnose.KindOf("v1", "Pod"), Namespace: namespace, Labels: labels, Kept: "telling " + kept}
 	if list, ok := v.lists[q]; ok {
@@ -57,7 +57,7 @@ func (v *View) ReadPods(namespace, labels, kept string, mine func(*unstructured.
 	return list
 }
 
-// telling keeps the Pods that may explain something.
+// telling is a Collector that keeps the Pods that may explain something.
 type telling struct {
 	mine                   func(*unstructured.Unstructured) bool
 	kept                   []*unstructured.Unstructured
@@ -87,7 +87,7 @@ func (t *telling) Collected() ([]*unstructured.Unstructured, int) {
 	return t.kept, max(0, t.unready-keepUnready)
 }
 
-// PodsOf returns the Pods, among those read, that an object controls.
+// PodsOf returns those Pods, of the ones that were read, that an object controls.
 func (v *View) PodsOf(owner types.UID) []*corev1.Pod {
 	var out []*corev1.Pod
 	for _, pod := range v.Pods {
@@ -123,10 +123,10 @@ func (v *View) chooseDetailed(pods []*corev1.Pod) {
 	}
 }
 
-// IsDetailed reports whether the objects that the Pod refers to are read.
+// IsDetailed reports whether the objects are read to which the Pod refers.
 func (v *View) IsDetailed(p *corev1.Pod) bool { return v.detailed[nameOf(p)] }
 
-// Pods are the Pods kept from a list. If not Sure, they could not be read.
+// Pods are the Pods that were kept from a list. If Sure is not set, the list could not be read.
 type Pods struct {
 	Pods []*corev1.Pod
 	// More is how many unready Pods were left out.
@@ -138,7 +138,8 @@ func nameOf(p *corev1.Pod) types.NamespacedName {
 	return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
 }
 
-// stateOf returns a key that differs if Pods wait for different things.
+// stateOf returns a key for the state of a Pod. Pods that wait for different things have different
+// keys.
 func stateOf(p *corev1.Pod) string {
 	words := []string{string(p.Status.Phase), PodCondition(p, corev1.PodScheduled).Reason, Revision(p)}
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
@@ -149,7 +150,7 @@ func stateOf(p *corev1.Pod) string {
 	return strings.Join(words, " ")
 }
 
-// Unstarted reports whether a container may be waiting for an object that it needs.
+// Unstarted reports whether a container of the Pod may still wait for an object that it needs.
 func Unstarted(p *corev1.Pod) bool {
 	return WaitsFor(p, "ContainerCreating", "PodInitializing", "CreateContainerConfigError") || len(p.Status.ContainerStatuses) == 0
 }

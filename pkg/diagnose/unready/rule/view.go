@@ -24,19 +24,20 @@ type View struct {
 	*diagnose.Run
 	// Object is the object that is not ready.
 	Object *unstructured.Unstructured
-	// Pods are the Pods read so far, lists the results by question.
+	// Pods are the Pods that were read. lists contains them by question.
 	Pods  []*corev1.Pod
 	lists map[diagnose.Question]Pods
-	// More is how many unready Pods were not kept.
+	// More is the number of unready Pods that were not kept.
 	More int
-	// detailed lists the Pods whose references are read. For others, only known objects are used.
+	// detailed contains the Pods for which the objects are read to which they refer. For other
+	// Pods, only objects that are already known are used.
 	detailed map[types.NamespacedName]bool
-	// OnlyKnown: ask no new questions.
+	// OnlyKnown is set while no new questions may be asked.
 	OnlyKnown bool
-	// events are the warnings read, by namespace and object, the newest first.
+	// events contains the warnings that were read, by namespace and object, the newest first.
 	events map[string]map[types.UID][]*corev1.Event
-	// about lists the objects whose warnings the rules use, by namespace. Warnings are read last, for
-	// all objects of a run.
+	// about contains the objects whose warnings the rules need, by namespace. Warnings are read
+	// last, for all objects of a run together.
 	about map[string]map[types.UID]bool
 }
 
@@ -58,7 +59,7 @@ func (v *View) Find(r object.Ref) *unstructured.Unstructured {
 	return u
 }
 
-// Read returns an object, or nil. If sure, nil means that it does not exist.
+// Read returns an object, or nil. If sure is set, nil means that the object does not exist.
 func (v *View) Read(r object.Ref) (u *unstructured.Unstructured, sure bool) {
 	if r.Name == "" {
 		return nil, false
@@ -91,7 +92,7 @@ func (v *View) There(r object.Ref) bool {
 	return sure && a.Yes
 }
 
-// lookUp asks a question; with OnlyKnown, it only uses a known answer.
+// lookUp asks a question. If OnlyKnown is set, it only uses an answer that is already known.
 func (v *View) lookUp(q diagnose.Question) (diagnose.Answer, bool) {
 	if v.OnlyKnown {
 		return v.Known(q)
@@ -99,7 +100,7 @@ func (v *View) lookUp(q diagnose.Question) (diagnose.Answer, bool) {
 	return v.Ask(q)
 }
 
-// Known returns the answer to a question that was asked before.
+// Known returns the answer to a question, but only if the question was asked before.
 func (v *View) Known(q diagnose.Question) (diagnose.Answer, bool) {
 	if _, asked := v.Facts.Find(q); !asked {
 		return diagnose.Answer{}, false
@@ -107,14 +108,15 @@ func (v *View) Known(q diagnose.Question) (diagnose.Answer, bool) {
 	return v.Ask(q)
 }
 
-// OnlyKnownUnless sets OnlyKnown if asked is false, and returns a function that restores it.
+// OnlyKnownUnless sets OnlyKnown if asked is false. It returns a function that restores the
+// previous value.
 func (v *View) OnlyKnownUnless(asked bool) func() {
 	before := v.OnlyKnown
 	v.OnlyKnown = before || !asked
 	return func() { v.OnlyKnown = before }
 }
 
-// Select returns the objects of a kind for which meant is true. The question's Kept names that
+// Select returns the objects of a kind for which meant is true. Kept in the question names this
 // filter.
 func (v *View) Select(q diagnose.Question, meant func(*unstructured.Unstructured) bool) (objects []*unstructured.Unstructured, sure bool) {
 	q.Verb = diagnose.List
@@ -126,8 +128,8 @@ func (v *View) Select(q diagnose.Question, meant func(*unstructured.Unstructured
 	return a.Objects, sure
 }
 
-// As converts an object. All rules share the result and must not modify it. It returns false for an
-// object that does not fit, because another API has taken the kind's name.
+// As converts an object to a type. All rules share the result and must not change it. It returns
+// false if the object does not fit the type, because another API uses the same name for its kind.
 func As[T any](v *View, u *unstructured.Unstructured) (*T, bool) {
 	return diagnose.Typed[T](v.Facts, u)
 }

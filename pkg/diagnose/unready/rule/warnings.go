@@ -15,11 +15,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// keepEvents is how many different warnings are kept.
+// keepEvents limits how many different warnings are kept.
 const keepEvents = 500
 
-// Warnings returns the warnings about an object, the newest first. They are read last, by one list
-// per namespace, once it is known which objects need them.
+// Warnings returns the warnings about an object, the newest first. Warnings are read last, with one
+// list for each namespace, once it is known for which objects they are needed.
 func (v *View) Warnings(u metav1.Object) []*corev1.Event {
 	namespace := u.GetNamespace()
 	if namespace == "" {
@@ -56,7 +56,7 @@ func (v *View) byObject(objects []*unstructured.Unstructured) map[types.UID][]*c
 	return events
 }
 
-// NeedNoWarnings records that an object's warnings would add nothing.
+// NeedNoWarnings records that the warnings about an object are not needed.
 func (v *View) NeedNoWarnings(u metav1.Object) {
 	namespace := cmp.Or(u.GetNamespace(), metav1.NamespaceDefault)
 	delete(v.about[namespace], u.GetUID())
@@ -72,7 +72,7 @@ func (v *View) AskWarnings() {
 	}
 }
 
-// newest keeps the newest warning of each kind about some objects.
+// newest is a Collector that keeps the newest warning of each kind about some objects.
 type newest struct {
 	about map[types.UID]bool
 	kept  map[warningKind]warning
@@ -127,8 +127,8 @@ func (v *View) Warning(u metav1.Object, reasons ...string) *corev1.Event {
 	return nil
 }
 
-// WarningAbout returns the newest warning about an object with the reason for which fits is true,
-// or nil.
+// WarningAbout returns the newest warning about an object that has the reason and for which fits is
+// true, or nil.
 func (v *View) WarningAbout(u metav1.Object, reason string, fits func(*corev1.Event) bool) *corev1.Event {
 	for _, e := range v.Warnings(u) {
 		if e.Reason == reason && fits(e) {
