@@ -160,7 +160,8 @@ func (e *UnmetError) Error() string {
 
 // NothingError is the error for selectors that match nothing.
 type NothingError struct {
-	// What describes the selection, such as "deployments.apps with labels app=web in namespace x".
+	// The field What describes the selection, such as "deployments.apps with labels app=web in
+	// namespace x".
 	What string
 	// Late is set if the wait ran out of time.
 	Late bool

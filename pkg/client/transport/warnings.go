@@ -188,8 +188,8 @@ type catalogue struct {
 	Paths                                                        map[string]json.RawMessage
 }
 
-// isAt reports whether the answer belongs to the path. An answer without groups is wrong, because
-// every server serves some.
+// isAt reports whether the answer belongs to the path. An empty answer does not, because every
+// server serves some groups.
 func (c catalogue) isAt(parts []string) bool {
 	switch {
 	case parts[0] == "version":

@@ -137,7 +137,7 @@ func (c *collector) operand(e ast.Expr) bool {
 }
 
 // comprehension adds the list over which a macro iterates, and the places in the object that its
-// body reads. Of the list's items, only the fields that the macro reads are shown.
+// body reads. For each item of the list, only the fields that the macro reads are shown.
 func (c *collector) comprehension(e ast.ComprehensionExpr, brief bool) {
 	element := e.IterVar()
 	if e.HasIterVar2() {
