@@ -31,9 +31,9 @@ import (
 )
 
 // breaker limits the webhook configuration to useful calls (edge case 102). While the API server's
-// calls fail, each write would wait for the time-out, so breaker suspends them, and resumes them
-// when test calls succeed. For custom resources, it makes the API server call only for deprecated
-// versions. Only the leader's breaker acts.
+// calls fail, each write would wait for the time-out. breaker therefore suspends the calls, and
+// resumes them when test calls succeed. For custom resources, it makes the API server call only for
+// deprecated versions. Only the leader's breaker acts.
 type breaker struct {
 	reach interface {
 		try(context.Context) (bool, error)
@@ -44,10 +44,11 @@ type breaker struct {
 		Eventf(object runtime.Object, eventtype, reason, text string, args ...any)
 	}
 	log logr.Logger
-	// deprecated returns the versions of custom resources to call for.
+	// deprecated returns the deprecated versions of custom resources, for which the API server
+	// should call.
 	deprecated func() []schema.GroupVersionResource
-	// ready reports whether this replica serves. Before that, test calls fail for reasons that
-	// pass.
+	// ready reports whether this replica serves. Before it serves, test calls fail for a transient
+	// reason.
 	ready func() bool
 
 	led       chan struct{}
@@ -79,7 +80,7 @@ func (b *breaker) Run(ctx context.Context) error {
 	}
 }
 
-// step tests one call, and updates the configuration.
+// step makes one test call, and updates the configuration.
 func (b *breaker) step(ctx context.Context) error {
 	is, err := b.configurations.Get(ctx, b.configuration, metav1.GetOptions{})
 	if err != nil {
@@ -137,7 +138,7 @@ func (b *breaker) say(ctx context.Context, err error) {
 	}
 }
 
-// metric returns the metric that shows whether calls are suspended.
+// metric returns the metric that says whether calls are suspended.
 func (b *breaker) metric() prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "k8sconnect_admission_suspended",
@@ -151,14 +152,14 @@ func (b *breaker) metric() prometheus.Collector {
 }
 
 const (
-	// tryEvery is how often calls are tested. tryAgain is the pause after a test that left the
-	// decision open.
+	// tryEvery is the usual pause between test calls. tryAgain is the pause after a test call that
+	// left the decision open.
 	tryEvery = 10 * time.Second
 	tryAgain = time.Second
-	// suspendAfter is how many calls in a row must fail before calls are suspended. One may fail by
-	// chance.
+	// suspendAfter is how many test calls in a row must fail before calls are suspended. A single
+	// call may fail by chance.
 	suspendAfter = 3
-	// resumeAfter is how many calls in a row must succeed before calls are resumed.
+	// resumeAfter is how many test calls in a row must succeed before calls are resumed.
 	resumeAfter = 2
 )
 
@@ -191,13 +192,13 @@ func (c *circuit) pause() time.Duration {
 	return tryEvery
 }
 
-// customEntry is the entry of the webhook configuration for custom resources. The chart gives it no
-// rules, because only CRDs say which versions are deprecated.
+// customEntry is the entry of the webhook configuration for custom resources. The chart gives this
+// entry no rules, because only the CRDs in a cluster say which versions are deprecated.
 const customEntry = "custom.k8sconnect.io"
 
-// suspendedLabel is a label that no object has: an entry whose selector requires it is not called.
-// Unlike the rules, the selector is not set by the chart, so an upgrade neither resets it nor
-// conflicts with it.
+// suspendedLabel is a label that no object has, so an entry whose selector requires it is not
+// called. breaker sets the selector, and not the rules, because the chart does not set it: an
+// upgrade neither resets it nor conflicts with it.
 const suspendedLabel = "k8sconnect.io/calls-are-suspended"
 
 // isSuspended reports whether an entry is not called.
@@ -205,8 +206,8 @@ func isSuspended(e admissionv1.ValidatingWebhook) bool {
 	return e.ObjectSelector != nil && e.ObjectSelector.MatchLabels[suspendedLabel] != ""
 }
 
-// selectorFor returns the selector of an entry that is suspended or not, and keeps the terms that
-// others have added.
+// selectorFor returns the selector that suspends or resumes an entry. It keeps the selector terms
+// that others have added.
 func selectorFor(e admissionv1.ValidatingWebhook, suspended bool) *metav1.LabelSelector {
 	s := e.ObjectSelector.DeepCopy()
 	if s == nil {
@@ -261,13 +262,14 @@ const (
 	reachTimeout = 30 * time.Second
 )
 
-// reach finds out whether the API server's calls succeed, by a dry run of a write for which the API
-// server has to call. Unlike a request to the webhook's own Service, that takes the same network
-// path as all its calls. Whichever replica answers, its warning comes back with the dry run.
+// reach finds out whether the API server's calls succeed. It sends a dry run of a write for which
+// the API server has to call the webhook. In contrast to a request to the webhook's own Service,
+// the call takes the network path of all the API server's calls. Whichever replica answers the
+// call, its warning comes back with the dry run.
 type reach struct {
 	client *kubernetes.Clientset
 	idle   func() // closes its connections
-	// namespace and name are those of the ConfigMap with the checkpoint, which is written.
+	// namespace and name are those of the ConfigMap with the checkpoint, which the dry run writes.
 	namespace, name string
 
 	mu    sync.Mutex
@@ -278,7 +280,7 @@ func newReach(config *rest.Config, namespace, name string) (*reach, error) {
 	r := &reach{namespace: namespace, name: name}
 	config = rest.CopyConfig(config)
 	config.WarningHandler = r
-	// Open a new connection each time, because each may lead to another API server.
+	// Open a new connection for each test, because each may lead to another API server.
 	config.Dial = (&net.Dialer{Timeout: reachTimeout}).DialContext
 	transport, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -296,7 +298,7 @@ func (r *reach) HandleWarningHeader(_ int, _, text string) {
 	r.heard = append(r.heard, text)
 }
 
-// try reports whether a call succeeded. The error says why the test was impossible.
+// try reports whether a test call succeeded. The error says why no test was possible.
 func (r *reach) try(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()

@@ -26,9 +26,9 @@ import (
 
 var errNoCertificate = errors.New("no certificate yet")
 
-// SelfSigned lets cert-controller create and renew the certificate, in a Secret, and add its CA to
-// the webhook configuration. SelfSigned copies the Secret to Options.CertDir, because the kubelet
-// updates a mounted volume only every minute.
+// SelfSigned uses cert-controller to create and renew the certificate. cert-controller stores it in
+// a Secret and adds its CA to the webhook configuration. SelfSigned copies the Secret to
+// Options.CertDir, because the kubelet updates a mounted volume only every minute.
 type SelfSigned struct {
 	secrets                                   typedcorev1.SecretInterface
 	release                                   release
@@ -36,8 +36,8 @@ type SelfSigned struct {
 	dir                                       string
 }
 
-// step creates the Secret if it is missing, which cert-controller does not do, and copies its
-// certificate to the files.
+// step copies the certificate in the Secret to the files. It creates the Secret if it is missing,
+// because cert-controller does not.
 func (s *SelfSigned) step(ctx context.Context) error {
 	secret, err := s.release.secret(ctx, s.secrets, s.secret)
 	if err != nil {
@@ -65,7 +65,7 @@ func replaceFile(path string, content []byte) error {
 	return os.Rename(path+".new", path)
 }
 
-// wait waits until the files exist.
+// wait waits until the files of the certificate exist.
 func (s *SelfSigned) wait(ctx context.Context) error {
 	return wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
 		_, err := os.Stat(filepath.Join(s.dir, corev1.TLSCertKey))
@@ -76,8 +76,9 @@ func (s *SelfSigned) wait(ctx context.Context) error {
 	})
 }
 
-// add adds cert-controller to a manager. Each replica runs it, so that there is a certificate even
-// without a leader; of two concurrent updates, one is refused.
+// add adds cert-controller to a manager. Each replica runs cert-controller, so that there is a
+// certificate even without a leader. If two replicas update the Secret concurrently, one update is
+// refused.
 func (s *SelfSigned) add(m manager.Manager) error {
 	return rotator.AddRotator(oneSecret(m, s.namespace, s.secret), &rotator.CertRotator{
 		SecretKey: types.NamespacedName{Namespace: s.namespace, Name: s.secret},
@@ -90,7 +91,7 @@ func (s *SelfSigned) add(m manager.Manager) error {
 	})
 }
 
-// narrow is a manager whose caches use another configuration.
+// narrow is a manager whose caches use another configuration than the manager that it wraps.
 type narrow struct {
 	manager.Manager
 	config *rest.Config
@@ -99,7 +100,7 @@ type narrow struct {
 func (n narrow) GetConfig() *rest.Config { return n.config }
 
 // oneSecret returns a manager that lists and watches only one Secret of a namespace.
-// cert-controller requests all of them, which our role does not permit.
+// cert-controller requests all Secrets of the namespace, which our role does not permit.
 func oneSecret(m manager.Manager, namespace, name string) manager.Manager {
 	config := rest.CopyConfig(m.GetConfig())
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -120,7 +121,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// expiry returns a metric of when the served certificate expires; NaN without a certificate.
+// expiry returns a metric with the time at which the served certificate expires; NaN without a
+// certificate.
 func expiry(dir string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "k8sconnect_certificate_expires_timestamp_seconds", Help: "When the certificate that this replica serves expires.",

@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
-// Edge case 102: one failed call does not suspend calls, and one that succeeds does not resume
+// Edge case 102: one failed call does not suspend calls, and one successful call does not resume
 // them.
 func TestCircuit(t *testing.T) {
 	for tries, want := range map[string]string{ // + came back, - did not; s suspended
@@ -30,7 +30,7 @@ func TestCircuit(t *testing.T) {
 		for _, try := range tries {
 			before := c.suspended
 			c.tried(try == '+')
-			// A result that may lead to a change is tested again soon.
+			// After a result that may lead to a change, the next test follows soon.
 			if soon := c.pause() == tryAgain; soon != (c.suspended == (try == '+')) || before != c.suspended && soon {
 				t.Errorf("%s: suspended %t, the next try after %s", tries, c.suspended, c.pause())
 			}
@@ -42,8 +42,8 @@ func TestCircuit(t *testing.T) {
 	}
 }
 
-// Calls are suspended by a selector. Its other terms stay, and the entry for test calls is not
-// changed.
+// A term in the selector suspends calls. The other terms of the selector stay, and the entry for
+// test calls is not changed.
 func TestSuspension(t *testing.T) {
 	theirs := &metav1.LabelSelector{
 		MatchLabels:      map[string]string{"a": "b"},
@@ -100,7 +100,8 @@ func TestSuspension(t *testing.T) {
 	}
 }
 
-// For custom resources, the API server calls only for deprecated versions, which only CRDs name.
+// For custom resources, the API server calls only for deprecated versions. Only CRDs name these
+// versions.
 func TestCustomRules(t *testing.T) {
 	var c admission.Catalogue
 	define := func(name, group, kind string, versions ...any) {

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// A client without a certificate by the CA, or with a name that is not allowed, cannot send a
-// request; a replaced CA takes effect at once (edge case 101).
+// A client cannot send a request without a certificate that the CA signed, or with a name that is
+// not allowed. A replaced CA takes effect at once (edge case 101).
 func TestClients(t *testing.T) {
 	first, second := newAuthority(t), newAuthority(t)
 	file := filepath.Join(t.TempDir(), "ca.crt")

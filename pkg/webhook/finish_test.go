@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// slow is a runner that takes a while to end.
+// slow is a runner that takes some time to end.
 type slow struct {
 	takes time.Duration
 	ended bool
@@ -20,7 +20,7 @@ func (s *slow) Run(ctx context.Context) error {
 	return nil
 }
 
-// Work in progress when the Lease is lost is finished, within a bounded time.
+// When the Lease is lost, work in progress is finished within a bounded time.
 func TestFinish(t *testing.T) {
 	for _, takes := range []time.Duration{time.Second, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {

@@ -29,17 +29,17 @@ import (
 const (
 	// guardEvery is how often the guard compares the Secrets and the configuration.
 	guardEvery = 10 * time.Second
-	// guardAgain is the pause after something was missing.
+	// guardAgain is the pause after a check that found something missing.
 	guardAgain = time.Second
-	// tokenKey is the key of the token in the Secret.
+	// tokenKey is the key in the Secret under which the token is stored.
 	tokenKey = "token"
 )
 
 var errUntrusted = errors.New("the webhook configuration has no caBundle yet")
 
-// guard adds a secret token to the paths in the webhook configuration, so that only the API server,
-// which knows them, can call (edge case 101). It also updates the files of the certificate. Each
-// replica has one.
+// guard adds a secret token to the paths in the webhook configuration. Only the API server knows
+// these paths, so no other client can call (edge case 101). guard also updates the files of the
+// certificate. Each replica runs a guard.
 type guard struct {
 	secrets        typedcorev1.SecretInterface
 	configurations typedadmission.ValidatingWebhookConfigurationInterface
@@ -53,7 +53,7 @@ type guard struct {
 	published atomic.Bool
 }
 
-// Run guards until the context ends.
+// Run checks the Secrets and the configuration until the context ends.
 func (g *guard) Run(ctx context.Context) error {
 	for said := ""; ; {
 		pause := guardEvery
@@ -77,8 +77,8 @@ func (g *guard) Run(ctx context.Context) error {
 	}
 }
 
-// ready reports whether the API server knows the paths and the certificate, or there is no
-// configuration.
+// ready reports whether the API server knows the paths and the certificate. It is also true if
+// there is no configuration.
 func (g *guard) ready() bool { return g.published.Load() }
 
 // step checks once, and writes missing parts.
@@ -124,7 +124,7 @@ func (g *guard) step(ctx context.Context) error {
 	return nil
 }
 
-// pathOf returns the path that the API server calls for an entry; empty for unknown entries.
+// pathOf returns the path that the API server calls for an entry; empty for an unknown entry.
 func pathOf(entry string) string {
 	switch entry {
 	case "ownership.k8sconnect.io":
@@ -137,8 +137,8 @@ func pathOf(entry string) string {
 	return ""
 }
 
-// paths returns the JSON patch that adds the token to the path of each entry; nil if all have it.
-// It changes nothing else.
+// paths returns the JSON patch that adds the token to the path of each entry; nil if all paths have
+// the token. The patch changes nothing else.
 func paths(is *admissionv1.ValidatingWebhookConfiguration, token string) ([]byte, error) {
 	var patch []operation
 	for i, e := range is.Webhooks {
@@ -150,8 +150,8 @@ func paths(is *admissionv1.ValidatingWebhookConfiguration, token string) ([]byte
 	return patchOf(is, patch)
 }
 
-// token returns the token from the Secret, or creates it. If two replicas do so concurrently, one
-// gets a conflict.
+// token returns the token from the Secret, or creates the token. If two replicas create it
+// concurrently, one gets a conflict.
 func (g *guard) token(ctx context.Context) (string, error) {
 	secret, err := g.release.secret(ctx, g.secrets, g.secret)
 	if err != nil {
@@ -168,16 +168,16 @@ func (g *guard) token(ctx context.Context) (string, error) {
 	return token, err
 }
 
-// wellFormed reports whether a token is long enough to be secret and can be part of a path. Another
-// user may have written it.
+// wellFormed reports whether a token is long enough to be secret and can be part of a path. The
+// check is needed because another user may have written the token.
 func wellFormed(token []byte) bool {
 	return len(token) >= 16 && len(token) <= 256 && !slices.ContainsFunc(token, func(b byte) bool {
 		return (b < '0' || b > '9') && (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') && b != '-' && b != '_'
 	})
 }
 
-// tokens are the valid tokens: the current one, and for a while the previous one, because API
-// servers may not know the current one yet.
+// tokens are the valid tokens. The previous token stays valid for a while, because API servers may
+// not know the current one yet.
 type tokens struct {
 	mu     sync.Mutex
 	now    string
@@ -185,7 +185,8 @@ type tokens struct {
 	until  time.Time // of the previous one
 }
 
-// tokenOverlap is far longer than an API server needs to notice a changed configuration.
+// tokenOverlap is how long the previous token stays valid. It is far longer than an API server
+// needs to notice a changed configuration.
 const tokenOverlap = 10 * time.Minute
 
 func (t *tokens) use(token string) {
@@ -209,8 +210,8 @@ func (t *tokens) knows(token string) bool {
 	})
 }
 
-// behind returns a handler for clients that know the token, which is the last part of the path. It
-// rejects others without reading their request body.
+// behind returns a handler that accepts only clients whose path ends in a valid token. It rejects
+// other clients without reading their request body.
 func (t *tokens) behind(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !t.knows(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]) {
@@ -222,7 +223,7 @@ func (t *tokens) behind(next http.Handler) http.Handler {
 	})
 }
 
-// The field managers of the webhook.
+// These are the field managers of the webhook.
 const (
 	// guardManager recreates objects, and writes the paths.
 	guardManager = "k8sconnect-webhook"
@@ -239,8 +240,8 @@ type operation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// patchOf returns a JSON patch of a configuration, which the API server refuses if the
-// configuration has changed since; nil without operations.
+// patchOf returns a JSON patch of a configuration; nil without operations. The API server refuses
+// the patch if the configuration has changed since it was read.
 func patchOf(is *admissionv1.ValidatingWebhookConfiguration, operations []operation) ([]byte, error) {
 	if len(operations) == 0 {
 		return nil, nil
@@ -249,8 +250,8 @@ func patchOf(is *admissionv1.ValidatingWebhookConfiguration, operations []operat
 }
 
 // disown returns the JSON patch that removes the webhook from the owners of a configuration; nil if
-// it owns nothing. If it owned a caBundle, a path or rules, an upgrade or a rollback to a chart
-// without that entry would leave an invalid entry behind, and fail.
+// the webhook owns nothing. If it owned a caBundle, a path or rules, an upgrade or a rollback to a
+// chart without that entry would fail, because an invalid entry would stay behind.
 func disown(is *admissionv1.ValidatingWebhookConfiguration) ([]byte, error) {
 	var patch []operation
 	for i, m := range slices.Backward(is.ManagedFields) {

@@ -50,7 +50,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// API servers notice a new path a little after it is published.
+// API servers may notice a new path some time after it was published, so the previous one stays
+// valid.
 func TestTokensOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var known tokens
@@ -69,8 +70,8 @@ func TestTokensOverlap(t *testing.T) {
 	})
 }
 
-// The guard writes only paths, so an administrator's time-out or failure policy stays. It does not
-// write a configuration whose paths are right.
+// The guard writes only paths, so an administrator's time-out or failure policy stays. If all paths
+// are right, the guard writes nothing.
 func TestPaths(t *testing.T) {
 	entry := func(name, path string) admissionv1.ValidatingWebhook {
 		return admissionv1.ValidatingWebhook{Name: name, ClientConfig: admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{Path: &path}}}
@@ -95,7 +96,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// disown removes the webhook's managed fields, and writes nothing if there are none.
+// disown removes the webhook's managed fields. Without any, nothing is written.
 func TestDisown(t *testing.T) {
 	is := &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "helm"}, {Manager: guardManager}, {Manager: "kubectl"}, {Manager: certificateManager}, {Manager: callsManager}}}}
 	patch, err := disown(is)

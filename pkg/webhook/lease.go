@@ -19,12 +19,12 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// leaseTimeout bounds one request for the Lease, so that a request that hangs does not use up the
-// ten seconds in which a leader must renew it.
+// leaseTimeout bounds one request for the Lease. A request that hangs then does not use up the ten
+// seconds in which a leader must renew the Lease.
 const leaseTimeout = 5 * time.Second
 
-// lease is the Lease by which replicas elect the leader. Unlike client-go's lock, it recreates a
-// deleted Lease by apply, which RBAC can permit for one name, unlike a create.
+// lease is the Lease with which replicas elect the leader. In contrast to client-go's lock, it
+// recreates a deleted Lease by apply: RBAC can permit an apply for one name, but not a create.
 type lease struct {
 	resourcelock.LeaseLock
 	release release
@@ -65,9 +65,9 @@ func (l *lease) Create(ctx context.Context, record resourcelock.LeaderElectionRe
 	return l.Update(ctx, record)
 }
 
-// release is the Helm release of the webhook's objects; empty if there is none. Deleted objects are
-// recreated as part of it: otherwise an uninstall would leave them behind, and the next install
-// would refuse to adopt them.
+// release is the Helm release of the webhook's objects; empty if there is none. Objects that were
+// deleted are recreated with the labels and annotations of the release. Otherwise an uninstall
+// would leave them behind, and the next install would refuse to adopt them.
 type release struct{ name, namespace string }
 
 func (r release) labels() map[string]string {
@@ -84,8 +84,8 @@ func (r release) annotations() map[string]string {
 	return map[string]string{"meta.helm.sh/release-name": r.name, "meta.helm.sh/release-namespace": r.namespace}
 }
 
-// secret returns a Secret, and creates it empty if it is missing. It applies, because a role can
-// permit that for one name, unlike a create.
+// secret returns a Secret, and creates it empty if it is missing. It creates by apply, because a
+// role can permit an apply for one name, but not a create.
 func (r release) secret(ctx context.Context, secrets typedcorev1.SecretInterface, name string) (*corev1.Secret, error) {
 	secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {

@@ -22,8 +22,8 @@ import (
 // maxConnections bounds the connections. An API server needs one or two.
 const maxConnections = 256
 
-// listener serves the API server. Unlike controller-runtime's server, it bounds the connections
-// (edge case 101).
+// listener serves the API server. In contrast to controller-runtime's server, it bounds the number
+// of connections (edge case 101).
 type listener struct {
 	address, certDir string
 	tls              *tls.Config
@@ -83,8 +83,8 @@ const (
 	idleTimeout = 90 * time.Second
 )
 
-// connections are the connections of a server. If there are too many, it closes the one that has
-// been waiting longest, preferring those that never sent a request.
+// connections tracks the connections of a server. If there are too many, it closes the one that has
+// been waiting longest, preferably one that never sent a request.
 type connections struct {
 	most int
 	mu   sync.Mutex
@@ -130,17 +130,17 @@ func (c *connections) victim() (found net.Conn) {
 	return found
 }
 
-// clients decides which clients may connect to admission: those with a certificate by an authority
-// and, if names are set, with one of the names.
+// clients decides which clients may connect to admission: those with a certificate that an
+// authority signed and, if names are set, with one of the names.
 type clients struct {
-	// authority is a file of PEM certificates. It is read for each connection, because it may be
-	// replaced.
+	// authority is a file of PEM certificates. It is read for each connection, because the file may
+	// be replaced.
 	authority string
 	names     []string
 }
 
-// require makes a server require client certificates. verify checks them, even for resumed
-// sessions, because tls.RequireAndVerifyClientCert cannot replace its authority.
+// require makes a server require client certificates. The server checks them with verify, even for
+// resumed sessions, because tls.RequireAndVerifyClientCert cannot replace its authority.
 func (l clients) require(c *tls.Config) {
 	c.ClientAuth = tls.RequireAnyClientCert
 	c.VerifyConnection = l.verify

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Clients that connect and send nothing replace each other, not a client that has sent requests
-// (edge case 101).
+// Clients that connect and send nothing displace each other. They do not displace a client that has
+// sent requests (edge case 101).
 func TestConnectionsAreBounded(t *testing.T) {
 	all := connections{most: 8}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))

@@ -43,12 +43,12 @@ type Options struct {
 	Release string
 	// RecordValues records the values of a few paths, see [ownership.ValuesOf].
 	RecordValues bool
-	// LeaderElect makes the replicas elect a leader. Otherwise, each leads.
+	// LeaderElect makes the replicas elect a leader. Without an election, each replica leads.
 	LeaderElect bool
 	// Lease is the name of the Lease; empty means k8sconnect-webhook.
 	Lease string
-	// ShutdownDelay is how long the webhook still serves, no longer ready, after its context has
-	// ended, so that API servers stop using it before connections are closed.
+	// ShutdownDelay is how long the webhook continues to serve after its context has ended. It is
+	// not ready in this time, so that API servers stop using it before connections are closed.
 	ShutdownDelay time.Duration
 	// Log is the webhook's log. The zero value discards it.
 	Log logr.Logger
@@ -58,11 +58,11 @@ type Options struct {
 
 // Parts are the parts of the webhook other than admission. Each may be nil.
 type Parts struct {
-	// Hints receives hints for the tracker, which sees whether a write succeeded.
+	// Hints receives hints for the tracker, which later sees whether the writes succeeded.
 	Hints admission.HintSink
 	// Live returns the kind, the owners and the resource version of an object.
 	Live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
-	// Deprecations are reported in warnings.
+	// Deprecations finds the deprecated versions and fields for warnings.
 	Deprecations admission.Deprecations
 	// Definitions receives all CRDs and their changes.
 	Definitions Definitions
@@ -71,12 +71,12 @@ type Parts struct {
 	// Behind protects a handler with a secret as the last part of its path; nil serves every
 	// client.
 	Behind func(http.Handler) http.Handler
-	// Runners run on every replica until the webhook ends. If one fails, the webhook ends.
+	// Runners run on every replica until the webhook ends. If one of them fails, the webhook ends.
 	Runners []Runner
-	// Ready must all return true for the webhook to be ready.
+	// Ready lists functions that must all return true for the webhook to be ready.
 	Ready []func() bool
-	// Lead is called once this replica leads. A replica that loses the Lease finishes its remaining
-	// work and ends.
+	// Lead is called once when this replica becomes the leader. A leader that loses the Lease
+	// finishes its remaining work and ends.
 	Lead func()
 }
 

@@ -31,7 +31,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
 )
 
-// reporter is the source of our Events.
+// reporter is the source of the webhook's Events.
 const reporter = "k8sconnect-webhook"
 
 // Setup configures the parts of a webhook.
@@ -39,19 +39,19 @@ type Setup struct {
 	// Service is the name of the webhook's Service, of its Lease and of the ConfigMap with its
 	// checkpoint.
 	Service string
-	// SelfSigned makes the webhook its own certificate authority, stored in Secret and trusted by
-	// Configuration.
+	// SelfSigned makes the webhook its own certificate authority. Secret stores the authority, and
+	// Configuration trusts it.
 	SelfSigned            bool
 	Secret, Configuration string
 	// PathSecret is the Secret with the token in the paths of Configuration.
 	PathSecret string
-	// SuspendCalls lets the leader test whether the API server's calls succeed, and suspend the
-	// calls of Configuration while they do not.
+	// SuspendCalls lets the leader test whether the API server's calls succeed. While they fail,
+	// the leader suspends the calls of Configuration.
 	SuspendCalls bool
-	// ExcludeNamespaces and ExcludeKinds are not tracked.
+	// ExcludeNamespaces and ExcludeKinds list the namespaces and kinds that are not tracked.
 	ExcludeNamespaces []string
 	ExcludeKinds      []schema.GroupKind
-	// PublicScope publishes what is tracked, for readers of a history.
+	// PublicScope publishes which kinds and namespaces are tracked, for readers of a history.
 	PublicScope bool
 	// RecordsPerSecond bounds the writes of records in the whole cluster; 0 means 10.
 	RecordsPerSecond float64
@@ -59,8 +59,8 @@ type Setup struct {
 	Transitions io.Writer
 }
 
-// NewParts returns the parts of the webhook for a cluster: hints go to the tracker, its transitions
-// to the recorder, and records to the cluster.
+// NewParts returns the parts of the webhook for a cluster. Hints go to the tracker, the tracker's
+// transitions to the recorder, and the recorder's records to the cluster.
 func NewParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // The recorder has its own limit.
@@ -145,7 +145,7 @@ type history struct {
 	events   record.EventBroadcaster
 	reports  record.EventRecorder // to events
 	client   kubernetes.Interface
-	// finish writes pending records and waits for that.
+	// finish writes pending records and waits until they are written.
 	finish func()
 }
 
@@ -187,8 +187,8 @@ func newHistory(config *rest.Config, registry prometheus.Registerer, opts Option
 	return h, errors.Join(h.recorder.Register(registry), registry.Register(h.tracker))
 }
 
-// Run tracks and records until the context ends. It still records the transitions that were tracked
-// by then, and includes them in the last checkpoint (edge case 82).
+// Run tracks and records until the context ends. After that, it still records the transitions that
+// were already tracked, and includes them in the last checkpoint (edge case 82).
 func (h *history) Run(ctx context.Context) error {
 	h.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: h.client.CoreV1().Events("")})
 	defer h.events.Shutdown()
@@ -210,7 +210,7 @@ func (h *history) lead() {
 	h.tracker.Lead(true)
 }
 
-// Definitions receives the CRDs of the cluster. Calls are not concurrent.
+// Definitions receives the CRDs of the cluster. Its methods are not called concurrently.
 type Definitions interface {
 	// Set reports a new or changed CRD, reduced to its name, spec.group, status.acceptedNames.kind
 	// and, for each version, name, served, deprecated and deprecationWarning.

@@ -35,7 +35,7 @@ func NewStore(config *rest.Config) (*Store, error) {
 	gvr := gvk.GroupVersion().WithResource(ownership.RecordPlural)
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{gvk.GroupVersion()})
 	mapper.AddSpecific(gvk, gvr, gvr, meta.RESTScopeNamespace)
-	// With this mapper, the client need not ask the API server for its kinds.
+	// With this mapper, the client knows its kinds without asking the API server.
 	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: mapper})
 	if err != nil {
 		return nil, fmt.Errorf("set up the store of records: %w", err)
@@ -60,7 +60,7 @@ func (s *Store) Create(ctx context.Context, r *ownership.Record) error {
 	return nil
 }
 
-// Update writes a record if its resource version is still that of r; otherwise the error is a
+// Update writes a record if the stored resource version is that of r. Otherwise the error is a
 // conflict.
 func (s *Store) Update(ctx context.Context, r *ownership.Record) error {
 	err := errors.New("it has no resource version") // To the API server, that is "whichever is there".
@@ -73,7 +73,7 @@ func (s *Store) Update(ctx context.Context, r *ownership.Record) error {
 	return nil
 }
 
-// List calls each for every record of the cluster until a call fails.
+// List calls each for every record of the cluster. It ends early if a call fails.
 func (s *Store) List(ctx context.Context, each func(*ownership.Record) error) error {
 	token := ""
 	for {

@@ -19,23 +19,24 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// The paths that the API server calls, as in the webhook configuration.
+// These are the paths that the API server calls, as in the webhook configuration.
 const (
 	OwnershipPath   = "/ownership"
 	DeprecationPath = "/deprecation"
-	// ReachPath is for writes that test whether the API server's calls succeed.
+	// ReachPath is called for the writes that test whether the API server's calls succeed.
 	ReachPath = "/reach"
 )
 
 // Options of admission. Registry is required.
 type Options struct {
-	// Hints receives hints for the tracker, which sees whether a write succeeded; may be nil.
+	// Hints receives hints for the tracker, which later sees whether the writes succeeded. It may
+	// be nil.
 	Hints HintSink
 	// Live returns the kind, the owners and the resource version of an object; may be nil.
 	Live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
-	// Values adds values to hints, for the few paths whose values a record keeps.
+	// Values adds values to hints, for the few paths whose values a record may keep.
 	Values bool
-	// Deprecations are reported in warnings; may be nil.
+	// Deprecations finds the deprecated versions and fields for warnings. It may be nil.
 	Deprecations Deprecations
 	// Draining reports whether clients should reconnect to another replica; nil means never.
 	Draining func() bool
@@ -67,7 +68,7 @@ func New(opts Options) (map[string]http.Handler, error) {
 	return handlers, nil
 }
 
-// fault is a kind of failure of a review. None denies the request.
+// fault is the kind of a failure to answer a review. No failure denies the request.
 type fault string
 
 const (
@@ -136,7 +137,8 @@ func newComplaints(log logr.Logger) *complaints {
 	return &complaints{log: log, rate: rate.NewLimiter(rate.Every(10*time.Second), 10)}
 }
 
-// Error logs an error, or counts it if the rate is exceeded. The next line contains that count.
+// Error logs an error. If the rate is exceeded, it only counts the error, and the next line
+// contains the count.
 func (c *complaints) Error(err error, text string, keysAndValues ...any) {
 	if !c.rate.Allow() {
 		c.suppressed.Add(1)

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// The audit log contains what a request takes. It contains nothing for a dry run, or for a change
-// without a loss.
+// The audit log lists the fields that a request takes. For a dry run, or a change in which no owner
+// loses a field, it contains nothing.
 func TestAudit(t *testing.T) {
 	dryRun, dry := update(thing("argo", "1"), thing("flux", "2")), true
 	dryRun.DryRun = &dry
@@ -39,7 +39,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// However much a request takes, its audit annotation is short, valid JSON, and counts what it
+// The audit annotation is short and valid JSON, however much a request takes. It counts what it
 // omits.
 func TestAuditBounded(t *testing.T) {
 	var before []managedfields.Owner

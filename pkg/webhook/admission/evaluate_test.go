@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// thing returns an object whose field a has one owner.
+// thing returns an object whose field a has the given owner.
 func thing(manager, a string) string {
 	return fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"x","namespace":"n","uid":"id","resourceVersion":"7",
 		"managedFields":[{"manager":%q,"operation":"Apply","apiVersion":"example.com/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:a":{}}}}]},
@@ -31,7 +31,7 @@ func update(old, now string) admissionv1.AdmissionRequest {
 	return r
 }
 
-// sink accepts hints while it has room.
+// sink receives hints as long as it has room.
 type sink struct {
 	room int
 	got  []ownership.Hint
@@ -103,8 +103,8 @@ func TestTakings(t *testing.T) {
 	}
 }
 
-// A hint contains everything that identifies the write, and its user (edge case 73: any client can
-// choose any manager).
+// A hint contains everything that identifies the write, and also its user (edge case 73: any client
+// can choose any manager).
 func TestHint(t *testing.T) {
 	hints := &sink{room: 1}
 	a := newHandler(t, nil)
@@ -126,8 +126,8 @@ func TestHint(t *testing.T) {
 	}
 }
 
-// A hint contains the values that a record may keep, if values are recorded; never those of a
-// Secret.
+// If values are recorded, a hint contains the values that a record may keep. It never contains
+// values of a Secret.
 func TestHintOfValues(t *testing.T) {
 	deployment := func(manager, replicas string) string {
 		return fmt.Sprintf(`{"metadata":{"name":"x","uid":"id","resourceVersion":"7","managedFields":[{"manager":%q,"operation":"Apply","apiVersion":"apps/v1","fieldsType":"FieldsV1",
@@ -169,8 +169,8 @@ func TestHintOfValues(t *testing.T) {
 	}
 }
 
-// A hint of a write by the verb give says given, with its user, and without a warning. A value that
-// changes is taken nevertheless.
+// The hint of a write by the verb give has the verdict given and the user, and the write causes no
+// warning. A field whose value changes counts as taken all the same.
 func TestHintOfGive(t *testing.T) {
 	for value, want := range map[string]ownership.Transition{"1": {Kind: ownership.Given}, "2": {Kind: ownership.Taken, Forced: true}} {
 		hints := &sink{room: 1}
@@ -188,7 +188,7 @@ func TestHintOfGive(t *testing.T) {
 	}
 }
 
-// old has notices for Things at v1, and for the field old.
+// old is a Deprecations with notices for Things at v1 and for the field old.
 type old struct{}
 
 func (old) Notice(gvk schema.GroupVersionKind) (string, bool) {

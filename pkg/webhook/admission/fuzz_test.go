@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// chatty returns a notice for everything.
+// chatty is a Deprecations with a notice for everything.
 type chatty struct{ text string }
 
 func (c chatty) Notice(schema.GroupVersionKind) (string, bool) { return c.text, true }
@@ -33,8 +33,8 @@ func handlers(tb testing.TB, text string) []*handler {
 	return []*handler{owners, versions}
 }
 
-// Arbitrary bytes get an HTTP error, or are allowed with warnings that fit into a header; nothing
-// panics (edge cases 74 and 75).
+// For arbitrary bytes, the answer is an HTTP error, or allows the request with warnings that fit
+// into a header. Nothing panics (edge cases 74 and 75).
 func FuzzReview(f *testing.F) {
 	f.Add([]byte(small), "old")
 	for _, operation := range []admissionv1.Operation{admissionv1.Create, admissionv1.Update, admissionv1.Delete, admissionv1.Connect} {
@@ -51,7 +51,7 @@ func FuzzReview(f *testing.F) {
 	})
 }
 
-// Arbitrary managed fields and names in a well-formed review.
+// The fuzz test puts arbitrary managed fields and names into a well-formed review.
 func FuzzFieldsV1(f *testing.F) {
 	f.Add(`{"f:spec":{"f:replicas":{}}}`, `{}`, "flux", "argo", `{"replicas":1}`, `{"replicas":2}`)
 	f.Add(`{"f:spec":{"k:{\"a\":1}":{".":{}}}}`, `[]`, "flux\n", "", `[{"a":1}]`, `null`)

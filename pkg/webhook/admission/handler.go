@@ -28,14 +28,14 @@ const (
 	// readTimeout bounds how long a review may take to arrive. The API server waits a second or two
 	// for the answer.
 	readTimeout = 5 * time.Second
-	// firstRead bounds the memory that is allocated before a review arrives, because its
+	// firstRead bounds the memory that is allocated before a review has arrived, because the
 	// Content-Length may be wrong.
 	firstRead = 64 << 10
 )
 
-// handler answers the reviews at one path. It allows every valid review, even if evaluating it
-// panics, and answers an invalid one with an HTTP error, which failurePolicy Ignore ignores.
-// controller-runtime's handler would deny both (edge case 75).
+// handler answers the reviews at one path. It allows every valid review, even if evaluating the
+// review panics. It answers an invalid one with an HTTP error, which failurePolicy Ignore ignores.
+// controller-runtime's handler would deny the request in both cases (edge case 75).
 type handler struct {
 	name     string
 	evaluate evaluator
@@ -45,12 +45,12 @@ type handler struct {
 	intake *intake
 	// draining reports whether clients should reconnect to another replica.
 	draining func() bool
-	// readTimeout replaces the constant in tests; 0 means the constant.
+	// readTimeout replaces the constant readTimeout in tests. If it is 0, the constant applies.
 	readTimeout time.Duration
 }
 
-// evaluator returns the findings for a request. An error reports an object that it cannot decode;
-// the findings before that are still returned.
+// evaluator returns the findings for a request. Its error is about an object that it cannot decode;
+// it still returns the findings before that error.
 type evaluator func(*request) (findings, error)
 
 // findings are warnings for the client that sent the request, and annotations for the audit log.
@@ -85,7 +85,7 @@ type request struct {
 	DryRun    bool    `json:"dryRun"`
 }
 
-// answer is an AdmissionReview that allows.
+// answer is an AdmissionReview that allows the request.
 type answer struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
@@ -106,8 +106,8 @@ func (a *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.draining() {
 		w.Header().Set("Connection", "close") // On HTTP/2, this is GOAWAY.
 	}
-	// Do not wait for a client that stops sending. The error is that of a connection without
-	// deadlines, as in tests.
+	// Do not wait for a client that stops sending. Only a connection without deadlines, as in
+	// tests, causes an error, which does not matter.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(cmp.Or(a.readTimeout, readTimeout)))
 	body := &counted{Reader: http.MaxBytesReader(nil, r.Body, maxReview), of: a.intake}
 	defer body.release()
@@ -162,7 +162,7 @@ func (a *handler) findings(r *request) (texts []string, audit map[string]string)
 	return texts, found.audit
 }
 
-// panicError describes a panic without its value, which may contain parts of an object.
+// panicError describes a panic. It omits the panic's value, which may contain parts of an object.
 type panicError struct{ value any }
 
 func (e panicError) Error() string {
@@ -172,7 +172,7 @@ func (e panicError) Error() string {
 	return fmt.Sprintf("panic with a value of type %T", e.value)
 }
 
-// readReview reads a review of the given length, negative if unknown.
+// readReview reads a review of the given length. A negative length is unknown.
 func readReview(r io.Reader, length int64) (*review, error) {
 	body, err := readBody(r, length)
 	if err == nil && tooDeep(body) {
@@ -208,11 +208,11 @@ func readBody(r io.Reader, length int64) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// ReachAnnotation is set by writes that test whether the API server's calls succeed. The answer
-// repeats it.
+// ReachAnnotation is set by the writes that test whether the API server's calls succeed. The answer
+// repeats the annotation.
 const ReachAnnotation = "k8sconnect.io/reach"
 
-// echo answers such a write with a warning that contains the annotation.
+// echo answers a test write with a warning that contains the annotation.
 func echo(r *request) (findings, error) {
 	if r.Operation != admissionv1.Update || !r.DryRun {
 		return findings{}, nil
@@ -242,11 +242,11 @@ var (
 	errDeep    = errors.New("nested too deeply")
 )
 
-// intake bounds the memory of all reviews in progress (edge case 101).
+// intake bounds the memory of all reviews that are in progress (edge case 101).
 type intake struct{ held atomic.Int64 }
 
-// counted is a request body whose bytes are counted as they arrive, until it is released. Reading
-// returns errCrowded if there are too many in total.
+// counted is a request body whose bytes are counted as they arrive, until it is released. If the
+// bytes of all bodies exceed the bound, reading returns errCrowded.
 type counted struct {
 	io.Reader
 	of   *intake
@@ -262,7 +262,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// release subtracts the bytes again. Call it when nothing refers to the body.
+// release subtracts the bytes of the body again. Call it when nothing refers to the body any
+// longer.
 func (c *counted) release() { c.of.held.Add(-c.size) }
 
 // tooDeep reports whether a JSON text is nested deeper than maxDepth. For invalid JSON, the result

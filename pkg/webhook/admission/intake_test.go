@@ -65,7 +65,7 @@ func TestTooDeep(t *testing.T) {
 	}
 }
 
-// held is a body that never ends.
+// held is a request body that never ends.
 type held struct {
 	rest io.Reader
 	come func()
@@ -81,8 +81,8 @@ func (h *held) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Edge case 101: stalled bodies use at most the available memory, and other clients are answered as
-// soon as there is some again.
+// Edge case 101: bodies that stall use at most the available memory. Other clients are answered as
+// soon as some memory is available again.
 func TestHeldBodies(t *testing.T) {
 	a := newHandler(t, func(*request) (findings, error) { return findings{}, nil })
 	const size, senders = 5 << 20, 40
@@ -123,7 +123,7 @@ func TestHeldBodies(t *testing.T) {
 	}
 }
 
-// Edge case 101: garbage does not fill the log.
+// Edge case 101: clients that send garbage do not fill the log.
 func TestComplaintsHaveARate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said []string

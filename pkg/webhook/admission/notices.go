@@ -14,17 +14,18 @@ import (
 
 // Deprecations finds deprecated versions and fields.
 type Deprecations interface {
-	// Notice returns the notice for a kind at a version, if that is deprecated: one line, without
-	// the name of the object, such as "policy/v1beta1 is deprecated since 1.21, removed in 1.25;
-	// use policy/v1".
+	// Notice returns the notice for a kind at a version, if the version is deprecated. The notice
+	// is one line without the name of the object, such as "policy/v1beta1 is deprecated since 1.21,
+	// removed in 1.25; use policy/v1".
 	Notice(kind schema.GroupVersionKind) (text string, ok bool)
-	// Fields returns the deprecated fields in now that are not in old, which is nil for a new
-	// object.
+	// Fields returns the deprecated fields that now has and old lacks. For a new object, old is
+	// nil.
 	Fields(old, now *unstructured.Unstructured) []deprecation.FieldNotice
 }
 
 // notices warns about the version that the client used, and about deprecated fields in a new
-// object. takings warns about fields that an update adds, because it knows their owner.
+// object. For an update, takings warns about the fields that it adds, because takings knows their
+// owner.
 type notices struct {
 	deprecations Deprecations // may be nil
 }
@@ -61,8 +62,8 @@ func (j notices) warnings(r *request) ([]warning, error) {
 	return append(out, fieldWarnings(name, j.deprecations.Fields(nil, object))...), nil
 }
 
-// fieldWarnings returns a line for each field that the API server does not warn about, and one line
-// that names the object for all others.
+// fieldWarnings returns a line for each field about which the API server does not warn. All other
+// fields share one line, which names the object.
 func fieldWarnings(name string, notices []deprecation.FieldNotice) []warning {
 	var out []warning
 	var repeated []fieldpath.Path

@@ -13,13 +13,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// subject is an object in a request. Its metadata is always decoded, the rest only if needed.
+// subject is an object in a request. Its metadata is always decoded; the rest is decoded only if
+// needed.
 type subject struct {
 	metadata metadata
 	// err is why the metadata could not be decoded.
 	err error
-	// raw is "null" or empty if there is no object, such as the new object of a DELETE (edge case
-	// 76).
+	// raw is the object's JSON. It is "null" or empty if there is no object, such as the new object
+	// of a DELETE (edge case 76).
 	raw []byte
 }
 
@@ -33,7 +34,8 @@ type metadata struct {
 	ManagedFields   []metav1.ManagedFieldsEntry `json:"managedFields"`
 }
 
-// UnmarshalJSON decodes the metadata. It never fails, so that the rest of the review is decoded.
+// UnmarshalJSON decodes the metadata. It returns no error, so that the rest of the review is
+// decoded in any case.
 func (s *subject) UnmarshalJSON(raw []byte) error {
 	s.raw = bytes.Clone(raw)
 	if s.isNull() {
@@ -72,8 +74,8 @@ func readBoth(a, b *subject) (was, is *unstructured.Unstructured, err error) {
 }
 
 // nameOf returns Kind/namespace/name for warnings, with - for no namespace, and prefix* for a name
-// that the API server generates later. It uses the object's own namespace, because the review of a
-// Namespace has the Namespace itself as its namespace.
+// that the API server generates later. The namespace is the object's own, because the review of a
+// Namespace names that Namespace as its namespace.
 func nameOf(kind string, m metadata) string {
 	name := m.Name
 	if name == "" && m.GenerateName != "" {

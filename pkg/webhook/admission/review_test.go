@@ -19,7 +19,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 )
 
-// ask posts a body, and returns the status and, for a review, the answer.
+// ask posts a body, and returns the HTTP status. For a review, it also returns the answer.
 func ask(tb testing.TB, handler http.Handler, body []byte) (int, *admissionv1.AdmissionReview) {
 	tb.Helper()
 	w := httptest.NewRecorder()
@@ -36,7 +36,7 @@ func ask(tb testing.TB, handler http.Handler, body []byte) (int, *admissionv1.Ad
 
 const small = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"UPDATE"}}`
 
-// Edge case 75: whatever fails in evaluating a review, the request is allowed, and the fault is
+// Edge case 75: if evaluating a review fails in any way, the request is allowed, and the fault is
 // counted.
 func TestFaultsAllow(t *testing.T) {
 	tests := map[string]struct {
@@ -76,8 +76,8 @@ func TestFaultsAllow(t *testing.T) {
 	}
 }
 
-// A client that announces a large review and sends nothing occupies neither a connection nor
-// memory.
+// A client that announces a large review and sends nothing keeps neither a connection nor memory
+// for long.
 func TestReviewNeverArrives(t *testing.T) {
 	a := newHandler(t, func(*request) (findings, error) { return findings{}, nil })
 	a.readTimeout = 50 * time.Millisecond
@@ -108,7 +108,7 @@ func TestReviewNeverArrives(t *testing.T) {
 	}
 }
 
-// The value of a panic may be part of an object, so it is logged only if it cannot be.
+// The value of a panic may be part of an object. It is logged only if it cannot be.
 func TestPanicError(t *testing.T) {
 	if got := (panicError{"hunter2"}).Error(); strings.Contains(got, "hunter2") {
 		t.Errorf("it says %q", got)
@@ -163,7 +163,7 @@ func TestBadReviews(t *testing.T) {
 	}
 }
 
-// A body that is longer or shorter than its Content-Length, or has none.
+// A body may be longer or shorter than its Content-Length, or have none.
 func TestBodyLengths(t *testing.T) {
 	for name, length := range map[string]int64{"unknown": -1, "too long": maxReview + 1, "shorter": int64(len(small)) + 5, "exact": int64(len(small))} {
 		t.Run(name, func(t *testing.T) {
@@ -177,8 +177,8 @@ func TestBodyLengths(t *testing.T) {
 	}
 }
 
-// Edge case 79: during the shutdown, and not before, the webhook tells clients with each answer to
-// reconnect.
+// Edge case 79: during the shutdown, the webhook tells clients with each answer to reconnect.
+// Before the shutdown, it does not.
 func TestDrainingCloses(t *testing.T) {
 	a := newHandler(t, func(*request) (findings, error) { return findings{}, nil })
 	for _, draining := range []bool{false, true} {

@@ -29,7 +29,7 @@ type takings struct {
 	hints        HintSink     // nil sends none
 	deprecations Deprecations // may be nil
 	count        *metrics
-	// values adds values to hints, see [ownership.ValuesOf].
+	// values adds values to hints; see [ownership.ValuesOf].
 	values bool
 	// live is [Options.Live].
 	live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
@@ -46,7 +46,7 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 	if r.SubResource == ownership.Scale {
 		return j.scaled(r, was, is)
 	}
-	// Warnings and hints ignore the same owners as records.
+	// The owners that records ignore are also ignored by warnings and hints.
 	before, after := ownership.Tracked(was.ManagedFields), ownership.Tracked(is.ManagedFields)
 	if before.Equal(after) {
 		return out, nil
@@ -100,12 +100,12 @@ func (j takings) valuesOf(r *request, transitions []ownership.Transition, old, n
 	return out
 }
 
-// unnamed is shown for a manager that a review does not name: kubectl scale sends none, and the API
-// server derives it from the user agent later.
+// unnamed is shown for a manager that a review does not name. An example is kubectl scale, which
+// sends no manager: the API server later derives the manager from the user agent.
 const unnamed = "your client"
 
-// scaled evaluates a write through the scale subresource. Its objects have the identity and version
-// of the scaled object, but no owners; the tracker knows the previous ones.
+// scaled evaluates a write through the scale subresource. The objects in such a review have the
+// identity and version of the scaled object, but no owners. The tracker knows the previous owners.
 func (j takings) scaled(r *request, was, is metadata) (out findings, err error) {
 	replicas := fieldpath.Field("spec", "replicas")
 	if !r.DryRun {
@@ -158,8 +158,8 @@ func scaleValues(r *request, replicas fieldpath.Path) map[string]ownership.Value
 	return nil
 }
 
-// fields returns the notices for deprecated fields that only the new object has. It checks the new
-// object first, because few objects have any.
+// fields returns the notices for deprecated fields that only the new object has. It first looks for
+// deprecated fields in the new object, because few objects have any.
 func (j takings) fields(r *request) ([]deprecation.FieldNotice, error) {
 	now, err := r.Object.read()
 	if err != nil || len(j.deprecations.Fields(nil, now)) == 0 {
@@ -185,11 +185,11 @@ func isLoss(t ownership.Transition) bool { return len(t.Lost()) > 0 && len(t.Aft
 const (
 	// auditTaken is the audit annotation for the paths that a request takes.
 	auditTaken = "taken"
-	// maxAudit bounds its bytes; further paths are only counted.
+	// maxAudit bounds the bytes of the annotation. Paths beyond the bound are only counted.
 	maxAudit = 8 << 10
 )
 
-// auditEntry is a path in the audit log, or the count of further ones.
+// auditEntry is a path in the audit log, or the number of further paths.
 type auditEntry struct {
 	Path   string   `json:"path,omitempty"`
 	From   []string `json:"from,omitempty"`
@@ -199,7 +199,7 @@ type auditEntry struct {
 }
 
 // auditOf returns the audit annotations of a request: the paths that it takes, and from which
-// owners. The audit log also has the user, and survives this process.
+// owners. The audit log also has the user, and still exists after this process ends.
 func auditOf(transitions []ownership.Transition) map[string]string {
 	list, more := []byte{'['}, 0
 	add := func(e auditEntry) {

@@ -12,19 +12,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// The API server passes warnings on as single lines without control characters, or not at all.
-// Beyond 4,096 characters per request, it truncates each warning to 256 and drops the rest (edge
-// case 74). It may call both paths for one request, so each stays below half of that.
+// The API server passes a warning on only if it is a single line without control characters. If the
+// warnings of a request exceed 4,096 characters, the API server truncates each warning to 256 and
+// drops the rest (edge case 74). It may call both paths for one request, so the warnings of each
+// path stay below half of the limit.
 const (
 	// maxLines bounds the warnings of one kind for a request.
 	maxLines = 5
 	// lineLength is the preferred length of a line, in characters.
 	lineLength = 120
-	// pathLength is the minimum length for paths, however long the names around them are.
+	// pathLength is the minimum number of characters for paths in a line, however long the names in
+	// it are.
 	pathLength = 24
 	// nameLength is the maximum length of a manager's name.
 	nameLength = 48
-	// maxLine and maxTotal are hard limits in bytes.
+	// maxLine and maxTotal are limits in bytes that are never exceeded.
 	maxLine  = 380
 	maxTotal = 2000
 )
@@ -50,8 +52,8 @@ type takeover struct {
 	paths    []fieldpath.Path
 }
 
-// takeovers groups the paths that were taken by their managers. A manager that takes its own path,
-// with another operation, is omitted.
+// takeovers groups the paths that were taken by the managers that lost them. It leaves out a
+// manager that takes its own path with another operation.
 func takeovers(transitions []ownership.Transition) []takeover {
 	var out []takeover
 	for _, t := range transitions {
@@ -147,7 +149,7 @@ func pathList(paths []fieldpath.Path, room int) string {
 }
 
 // pathText shortens a path to a number of characters. It removes the first elements, because the
-// last ones say most.
+// last ones are the most specific.
 func pathText(p fieldpath.Path, room int) string {
 	room = max(room, pathLength)
 	whole := text.Printable(p.String())

@@ -118,7 +118,8 @@ func TestOwnersWarnings(t *testing.T) {
 	}
 }
 
-// Edge case 74: names are untrusted. With a newline in one, the API server would drop the warning.
+// Edge case 74: the names in a warning are untrusted. If one contained a newline, the API server
+// would drop the warning.
 func TestForeignText(t *testing.T) {
 	evil := "flux\nWarning: all is well\x1b[2J\u202e\xff"
 	got := textsOf(bounded(ownersWarnings("Thing/a/"+evil, takeovers([]ownership.Transition{took(".spec.a", evil, "z/Apply/"+evil)}))))
@@ -131,7 +132,7 @@ func TestForeignText(t *testing.T) {
 	}
 }
 
-// Fields that the API server also warns about share one line with the object's name.
+// All fields about which the API server also warns share one line, which names the object.
 func TestFieldWarnings(t *testing.T) {
 	notice := func(path string, serverWarns bool) deprecation.FieldNotice {
 		return deprecation.FieldNotice{Path: path, ServerWarns: serverWarns}
@@ -162,7 +163,8 @@ func TestFieldWarnings(t *testing.T) {
 	}
 }
 
-// Edge case 74: warnings fit, whatever the names are, and however many there are.
+// Edge case 74: warnings fit into the limits, however many there are and however long the names
+// are.
 func TestBounded(t *testing.T) {
 	long := strings.Repeat("ä", 253)
 	var transitions []ownership.Transition
@@ -181,7 +183,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// checkLines checks the API server's requirements for warnings.
+// checkLines checks that warnings meet the API server's requirements.
 func checkLines(tb testing.TB, lines []string) {
 	tb.Helper()
 	total := 0

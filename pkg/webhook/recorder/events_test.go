@@ -7,7 +7,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// Events are read in a terminal, and the API server checks only the length of an owner's
+// Events are shown in a terminal, and the API server does not restrict the characters of an owner's
 // subresource.
 func TestEventTextPrints(t *testing.T) {
 	e := ownership.Entry{

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// lanes contains the pending transitions by namespace, and serves the namespaces in turn, so that a
-// flood in one does not delay another (edge case 100).
+// lanes contains the pending transitions by namespace. It serves the namespaces in turn, so that a
+// flood in one namespace does not delay another (edge case 100).
 type lanes struct {
 	of   map[string]*lane
 	turn int
@@ -27,7 +27,7 @@ func (l *lanes) lane(namespace string) *lane {
 	return found
 }
 
-// place adds an object to the queue of its lane, or moves it there.
+// place adds an object to the queue of its lane, or moves it to another position in the queue.
 func (l *lanes) place(p *pending, at time.Time) {
 	p.at = at
 	if p.lane != nil {
@@ -66,7 +66,7 @@ func (l *lanes) tidy(in *lane) {
 	}
 }
 
-// first returns when the first object of all lanes is due, if there is one.
+// first returns the time at which the next object of any lane is due, if there is one.
 func (l *lanes) first() (at time.Time, ok bool) {
 	for _, in := range l.of {
 		if len(in.line) > 0 && (!ok || in.line[0].at.Before(at)) {
@@ -76,8 +76,7 @@ func (l *lanes) first() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// next returns the first object of the lane that was served longest ago, among the objects that are
-// due.
+// next returns an object that is due. It chooses the lane that was served longest ago.
 func (l *lanes) next(now time.Time) *pending {
 	var found *lane
 	for _, in := range l.of {
@@ -94,7 +93,7 @@ func (l *lanes) next(now time.Time) *pending {
 	return found.line[0]
 }
 
-// fullest returns the largest lane by some measure.
+// fullest returns the lane for which a measure is largest.
 func (l *lanes) fullest(size func(*lane) int) *lane {
 	var found *lane
 	for _, in := range l.of {
@@ -105,9 +104,10 @@ func (l *lanes) fullest(size func(*lane) int) *lane {
 	return found
 }
 
-// makeRoom drops transitions until the limits are met (edge case 81). A replica that does not lead
-// first drops what the leader writes anyway. Then the namespace with the most transitions loses
-// some, so that a flood there does not displace changes from elsewhere (edge case 100).
+// makeRoom drops transitions until the limits are met (edge case 81). If this replica does not
+// lead, it first drops the transitions that the leader writes as well. After that, the namespace
+// with the most transitions loses some, so that a flood there does not displace changes elsewhere
+// (edge case 100).
 func (q *queue) makeRoom(p *pending) {
 	if more := len(p.transitions) - q.limits.PerObject; more > 0 {
 		q.drop(p, more)
@@ -133,9 +133,9 @@ func (q *queue) fullest(p *pending) bool {
 	return full != nil && full.transitions <= q.lanes.of[p.object.Namespace].transitions
 }
 
-// evict drops all pending transitions of one object: of came, if its namespace has the most,
-// otherwise of an object in the fullest namespace that would be written late. It returns false if
-// there is none.
+// evict drops all pending transitions of one object. It chooses the object came if came's namespace
+// has the most transitions. Otherwise it chooses an object in the fullest namespace that would be
+// written late. It returns false if there is no object to drop.
 func (q *queue) evict(came *pending, size func(*lane) int) bool {
 	full := q.lanes.fullest(size)
 	own := q.lanes.of[came.object.Namespace]
@@ -153,7 +153,7 @@ func (q *queue) evict(came *pending, size func(*lane) int) bool {
 	return true
 }
 
-// drop drops the n oldest transitions of an object. They are lost if this replica leads; otherwise
+// drop drops the n oldest transitions of an object. If this replica leads, they are lost; otherwise
 // they are left to the leader.
 func (q *queue) drop(p *pending, n int) {
 	dropped := p.transitions[:n]
@@ -170,7 +170,7 @@ func (q *queue) drop(p *pending, n int) {
 	}
 }
 
-// leaveToLeader drops transitions that the leader writes too.
+// leaveToLeader drops the transitions that the leader writes as well.
 func (q *queue) leaveToLeader(which func(pendingTransition) bool, now time.Time) {
 	for _, p := range q.objects {
 		p.transitions = slices.DeleteFunc(p.transitions, func(n pendingTransition) bool {
@@ -185,8 +185,9 @@ func (q *queue) leaveToLeader(which func(pendingTransition) bool, now time.Time)
 	}
 }
 
-// pace bounds how often records are written in the whole cluster. It is a token bucket from which
-// every replica takes for its own writes and for those that it sees others make. It reads no clock.
+// pace bounds how often records are written in the whole cluster. It is a token bucket: each
+// replica takes tokens for its own writes and for the writes of others that it sees. It reads no
+// clock.
 type pace struct {
 	rate   float64 // tokens a second
 	burst  float64 // tokens at most; as many may be owed
@@ -208,7 +209,7 @@ func (p *pace) fill(now time.Time) {
 	}
 }
 
-// ready returns when there is a token; now if there is one already.
+// ready returns the time at which there is a token; now if there is one already.
 func (p *pace) ready(now time.Time) time.Time {
 	p.fill(now)
 	if p.tokens >= 1 {
@@ -218,7 +219,7 @@ func (p *pace) ready(now time.Time) time.Time {
 	return now.Add(wait + time.Nanosecond) // rounded up, so that there is one then
 }
 
-// spend takes a token, or goes into debt.
+// spend takes a token. If there is none, the bucket goes into debt.
 func (p *pace) spend(now time.Time) {
 	p.fill(now)
 	p.tokens = max(-p.burst, p.tokens-1)
@@ -228,22 +229,25 @@ func (p *pace) spend(now time.Time) {
 func (p *pace) refund() { p.tokens = min(p.burst, p.tokens+1) }
 
 const (
-	// sightLasts is how long a write of another replica shows its progress.
+	// sightLasts is how long a write of another replica counts as a sign of the replica's progress.
 	sightLasts = 10 * time.Second
-	// maxLag bounds the lag that is read from a record. Its time is from another machine's clock,
-	// which may be wrong by hours, and would make the leader wait for as long.
+	// maxLag bounds the lag that is computed from a record. The time in the record is from another
+	// machine's clock, which may be wrong by hours; without the bound, the leader would wait for
+	// hours.
 	maxLag = 2 * time.Minute
 	// maxSights bounds the remembered namespaces.
 	maxSights = 1024
 )
 
-// peers estimates the progress of other replicas from their writes, by namespace. A replica with
-// hints for many changes writes them, with their users, in the order in which they arrived.
-// Meanwhile the leader leaves later changes to it: otherwise both would write the same objects,
-// which is up to a third more writes in a storm. A wrong estimate does no other harm.
+// peers estimates the progress of other replicas in each namespace from their writes. A replica
+// with hints for many changes writes these changes, with their users, in the order in which they
+// arrived. Meanwhile the leader leaves later changes to that replica. Otherwise both would write
+// the same objects, which is up to a third more writes in a storm. A wrong estimate has no other
+// effect.
 type peers map[string]sight
 
-// sight is the latest write of another replica in a namespace. The change had waited for lag.
+// sight is the latest write of another replica in a namespace. lag is how long the written change
+// had waited.
 type sight struct {
 	at  time.Time
 	lag time.Duration
@@ -259,7 +263,8 @@ func (p peers) saw(namespace string, lag time.Duration, now time.Time) {
 	}
 }
 
-// until returns until when another replica may still write a change that arrived at a given time.
+// until returns the time until which another replica may still write a change that arrived at a
+// given time.
 func (p peers) until(namespace string, came, now time.Time) time.Time {
 	s, ok := p[namespace]
 	if !ok || now.Sub(s.at) >= sightLasts {

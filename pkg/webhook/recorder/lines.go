@@ -39,7 +39,8 @@ type line struct {
 	User            string             `json:"user,omitempty"`
 }
 
-// log queues a line. It never waits for the writer: lines that do not fit are counted.
+// log queues a line. It never waits for the writer; lines without room in the queue are dropped and
+// counted.
 func (r *Recorder) log(o ownership.Occurrence) {
 	if r.opts.Transitions == nil {
 		return
@@ -60,7 +61,7 @@ func (r *Recorder) log(o ownership.Occurrence) {
 	}
 }
 
-// writeLines writes queued lines until the context ends, and then the rest.
+// writeLines writes queued lines until the context ends, and then the remaining lines.
 func (r *Recorder) writeLines(ctx context.Context) {
 	for {
 		select {
@@ -94,8 +95,8 @@ const (
 	eventNote = 1024
 )
 
-// announce sends an Event about fields that were taken for the first time. Repetitions are only
-// counted in the record.
+// announce sends an Event about fields that were taken for the first time. For later takeovers,
+// only the record's count changes.
 func (r *Recorder) announce(o ownership.Object, fresh []ownership.Entry) {
 	taken := slices.DeleteFunc(fresh, func(e ownership.Entry) bool { return e.Kind != ownership.Taken })
 	if r.opts.Events == nil || len(taken) == 0 {
@@ -105,7 +106,7 @@ func (r *Recorder) announce(o ownership.Object, fresh []ownership.Entry) {
 	r.opts.Events.Eventf(object, corev1.EventTypeWarning, eventReason, "%s", eventText(taken))
 }
 
-// eventText lists as many takeovers as fit, and the number of the others.
+// eventText lists as many takeovers as fit, and gives the number of the others.
 func eventText(taken []ownership.Entry) string {
 	var parts []string
 	length := len(fmt.Sprintf("; +%d more", len(taken)))

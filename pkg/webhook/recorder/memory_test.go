@@ -29,11 +29,11 @@ func newMemory() *memory {
 	return &memory{records: map[string]*ownership.Record{}, more: make(chan struct{})}
 }
 
-// handle is one recorder's access to the store. It may misbehave.
+// handle is the access of one recorder to the store. It can simulate failures.
 type handle struct {
 	*memory
-	// before is called before an operation, after once it is done. Their error is returned to the
-	// caller.
+	// before is called before an operation, and after when it is done. If one of them returns an
+	// error, the caller gets this error.
 	before, after func(operation string) error
 }
 

@@ -22,23 +22,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
-// model is a cluster in which paths change owners, and two replicas that record that. It knows the
-// truth.
+// model is a cluster in which paths change owners, with two replicas that record the changes. It
+// knows the true history.
 type model struct {
 	random *rand.Rand
 	store  *memory
-	// happened contains all occurrences in order, and which replica had the hint for each; -1 means
+	// happened lists all occurrences in order, each with the replica that had the hint; -1 means
 	// none.
 	happened []ownership.Occurrence
 	hinted   []int
 	owner    map[string]int // by object and path
 	replicas [2]*replica
 	leader   int
-	// checkpoint is how many of them are settled.
+	// checkpoint is the number of occurrences at the start of happened that are settled.
 	checkpoint int
 }
 
-// replica is a recorder, with the reports of its tracker.
+// replica is a recorder, together with what its tracker has reported.
 type replica struct {
 	*recorder.Recorder
 	handle  *handle
@@ -51,7 +51,7 @@ type replica struct {
 
 var errDown = errors.New("no answer")
 
-// start starts a replica, which sees everything after the checkpoint again, without hints.
+// start starts a replica. It sees everything after the checkpoint again, without hints.
 func (m *model) start(i int) {
 	r := &replica{ended: make(chan struct{}), seen: m.checkpoint}
 	r.handle = &handle{memory: m.store}
@@ -90,7 +90,7 @@ func (r *replica) see(m *model, i int, withHint bool) {
 	n := r.seen
 	o := m.happened[n]
 	if !withHint || m.hinted[n] != i {
-		// A replica without a hint has not seen the values either.
+		// A replica without a hint has not seen the values of the change either.
 		o.User, o.Kind, o.Forced = "", ownership.Lost, false
 	}
 	r.seen++
@@ -123,7 +123,7 @@ func taken(path string, from, to int) ownership.Transition {
 	return ownership.Transition{Path: fieldpath.Field("spec", path), Kind: ownership.Taken, Before: owner(from), After: owner(to), Forced: true}
 }
 
-// save makes the leader store how far everything is settled.
+// save makes the leader store the checkpoint: how many occurrences are settled.
 func (m *model) save() {
 	leader := m.replicas[m.leader]
 	for m.checkpoint < leader.seen {
@@ -134,7 +134,7 @@ func (m *model) save() {
 	}
 }
 
-// restart ends a replica, gracefully or not; the other one leads then.
+// restart ends a replica, gracefully or not. The other replica leads then.
 func (m *model) restart(i int, killed bool) {
 	r := m.replicas[i]
 	r.dead.Store(killed)
@@ -155,8 +155,8 @@ type tally struct {
 	To          string
 }
 
-// Edge case 82: two replicas that write, fail, are killed, restart and take turns leading leave
-// records that contain exactly what happened, once.
+// Edge case 82: two replicas write, fail, are killed, restart and take turns leading. The records
+// then contain exactly what happened, once.
 func TestModel(t *testing.T) {
 	seeds := uint64(40)
 	if testing.Short() {
@@ -229,7 +229,7 @@ func (m *model) truth() map[string]tally {
 	return out
 }
 
-// told returns the content of the records. A user in them must be right.
+// told returns the content of the records, and checks that any user in them is right.
 func told(t *testing.T, m *model) map[string]tally {
 	out := map[string]tally{}
 	for _, r := range m.store.all() {

@@ -27,14 +27,14 @@ type pending struct {
 
 	// taken is set while the object is being written.
 	taken bool
-	// lane is the lane in which the object waits, or nil; index is its place there, and at is when
-	// it is due.
+	// lane is the lane in which the object waits, or nil. index is its position in the lane, and at
+	// is when it is due.
 	lane  *lane
 	index int
 	at    time.Time
 }
 
-// came returns when the oldest transition arrived.
+// came returns the time at which the oldest transition arrived.
 func (p *pending) came() time.Time {
 	if len(p.transitions) == 0 {
 		return time.Time{}
@@ -42,10 +42,10 @@ func (p *pending) came() time.Time {
 	return p.transitions[0].came
 }
 
-// ours reports whether this replica has a hint for any of the transitions.
+// ours reports whether this replica has the hint for any of the transitions.
 func (p *pending) ours() bool { return slices.ContainsFunc(p.transitions, pendingTransition.ours) }
 
-// due returns when to write the object, if this replica has to.
+// due returns the time at which to write the object, if this replica has to write it.
 func (p *pending) due(leads bool, full int) (time.Time, bool) {
 	var at, first time.Time // first is of an entry of which no user is written yet
 	found := false
@@ -83,12 +83,12 @@ func (p *pending) written(now time.Time) {
 	p.wrote = now
 }
 
-// resting reports whether the object has been quiet for so long that its pauses start over.
+// resting reports whether the object has been unchanged for so long that its pauses start over.
 func (p *pending) resting(now time.Time) bool {
 	return p.wrote.IsZero() || now.Sub(p.wrote) > 2*p.pause
 }
 
-// failed records a refused write, and reports whether to give up.
+// failed records a refused write, and reports whether to give up retrying.
 func (p *pending) failed(now time.Time) bool {
 	if p.refused.IsZero() {
 		p.refused = now
@@ -108,15 +108,18 @@ func latest(a, b time.Time) time.Time {
 // lane contains the pending objects of one namespace.
 type lane struct {
 	namespace string
-	// line contains the objects that this replica writes, ordered by when they are due.
+	// line contains the objects that this replica has to write, ordered by the time at which they
+	// are due.
 	line waiting
-	// transitions counts those of all objects, including those that another replica writes.
+	// transitions counts the transitions of all objects, including those that another replica
+	// writes.
 	transitions int
-	// served is the turn at which the lane was last served, or created.
+	// served is the turn at which the lane was last served; for a new lane, the turn at which it
+	// was created.
 	served int
 }
 
-// waiting is a heap of objects by when they are due.
+// waiting is a heap of objects, ordered by the time at which they are due.
 type waiting []*pending
 
 func (l waiting) Len() int { return len(l) }
@@ -158,11 +161,11 @@ type pendingTransition struct {
 	settled func(ownership.Outcome)
 }
 
-// ours reports whether this replica has the hint for the transition, and so writes it even if it
-// does not lead.
+// ours reports whether this replica has the hint for the transition. If so, it writes the
+// transition even if it does not lead.
 func (n pendingTransition) ours() bool { return n.User != "" && !n.Noted }
 
-// same reports whether two are the same transition.
+// same reports whether two pending transitions are the same transition.
 func (n pendingTransition) same(other pendingTransition) bool {
 	return n.entry == other.entry && n.ResourceVersion == other.ResourceVersion && n.Gap == other.Gap
 }
@@ -183,7 +186,7 @@ func (n pendingTransition) joined(noted pendingTransition) pendingTransition {
 	return n
 }
 
-// calls returns the call that reports the outcome.
+// calls returns the function call that reports the outcome.
 func (n pendingTransition) calls(o ownership.Outcome) func() {
 	if n.settled == nil {
 		return func() {}
@@ -191,7 +194,8 @@ func (n pendingTransition) calls(o ownership.Outcome) func() {
 	return func() { n.settled(o) }
 }
 
-// loss counts the dropped transitions of an object. version is the resource version of the newest.
+// loss counts the dropped transitions of an object. version is the resource version of the newest
+// of them.
 type loss struct {
 	count   int
 	version string
@@ -209,8 +213,8 @@ func (l loss) and(other loss) loss {
 // maxNamed bounds the remembered entries of an object; a record has no more.
 const maxNamed = 64
 
-// named contains fingerprints of the entries of one object for which a user was written. The first
-// user of an entry is written without the usual pause, because only this process knows it.
+// named contains fingerprints of those entries of an object for which a user was written. An
+// entry's first user is written without the usual pause, because only this process knows the user.
 type named map[uint64]struct{}
 
 func (n named) has(t pendingTransition) bool {

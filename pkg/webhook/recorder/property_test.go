@@ -20,21 +20,21 @@ import (
 // fate is the true outcome of one transition.
 type fate struct {
 	came time.Time
-	// stored is set once it is in a record, or its object is gone.
+	// stored means that the transition is in a record, or that its object no longer exists.
 	stored bool
 	ended  bool
 	ending ownership.Outcome
 }
 
-// trial feeds a queue random events, and knows the fate of each transition.
+// trial sends random events to a queue, and knows the fate of each transition.
 type trial struct {
 	*testing.T
 	*queue
 	random *rand.Rand
 	now    time.Time
 	fates  []*fate
-	// down is until when everything is refused, and refusedSince the first refusal of each object
-	// that was not written since.
+	// down is the time until which all writes are refused. refusedSince has, for each object, the
+	// time of the first refusal since the object was last written.
 	down         time.Time
 	refusedSince map[types.UID]time.Time
 	full         bool // a bound was reached since the last look
@@ -97,7 +97,7 @@ func (tr *trial) stored(transitions []pendingTransition) {
 	}
 }
 
-// write answers for the batches that are due.
+// write answers the batches that are due.
 func (tr *trial) write() {
 	for {
 		b, ok := tr.dequeue(tr.now)
@@ -134,7 +134,7 @@ func (tr *trial) write() {
 	}
 }
 
-// peer makes another replica write all or some of the pending transitions of an object.
+// peer simulates another replica that writes all or some of the pending transitions of an object.
 func (tr *trial) peer() {
 	for _, p := range tr.objects {
 		if len(p.transitions) == 0 {
@@ -146,7 +146,7 @@ func (tr *trial) peer() {
 			n.User = "alice"
 			r.Add(n.Transition, n.Occasion)
 		}
-		// A transition that is older than the record's memory is already recorded.
+		// A transition that is older than the record's memory counts as recorded.
 		for _, n := range p.transitions {
 			if !r.DeepCopy().Add(n.Transition, n.Occasion) {
 				tr.stored([]pendingTransition{n})
@@ -189,9 +189,9 @@ func (tr *trial) look() {
 	tr.full, tr.tired = false, false
 }
 
-// Edge cases 81 and 99: whatever happens, each transition ends once: recorded, and then it is in
-// the record; lost, by the leader, for lack of room or after an hour of refusals; or left to the
-// leader.
+// Edge cases 81 and 99: each transition has exactly one outcome, in any sequence of events. A
+// recorded one is in the record. Only the leader loses a transition, for lack of room or after an
+// hour of refusals. Any other transition is left to the leader.
 func TestEachTransitionEnds(t *testing.T) {
 	endings := map[ownership.Outcome]int{}
 	seeds, enough := uint64(300), 100
@@ -242,8 +242,8 @@ func TestEachTransitionEnds(t *testing.T) {
 	}
 }
 
-// Edge case 100: a flood in one namespace does not delay what happens in another, and two floods
-// share the rate.
+// Edge case 100: a flood in one namespace does not delay records in another, and two floods share
+// the rate.
 func TestNamespacesInTurn(t *testing.T) {
 	for _, user := range []string{"alice", ""} {
 		d := &diary{queue: newQueue(Limits{}, newPace(10, 500))}
@@ -279,7 +279,8 @@ func TestNamespacesInTurn(t *testing.T) {
 	}
 }
 
-// Edge case 100: a flood without room does not displace transitions of other namespaces.
+// Edge case 100: a flood for which there is no room does not displace transitions of other
+// namespaces.
 func TestFloodDisplacesOnlyItself(t *testing.T) {
 	d := &diary{queue: newQueue(Limits{Objects: 100, Transitions: 150}, newPace(10, 1))}
 	d.lead(true)
@@ -306,8 +307,8 @@ func TestFloodDisplacesOnlyItself(t *testing.T) {
 	}
 }
 
-// A leader without a hint leaves changes to a replica that is about to write them, and writes those
-// that the replica has passed over, or all when it falls silent.
+// A leader without a hint leaves a change to a replica that is about to write it. It writes changes
+// that the replica has skipped, and all changes if the replica stops writing.
 func TestHold(t *testing.T) {
 	tests := map[string]struct {
 		lag    time.Duration // of the other's latest write that was seen, a second after noon
@@ -336,7 +337,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// The leader does not wait for hours because another replica's clock is wrong by hours.
+// If another replica's clock is wrong by hours, the leader does not wait for hours.
 func TestHoldAndAClockSetWrong(t *testing.T) {
 	for _, off := range []time.Duration{-3 * time.Hour, 3 * time.Hour} {
 		d := &diary{queue: newQueue(Limits{}, quick())}

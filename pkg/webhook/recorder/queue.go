@@ -10,30 +10,30 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// queue decides what to write, and when. It writes nothing and reads no clock.
+// queue decides which objects to write, and when. It writes nothing and reads no clock.
 //
-// All pending transitions of an object are written together, whichever replica writes: everything
-// older than the newest transition of a record is then known to be in it. Each transition has
-// exactly one [ownership.Outcome].
+// All pending transitions of an object are written together, by whichever replica writes the
+// object. So everything older than the newest transition of a record is known to be in the record.
+// Each transition has exactly one [ownership.Outcome].
 type queue struct {
 	limits Limits
 	leads  bool
-	// objects have pending transitions, or are being written.
+	// objects holds the objects that have pending transitions, or that are being written.
 	objects map[types.UID]*pending
 	lanes   lanes
-	// cooldowns are objects that were written recently, and have nothing pending.
+	// cooldowns holds objects that were written recently and have no pending transitions.
 	cooldowns map[types.UID]cooldown
-	// transitions counts those that are pending, theirs those of them that another replica writes,
-	// out those that are being written.
+	// transitions counts the pending transitions. theirs counts those among them that another
+	// replica writes, and out those that are being written.
 	transitions, theirs, out int
-	// gaps contains the losses of objects that have nothing pending.
+	// gaps holds the losses of objects that have no pending transitions.
 	gaps map[types.UID]loss
 	// lost counts the transitions that were dropped for lack of room.
 	lost  int
 	pace  pace
 	peers peers
 	swept time.Time
-	// done lists the calls that report outcomes, to be made without a lock.
+	// done lists the calls that report outcomes. They are made without the lock.
 	done []func()
 }
 
@@ -42,7 +42,7 @@ type batch struct {
 	object      ownership.Object
 	transitions []pendingTransition
 	lost        loss
-	// paid is set if a token was spent for it.
+	// paid means that a token was spent for the batch.
 	paid bool
 }
 
@@ -58,11 +58,11 @@ type outcome int
 
 const (
 	written outcome = iota
-	// known: another replica had already written everything.
+	// known means that another replica had already written everything.
 	known
-	// refused: the write will be retried.
+	// refused means that the write will be retried.
 	refused
-	// gone: the namespace is being deleted, so the record can never be written.
+	// gone means that the namespace is being deleted, so the record can never be written.
 	gone
 )
 
@@ -114,8 +114,8 @@ func (q *queue) open(o ownership.Object) *pending {
 	return p
 }
 
-// close queues an object, or removes it if nothing is pending, except for its losses and its
-// cooldown.
+// close queues an object. If the object has no pending transitions, it is removed, except for its
+// losses and its cooldown.
 func (q *queue) close(p *pending, now time.Time) {
 	if p.taken {
 		return
@@ -130,7 +130,7 @@ func (q *queue) close(p *pending, now time.Time) {
 	if p.lost.count > 0 && len(q.gaps) < q.limits.Objects {
 		q.gaps[uid] = p.lost
 	}
-	// Without room, the next write only comes earlier.
+	// If there is no room for the cooldown, the object's next write only comes earlier.
 	if !p.resting(now) && len(q.cooldowns) < q.limits.Objects {
 		q.cooldowns[uid] = cooldown{p.wrote, p.pause, p.named}
 	}
@@ -165,7 +165,7 @@ func (q *queue) settle(transitions []pendingTransition, o ownership.Outcome) {
 	}
 }
 
-// next returns when there is something to write or to drop, if there is.
+// next returns the time at which there is something to write or to drop, if there is one.
 func (q *queue) next(now time.Time) (time.Time, bool) {
 	sweep, keeps := q.swept.Add(keep), !q.leads && q.theirs > 0
 	at, ok := q.lanes.first()
@@ -217,8 +217,8 @@ func (q *queue) takeOf(o ownership.Object) batch {
 	return b
 }
 
-// drain returns everything that this replica has to write, due or not. Transitions with a user come
-// first, because only this replica knows the user.
+// drain returns everything that this replica has to write, whether or not it is due. Transitions
+// with a user come first, because only this replica knows the user.
 func (q *queue) drain() []batch {
 	var out []batch
 	for _, p := range q.objects {
@@ -279,8 +279,8 @@ func (q *queue) refuse(p *pending, b batch, now time.Time) {
 	q.makeRoom(p)
 }
 
-// seen handles a record as it is stored now. The transitions that it contains need not be written.
-// own is set if this replica wrote it.
+// seen handles a record as it is stored now. Transitions that the record contains need not be
+// written. own means that this replica wrote the record.
 func (q *queue) seen(r *ownership.Record, own bool, now time.Time) {
 	p := q.objects[r.Object.UID]
 	if !own {
@@ -309,8 +309,8 @@ func (q *queue) seen(r *ownership.Record, own bool, now time.Time) {
 	q.close(p, now)
 }
 
-// expire occasionally drops the transitions that a leader has written by now, and the cooldowns
-// that are over.
+// expire removes old state from time to time: transitions that a leader has written by now, and
+// cooldowns that are over.
 func (q *queue) expire(now time.Time) {
 	if now.Sub(q.swept) < sweepEvery {
 		return
@@ -349,7 +349,7 @@ func (q *queue) isRefused() bool {
 	return false
 }
 
-// settledNow returns the calls that report outcomes, once.
+// settledNow returns the calls that report outcomes, each once.
 func (q *queue) settledNow() []func() {
 	done := q.done
 	q.done = nil

@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// diary describes a queue as text: when it writes and settles what.
+// diary describes a queue as text: when it writes, and which outcomes it reports.
 type diary struct {
 	*queue
 	text    []string
@@ -32,7 +32,7 @@ func (d *diary) come(object, user string, at time.Duration) {
 	d.add(ownership.Object{UID: types.UID(object)}, n, noon.Add(at))
 }
 
-// run writes what is due until a time, with the given outcome.
+// run writes everything that is due before a given time, with the given outcome.
 func (d *diary) run(until time.Duration, ends outcome) {
 	d.now = latest(d.now, noon)
 	for {
@@ -152,8 +152,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// A refused write is retried at growing intervals, and given up after an hour. The next write
-// mentions the loss.
+// A refused write is retried at growing intervals. After an hour, the queue gives up, and the next
+// write mentions the loss.
 func TestQueueRefused(t *testing.T) {
 	d := &diary{queue: newQueue(Limits{}, quick())}
 	d.lead(true)
@@ -190,8 +190,8 @@ func TestQueueKeepsOurs(t *testing.T) {
 	}
 }
 
-// Edge case 82: at the end, pending transitions are returned, due or not, except those that the
-// leader writes.
+// Edge case 82: at the end, all pending transitions are returned, whether or not they are due,
+// except for those that the leader writes.
 func TestQueueDrain(t *testing.T) {
 	d := &diary{queue: newQueue(Limits{}, quick())}
 	d.come("a", "alice", 0)
@@ -214,8 +214,9 @@ func TestQueueDrain(t *testing.T) {
 	}
 }
 
-// Another process's note is joined to the pending transition: its user and verdict are added, and
-// both are settled together. A note without a pending transition is inserted before later versions.
+// A note of another process is joined to the pending transition: its user and verdict are added,
+// and the two are settled together. A note without a pending transition is inserted before later
+// versions.
 func TestNoted(t *testing.T) {
 	q := newQueue(Limits{}, newPace(10, 10))
 	o := ownership.Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: "n", Name: "x", UID: "1"}

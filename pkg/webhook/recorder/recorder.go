@@ -23,22 +23,22 @@ type Recorder struct {
 	metrics metrics
 	writer  writer
 	lines   chan []byte
-	// poke wakes Run, see [Recorder.wake].
+	// poke wakes Run; see [Recorder.wake].
 	poke chan struct{}
 
-	// writing is a lock that is held from taking something out of the queue until its outcome is
-	// known.
+	// writing is locked from the moment when something is taken out of the queue until its outcome
+	// is known.
 	writing chan struct{}
 
 	mu    sync.Mutex // guards the following
 	queue *queue
-	// lost is how many of the queue's losses are in the metrics.
+	// lost is the number of the queue's losses that the metrics already contain.
 	lost int
-	// complaints are the reasons of refused writes that were logged.
+	// complaints are the reasons of refused writes that were already logged.
 	complaints map[string]bool
 }
 
-// New returns a recorder for a store. It writes once Run is called.
+// New returns a recorder for a store. The recorder writes only after Run is called.
 func New(store Store, opts Options) *Recorder {
 	opts.WritesPerSecond = cmp.Or(opts.WritesPerSecond, 10)
 	opts.Burst = cmp.Or(opts.Burst, 500)
@@ -60,8 +60,8 @@ func New(store Store, opts Options) *Recorder {
 	return r
 }
 
-// Record queues an occurrence. It calls settled, which may be nil, with the outcome once this
-// replica will do nothing more about it. It never blocks.
+// Record queues an occurrence. Once this replica will do nothing more about the occurrence, it
+// calls settled with the outcome; settled may be nil. Record never blocks.
 func (r *Recorder) Record(o ownership.Occurrence, settled func(ownership.Outcome)) {
 	r.metrics.transitions.WithLabelValues(string(o.Kind), string(o.Why)).Inc()
 	r.log(o)
@@ -83,8 +83,8 @@ func (r *Recorder) Lead(leads bool) {
 	r.wake()
 }
 
-// Run writes until the context ends, and then, within FlushTimeout, everything pending (edge case
-// 82).
+// Run writes until the context ends. It then writes everything pending, within FlushTimeout (edge
+// case 82).
 func (r *Recorder) Run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	beside.Go(func() { r.writeLines(ctx) })
@@ -98,7 +98,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	return nil
 }
 
-// wait waits until something may be due, and returns false if the context ended.
+// wait waits until something may be due. It returns false if the context ended.
 func (r *Recorder) wait(ctx context.Context) bool {
 	var alarm <-chan time.Time
 	r.locked(func(q *queue) {
@@ -123,13 +123,13 @@ func (r *Recorder) writeNext(ctx context.Context) bool {
 	due := false
 	r.locked(func(q *queue) { b, due = q.dequeue(time.Now()) })
 	if due {
-		// Finish a write that is in progress when the context ends.
+		// Finish a write that is in progress even if the context has ended.
 		_ = r.write(context.WithoutCancel(ctx), b, nil)
 	}
 	return due
 }
 
-// watch follows what other replicas write, so that it is not written twice.
+// watch follows the writes of other replicas, so that nothing is written twice.
 func (r *Recorder) watch(ctx context.Context) {
 	pauses := newPauses()
 	for ctx.Err() == nil {
@@ -160,7 +160,7 @@ func (r *Recorder) saw(record *ownership.Record) {
 	if !r.writer.isOurs(record) {
 		return
 	}
-	// Wait for a write in progress, which may be this one.
+	// Wait for a write in progress, because it may be the write that was seen here.
 	r.writing <- struct{}{}
 	defer func() { <-r.writing }()
 	own := r.writer.own[record.ResourceVersion]
@@ -205,10 +205,10 @@ func (r *Recorder) flush(ctx context.Context) {
 	}
 }
 
-// write writes a batch and any further changes, and reports its outcome to the queue.
+// write writes a batch and any further changes, and reports the outcome to the queue.
 func (r *Recorder) write(ctx context.Context, b batch, more change) error {
 	fresh, result, err := r.writer.write(ctx, b.object, func(record *ownership.Record) bool {
-		// Another replica may have written what was dropped here.
+		// Another replica may have written the transitions that were dropped here.
 		changed := b.lost.count > 0 && !record.Covers(b.lost.version)
 		if changed {
 			record.Lost += b.lost.count
@@ -278,9 +278,9 @@ func (r *Recorder) wake() {
 // Live returns the current owners of an object, its resource version, and whether it exists.
 type Live = func(uid types.UID) (owners ownership.Owners, resourceVersion string, ok bool)
 
-// Gap compares all records with the live owners after a period that was not watched, and writes the
-// net changes as transitions marked as a gap. It returns when they are written. The error names the
-// records that could not be written. It can be called again.
+// Gap compares all records with the live owners after a period that was not watched. It writes the
+// net changes as transitions marked as a gap, and returns when they are written. The error names
+// the records that could not be written. Gap can be called again.
 func (r *Recorder) Gap(ctx context.Context, live Live) error {
 	var changed []ownership.Object
 	err := r.writer.store.List(ctx, func(record *ownership.Record) error {

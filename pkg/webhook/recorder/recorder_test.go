@@ -25,7 +25,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
-// desk is a recorder in virtual time, with everything to which it writes.
+// desk is a recorder in virtual time, together with everything to which the recorder writes.
 type desk struct {
 	*recorder.Recorder
 	*handle
@@ -88,7 +88,7 @@ func inBubble(t *testing.T, opts recorder.Options, test func(t *testing.T, d *de
 	})
 }
 
-// tell records a transition of an object.
+// tell sends a transition of an object to the recorder.
 func (d *desk) tell(object, user string, tr ownership.Transition) {
 	d.version++
 	d.record(object, tr, ownership.Occasion{ResourceVersion: fmt.Sprint(d.version), Time: time.Now(), User: user})
@@ -117,7 +117,8 @@ func after(d time.Duration) {
 	synctest.Wait()
 }
 
-// A transition without a loss is settled at once, and nothing is written for it (edge case 81).
+// A transition in which no owner lost anything is settled at once, and nothing is written for it
+// (edge case 81).
 func TestUncontested(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.Lead(true)
@@ -136,7 +137,7 @@ func TestUncontested(t *testing.T) {
 	})
 }
 
-// The first takeover gets an Event; repetitions are only counted in the record.
+// The first takeover of a field gets an Event. Repetitions only increase the count in the record.
 func TestEvents(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		for n := range 7 {
@@ -167,7 +168,7 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// The message of an Event fits, whatever the names are.
+// The message of an Event stays within the limit, however long the names in it are.
 func TestEventText(t *testing.T) {
 	for name, length := range map[string]int{"long": 300, "too long": 5000} {
 		t.Run(name, func(t *testing.T) {
@@ -189,7 +190,8 @@ func TestEventText(t *testing.T) {
 	}
 }
 
-// Edge case 81: many objects at once are written at the configured rate, after a first burst.
+// Edge case 81: if many objects change at once, records are written at the configured rate, after a
+// first burst.
 func TestPace(t *testing.T) {
 	inBubble(t, recorder.Options{WritesPerSecond: 5, Burst: 100}, func(t *testing.T, d *desk) {
 		for n := range 1000 {
@@ -213,8 +215,8 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// The first user of each entry is written at once, however recently its object was: before that, a
-// kill would lose it. Later users wait.
+// An entry's first user is written at once, even if its object was written just before, because a
+// kill would lose the user. Later users wait.
 func TestFirstUser(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.tell("web", "alice", taken("a", 0, 1))
@@ -239,8 +241,8 @@ func TestFirstUser(t *testing.T) {
 	})
 }
 
-// Edge case 82: a replica that ends in a rolling update first writes everything that it knows,
-// including transitions that wait for a pause, for the rate, or for another replica.
+// Edge case 82: a replica that ends in a rolling update first writes everything that it knows. This
+// includes transitions that wait for a pause, for the rate, or for another replica.
 func TestEnd(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.Lead(true)
@@ -264,7 +266,7 @@ func TestEnd(t *testing.T) {
 	})
 }
 
-// The end does not wait long for a server that does not answer.
+// The recorder's end does not wait long for a server that does not answer.
 func TestEndWithoutServer(t *testing.T) {
 	inBubble(t, recorder.Options{FlushTimeout: 3 * time.Second}, func(t *testing.T, d *desk) {
 		d.misbehave(func(string) error { time.Sleep(time.Second); return errDown })
@@ -282,7 +284,7 @@ func TestEndWithoutServer(t *testing.T) {
 	})
 }
 
-// Record never waits, even for a store that hangs.
+// Record never blocks, even if the store hangs.
 func TestNeverBlocks(t *testing.T) {
 	inBubble(t, recorder.Options{Limits: recorder.Limits{Objects: 1000, Transitions: 2000}}, func(t *testing.T, d *desk) {
 		free := make(chan struct{})
@@ -298,7 +300,7 @@ func TestNeverBlocks(t *testing.T) {
 	})
 }
 
-// metric returns a metric with these labels; zero if it does not exist.
+// metric returns the value of the metric with these labels; zero if there is no such metric.
 func (d *desk) metric(t *testing.T, name string, labels ...string) float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -323,7 +325,7 @@ func (d *desk) metric(t *testing.T, name string, labels ...string) float64 {
 	return 0
 }
 
-// Every transition is logged, in order, whether it is recorded or not.
+// Every transition is logged, in order, whether or not it is recorded.
 func TestTransitionLog(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		for n := range 1000 {
@@ -354,7 +356,7 @@ func TestTransitionLog(t *testing.T) {
 	})
 }
 
-// A transition for the leader is dropped eventually, even if nothing else happens.
+// A transition that is left to the leader is dropped eventually, even if nothing else happens.
 func TestLeftEventually(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.tell("db", "", taken("a", 0, 1))

@@ -18,7 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
-// Refused writes are kept and logged once; records that can never be written are dropped silently.
+// Refused writes are kept and logged once. Transitions of records that can never be written are
+// dropped silently.
 func TestRefusals(t *testing.T) {
 	group := resource()
 	terminating := apierrors.NewForbidden(group, "x", errors.New("the namespace is going"))
@@ -91,7 +92,7 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// Of two replicas, one drops transitions that the other has written, so the record does not mention
+// If one of two replicas drops transitions that the other has written, the record does not mention
 // a loss.
 func TestLostByOneOfTwo(t *testing.T) {
 	inBubble(t, recorder.Options{Limits: recorder.Limits{PerObject: 10}}, func(t *testing.T, d *desk) {
@@ -121,7 +122,7 @@ func TestLostByOneOfTwo(t *testing.T) {
 	})
 }
 
-// An edited record that names another object does not keep the gap from being handled.
+// A user edited a record so that it names another object. The gap is handled all the same.
 func TestGapEditedRecord(t *testing.T) {
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {
 		d.tell("web", "alice", taken("a", 0, 1))

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/heap"
 )
 
-// However many objects change while nothing can be written (a million in the third circle), the
-// queue's memory is bounded, and dropped transitions are counted.
+// The queue's memory is bounded, however many objects change while nothing can be written (a
+// million in the third circle). Dropped transitions are counted.
 func TestSizeOfTheQueue(t *testing.T) {
 	objects := circle.Of(30_000, 60_000, 1_000_000) // Half as many again as there is room for, or more.
 	inBubble(t, recorder.Options{}, func(t *testing.T, d *desk) {

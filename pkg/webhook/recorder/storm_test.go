@@ -15,17 +15,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
-// storm is the result of many takeovers at once for two replicas, one of which leads.
+// storm is the result of many takeovers at once, recorded by two replicas, one of which leads.
 type storm struct {
 	store *memory
 	mu    sync.Mutex
-	// endings are the leader's outcomes, by object.
+	// endings maps each object to the leader's outcome.
 	endings map[string]ownership.Outcome
 	twice   int
 }
 
-// blow takes over that many objects in a minute of virtual time, and lets two replicas record it
-// for two hours at the chart's rate. hinted returns which of them has the hint; 0 leads.
+// blow takes over the given number of objects within a minute of virtual time, and lets two
+// replicas record the takeovers for two hours at the chart's rate. hinted returns the number of the
+// replica that has the hint; replica 0 leads.
 func blow(t *testing.T, objects int, room recorder.Limits, hinted func(n int) int) *storm {
 	t.Helper()
 	s := &storm{store: newMemory(), endings: map[string]ownership.Outcome{}}
@@ -73,8 +74,8 @@ func (s *storm) ended(replica int, object string, end ownership.Outcome) {
 }
 
 // Edge case 99: 10,000 takeovers in a minute (2,000 if -short), at the chart's defaults. All are
-// recorded, with their users, and hardly any record is written twice, whichever replica the API server
-// called.
+// recorded, with their users, and hardly any record is written twice. This does not depend on which
+// replica the API server called.
 func TestStorm(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)).Perm(10_000)
 	if testing.Short() {
@@ -111,7 +112,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// Edge case 99: transitions without room are not recorded, and each loss is reported.
+// Edge case 99: transitions for which there is no room are not recorded, and each loss is reported.
 func TestTooMuch(t *testing.T) {
 	objects, room := 25_000, recorder.Limits{}
 	if testing.Short() {

@@ -10,8 +10,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/recorder"
 )
 
-// One replica saw a change over unwatched time, from argo to helm; another saw its last step, from
-// flux to helm. In either order, the Event is about that step.
+// One replica saw a change over unwatched time, from argo to helm. Another replica saw the last
+// step of this change, from flux to helm. In either order of reports, the Event describes the last
+// step.
 func TestEventOfAStepInUnwatchedTime(t *testing.T) {
 	for name, stepFirst := range map[string]bool{"the step comes last": false, "the step comes first": true} {
 		t.Run(name, func(t *testing.T) {

@@ -14,21 +14,22 @@ import (
 )
 
 // Store stores records. It must not read from a cache. Its errors are those of the API server: not
-// found, already exists, or a conflict if the record has changed since it was read. A write sets
-// the record's new resource version.
+// found, already exists, or a conflict if the record has changed since it was read. A write updates
+// the resource version in the record that is passed.
 type Store interface {
 	Get(ctx context.Context, namespace, name string) (*ownership.Record, error)
 	Create(ctx context.Context, r *ownership.Record) error
 	Update(ctx context.Context, r *ownership.Record) error
 	// List calls each for every record of the cluster until a call fails.
 	List(ctx context.Context, each func(*ownership.Record) error) error
-	// Watch calls each for every record that is written from now on, by any client, until it fails
-	// or the context ends. It may miss some.
+	// Watch calls each for every record that any client writes from now on, until the watch fails
+	// or the context ends. It may miss some writes.
 	Watch(ctx context.Context, each func(*ownership.Record)) error
 }
 
-// attempts is how often a write is tried after a conflict. There is no pause in between, because
-// only other replicas write a record, once for each batch, and the queue retries after firstRetry.
+// attempts is how often a write is tried after a conflict. There is no pause between attempts.
+// Conflicts are rare, because only other replicas write a record, once for each batch, and the
+// queue retries after firstRetry.
 const attempts = 5
 
 // writer changes stored records.
@@ -36,18 +37,19 @@ type writer struct {
 	store Store
 	// clusterScoped is the namespace for the records of cluster-scoped objects.
 	clusterScoped string
-	// own lists the resource versions that this writer wrote and that the watch has not seen yet.
+	// own lists the resource versions that this writer wrote and that the watch has not reported
+	// yet.
 	own map[string]bool
 }
 
 // maxOwn limits how many own resource versions are kept.
 const maxOwn = 4096
 
-// change adds to a record, and reports whether it changed.
+// change modifies a record, and reports whether the record changed.
 type change func(*ownership.Record) (changed bool)
 
-// write changes the record of an object, and creates it if needed. It returns the new entries. The
-// error is set if the outcome is refused.
+// write changes the record of an object, and creates the record if needed. It returns the new
+// entries. If the outcome is refused, it also returns an error.
 func (w writer) write(ctx context.Context, o ownership.Object, apply change) ([]ownership.Entry, outcome, error) {
 	var err error
 	for range attempts {
@@ -100,8 +102,8 @@ func (w writer) attempt(ctx context.Context, o ownership.Object, apply change) (
 	return fresh, written, err
 }
 
-// isOurs reports whether a record has the name and namespace of its object's record. A user may
-// have created or edited it.
+// isOurs reports whether a record has the name and namespace that the record of its object must
+// have. A user may have created or edited the record.
 func (w writer) isOurs(r *ownership.Record) bool {
 	own := ownership.NewRecord(r.Object, w.clusterScoped)
 	return r.Namespace == own.Namespace && r.Name == own.Name
@@ -112,8 +114,8 @@ func isMissing(err error) bool {
 	return isNotFound(err, ownership.RecordPlural) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// isGone reports whether the namespace is being deleted or is gone. If the CRD of records is
-// missing, the error is NotFound too, but about another kind.
+// isGone reports whether the namespace is being deleted or no longer exists. A missing CRD of
+// records causes a NotFound error too, but about another kind.
 func isGone(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || isNotFound(err, "namespaces")
 }
@@ -127,7 +129,7 @@ func isNotFound(err error, resource string) bool {
 	return details != nil && details.Kind == resource
 }
 
-// name returns the name of an object for the log.
+// name returns the object's name in the form used in the log.
 func name(o ownership.Object) string {
 	if o.Namespace == "" {
 		return o.Kind + "/" + o.Name

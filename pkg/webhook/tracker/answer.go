@@ -15,15 +15,15 @@ import (
 )
 
 // Checked returns a configuration whose clients reject answers that do not come from an API server
-// (edge case 85). A proxy's "not found" would make the tracker start its history over.
+// (edge case 85). Otherwise a proxy's "not found" would make the tracker start its history over.
 func Checked(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return answers{next} })
 	return config
 }
 
-// answers checks successful JSON answers. Only an API server answers in protobuf, and a truncated
-// answer does not decode. The events of watches are checked separately.
+// answers checks successful answers in JSON. Answers in protobuf need no check: only an API server
+// sends them, and a truncated one does not decode. The events of watches are checked separately.
 type answers struct{ next http.RoundTripper }
 
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -52,7 +52,7 @@ func ofAPI(r *http.Request) bool {
 	return strings.Contains(path, "/api/") || strings.Contains(path, "/apis/")
 }
 
-// check returns what is wrong with the answer to a request.
+// check returns the fault in the answer to a request, if there is one.
 func check(r *http.Request, body []byte) error {
 	var is struct {
 		metav1.TypeMeta

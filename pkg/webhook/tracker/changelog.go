@@ -18,32 +18,34 @@ type watched struct {
 	kind
 	memory
 	changelog
-	// missed is set if a list shows a change without an event.
+	// missed means that a list shows a change for which there was no event.
 	missed bool
-	// refused is set while we may not watch the resource.
+	// refused means that we may not watch the resource at present.
 	refused bool
 }
 
-// changelog is the position up to which the changes of a resource were seen, and the changes before
-// it that may not be recorded yet.
+// changelog is the position up to which the changes of a resource were seen. It also holds the
+// changes before that position that may not be recorded yet.
 type changelog struct {
-	// promised is the position in the checkpoint at the start: the history is complete up to there.
+	// promised is the position in the checkpoint at the start. The history is complete up to this
+	// position.
 	promised position
 	// seen is the position up to which changes were seen; zero before the first list.
 	seen position
-	// newest is the server's position at the last request for it.
+	// newest is the server's position when it was last requested.
 	newest position
 	// began is when the current or last list was requested.
 	began time.Time
-	// left combines the changes that were left to the leader; nil once its checkpoint has passed
-	// all of them.
+	// left is a single change that stands for all changes that were left to the leader. It is nil
+	// once the leader's checkpoint has passed all of them.
 	left *pendingChange
 }
 
 // pendingChange is the unwritten part of a version of an object, or of a list after a gap. A
-// tracker that starts at before sees it again.
+// tracker that starts at before sees the change again.
 type pendingChange struct {
-	// watched is nil for a note that was read with the checkpoint.
+	// watched is the resource of the change. It is nil for a note that was read with the
+	// checkpoint.
 	*watched
 	before  position
 	version string // of the resource, from which on it is in the past
@@ -63,7 +65,7 @@ type pendingChange struct {
 	lost     bool   // at least one of its occurrences
 	noted    bool   // to the leader, by a note
 	settled  bool
-	// span is from when it happened until it was seen.
+	// span is the time from the change until it was seen.
 	span Span
 	due  time.Time
 }
@@ -78,19 +80,19 @@ func (m *pendingChange) unsettled() (out []unrecorded) {
 	return out
 }
 
-// gap is a span in which transitions may be unknown.
+// gap is a span of time in which transitions may be unknown.
 type gap struct {
-	// Span is the time; zero if there was no history before.
+	// Span is the time of the gap. It is zero if there was no history before.
 	Span
-	// blind is set if even the net change is unknown, so that the sink must compare its records
-	// with the current owners.
+	// blind means that not even the net change is known, so the sink must compare its records with
+	// the current owners.
 	blind bool
-	// declared is set once a checkpoint contains the gap.
+	// declared means that a checkpoint contains the gap.
 	declared bool
 	why      string
 }
 
-// The reasons for gaps.
+// These are the reasons for gaps.
 const (
 	noHistory       = "the API server no longer has the changes since then"
 	notLed          = "it was left to the leader, which did not record it"
@@ -98,8 +100,8 @@ const (
 	unreadableNotes = "the notes stored with the checkpoint cannot be decoded"
 )
 
-// advance records that all changes up to a version were seen, and the earliest time at which that
-// version was written; zero if unknown.
+// advance records that all changes up to a version were seen. happened is the earliest time at
+// which that version was written; zero if unknown.
 func (l *changelog) advance(version string, happened time.Time) {
 	if l.seen.Version != "" && !newer(version, l.seen.Version) {
 		return
@@ -118,16 +120,16 @@ func (l *changelog) at() position {
 	return l.seen
 }
 
-// passed forgets the changes that another replica's checkpoint has passed, because they are
-// recorded or noted there.
+// passed forgets the changes before another replica's checkpoint, because that replica has recorded
+// or noted them.
 func (l *changelog) passed(version string) {
 	if l.left != nil && !newer(l.left.version, version) {
 		l.left = nil
 	}
 }
 
-// leave keeps one change for all that were left to the leader. They may be unwritten until its
-// checkpoint has passed the newest of them.
+// leave keeps a single change for all changes that were left to the leader. They may be unwritten
+// until the leader's checkpoint has passed the newest of them.
 func (l *changelog) leave(m *pendingChange) {
 	if l.left != nil {
 		if newer(m.version, l.left.version) {
@@ -148,8 +150,8 @@ func (s *state) lost() (gaps []*pendingChange, blind bool) {
 	return gaps, slices.ContainsFunc(gaps, func(m *pendingChange) bool { return m.gap.blind })
 }
 
-// dealt records that gaps were handled. The next checkpoint declares those that no checkpoint
-// contains.
+// dealt records that gaps were handled. The next checkpoint declares those gaps that no checkpoint
+// contains yet.
 func (s *state) dealt(gaps []*pendingChange) {
 	var news Coverage
 	for _, m := range gaps {
@@ -170,7 +172,7 @@ type gapSummary struct {
 	from, to      time.Time
 }
 
-// summarize summarizes gaps. It omits gaps without a span, before which there was no history.
+// summarize summarizes gaps. It omits gaps without a span, since there was no history before them.
 func summarize(gaps []*pendingChange) []gapSummary {
 	sums := map[[2]string]gapSummary{}
 	for _, m := range gaps {
@@ -209,9 +211,10 @@ func (w *watched) occurrence(uid types.UID, o remembered, t ownership.Transition
 	}
 }
 
-// timeOf returns when a transition happened: when the new owner's entry last changed, by the API
-// server's clock, so that all replicas agree. A write through /scale has no time, nor does an owner
-// that only loses a field; timeOf then returns when the transition was seen, and false.
+// timeOf returns the time of a transition: when the new owner's entry last changed, by the API
+// server's clock, so that all replicas agree. Some transitions have no such time: a write through
+// /scale, and an owner that only loses a field. timeOf then returns the time at which the
+// transition was seen, and false.
 func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
 	gained := t.Gained()
 	if len(gained) == 0 {
@@ -224,8 +227,8 @@ func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
 	return last, true
 }
 
-// writtenAt returns the earliest time at which an object may have been written, by its managed
-// fields; zero if they have no time.
+// writtenAt returns the earliest time at which an object may have been written, according to its
+// managed fields; zero if these have no times.
 func writtenAt(o *metav1.PartialObjectMetadata, seen time.Time) (at time.Time) {
 	for _, e := range o.ManagedFields {
 		if e.Time != nil && !e.Time.After(seen) {

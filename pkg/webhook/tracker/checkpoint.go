@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// maxGaps bounds the declared gaps. Beyond it, the two closest gaps are merged, which declares more
-// than is missing, never less.
+// maxGaps bounds the number of declared gaps. If there are more, the two closest gaps are merged.
+// This declares more time than is missing, and never less.
 const maxGaps = 32
 
 // Checkpoint is the position from which a new tracker misses nothing.
 type Checkpoint struct {
-	// Of is the UID of the object that contains the checkpoint, so that a copy in another cluster
-	// is ignored.
+	// Of is the UID of the ConfigMap that contains the checkpoint. A copy of the ConfigMap in
+	// another cluster has another UID and is ignored.
 	Of string `json:"of"`
 	// Heard is when the API server last sent something about any resource. It shows that the
-	// webhook runs, because a bookmark arrives every minute; the times of the positions may be
-	// older.
+	// webhook runs, because a bookmark arrives every minute. The times of the positions may be
+	// older than Heard.
 	Heard time.Time `json:"heard,omitzero"`
 	// Seen is the time of the first noted change that is not recorded; zero if there is none.
 	Seen time.Time `json:"seen,omitzero"`
-	// Compare is set if the records must be compared with the live owners, after a gap.
+	// Compare means that the records must be compared with the live owners, after a gap.
 	Compare bool `json:"compare,omitempty"`
-	// Resources contains the position of each resource, by "deployments.apps".
+	// Resources maps each resource, such as "deployments.apps", to its position.
 	Resources map[string]position `json:"resources"`
 }
 
 // position is a place in the history of a resource.
 type position struct {
 	Version string `json:"version"`
-	// Time is before every change after the version. The version may have been seen much later, and
-	// a gap that begins here must not begin too late.
+	// Time is earlier than every change after the version. It may be earlier than the time at which
+	// the version was seen, since a gap that begins at this position must not begin too late.
 	Time time.Time `json:"time"`
 }
 
@@ -39,7 +39,7 @@ type Coverage struct {
 	Since time.Time `json:"since"`
 	// Gaps are spans with unknown transitions, sorted and disjoint.
 	Gaps []Span `json:"gaps,omitempty"`
-	// Behind, if set, describes changes that were seen and are not recorded yet.
+	// Behind describes changes that were seen and are not recorded yet; nil if there are none.
 	Behind *Backlog `json:"behind,omitempty"`
 }
 
@@ -87,10 +87,11 @@ func (c *Coverage) Add(gaps ...Span) {
 	}
 }
 
-// onOneClock returns a span that does not end before it begins, which may happen if a clock was set
-// back in between. The result extends by the difference on both sides of the end.
+// onOneClock returns a span that does not end before it begins. Such a span can occur if a clock
+// was set back during it. The result extends on both sides of the end by the amount by which the
+// clock was set back.
 func (s Span) onOneClock() Span {
-	// Drop the monotonic clock of this process, as decoding will.
+	// Drop the reading of this process's monotonic clock, because it is not stored either.
 	s.From, s.To = s.From.Round(0), s.To.Round(0)
 	if s.From.After(s.To) {
 		return Span{s.To.Add(-s.From.Sub(s.To)), s.From}
@@ -106,7 +107,7 @@ func (c *Coverage) LastGap() (end time.Time) {
 	return end
 }
 
-// between returns the time between a gap and the one before it.
+// between returns the time from the previous gap to this one.
 func (c *Coverage) between(i int) time.Duration { return c.Gaps[i].From.Sub(c.Gaps[i-1].To) }
 
 func latest(a, b time.Time) time.Time {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// However many gaps are declared, in any order, a declared gap stays declared, and merging declares
-// only the time between two gaps.
+// Any number of gaps can be declared in any order. A declared gap stays declared, and merging two
+// gaps declares in addition only the time between them.
 func TestGapsStay(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
@@ -47,8 +47,8 @@ func TestGapsStay(t *testing.T) {
 	}
 }
 
-// A clock that is set back by an hour, or forward and back again, causes no gap that ends before it
-// begins: the gap covers the time by either clock.
+// If a clock is set back by an hour, or forward and back again, no gap ends before it begins. The
+// gap covers the time by either setting of the clock.
 func TestGapsOfAClockThatIsSetBack(t *testing.T) {
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 	for name, tt := range map[string]struct {
@@ -102,8 +102,8 @@ func TestHeardInQuietCluster(t *testing.T) {
 	}
 }
 
-// A backlog is reported once it has waited longer than usual, and not after it is recorded or given
-// up.
+// A backlog is reported once it has waited longer than usual. It is no longer reported after it is
+// recorded or given up.
 func TestBacklog(t *testing.T) {
 	s := begin(position{})
 	s.list(9, fields("a", 5, "argo"), fields("b", 6, "argo"))

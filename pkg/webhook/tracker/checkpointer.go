@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// lastStore bounds storing the last checkpoint.
+	// lastStore bounds the time for storing the last checkpoint.
 	lastStore = 5 * time.Second
-	// noteEvery is the pause between two writes of notes. If the process is killed, the users of
-	// that time are lost.
+	// noteEvery is the pause between two writes of notes. If the process is killed, the users that
+	// it saw since the last write are lost.
 	noteEvery = 500 * time.Millisecond
 	// storeRate bounds the bytes of notes that are stored per second, so that many changes do not
 	// cause many writes.
 	storeRate = 200 << 10
 )
 
-// load reads the checkpoint, with retries. The error is that of the context.
+// load reads the checkpoint, with retries. Its only error is that of the context.
 func (t *Tracker) load(ctx context.Context) error {
 	pauses := newPauses()
 	for {
@@ -51,8 +51,8 @@ func (t *Tracker) recall(k kept) {
 	}
 }
 
-// keepCheckpoint stores the checkpoint while this replica leads. Otherwise it reads the leader's,
-// and notes the users that only this replica knows.
+// keepCheckpoint stores the checkpoint while this replica leads. Otherwise it reads the leader's
+// checkpoint, and notes the users that only this replica knows.
 func (t *Tracker) keepCheckpoint(ctx context.Context) {
 	var next, notes time.Time // The first is stored as soon as there is all to store: until then, a kill is a gap.
 	for retry.For(ctx, min(t.opts.StoreEvery, noteEvery/2)) == nil {
@@ -78,7 +78,8 @@ func (t *Tracker) compare(ctx context.Context) {
 	}
 }
 
-// gaps reports losses to the sink once everything is listed. It logs its errors.
+// gaps reports losses to the sink once everything is listed. It logs its errors instead of
+// returning them.
 func (t *Tracker) gaps(ctx context.Context) error {
 	if !t.Ready() {
 		return nil
@@ -111,8 +112,8 @@ func (t *Tracker) dirty() bool {
 	return t.state.dirty || t.asked && !t.state.leading
 }
 
-// storeOrLog stores this replica's part, logs a failure, and returns the size of its notes. After a
-// conflict with another replica, it tries again.
+// storeOrLog stores this replica's part, logs a failure, and returns the size of the stored notes.
+// After a conflict with another replica, it tries again.
 func (t *Tracker) storeOrLog(ctx context.Context) (size int) {
 	var err error
 	for range 3 {
@@ -170,14 +171,14 @@ func (t *Tracker) store(ctx context.Context) (size int, err error) {
 	}
 }
 
-// again keeps undeclared gaps for the next checkpoint.
+// again keeps gaps that were not declared for the next checkpoint.
 func (t *Tracker) again(out stored) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state.undeclared.Add(out.news.Gaps...)
 }
 
-// noteUsers stores, for the leader, the users that only this replica knows.
+// noteUsers stores the users that only this replica knows, for the leader to read.
 func (t *Tracker) noteUsers(ctx context.Context, k kept) (size int, err error) {
 	t.mu.Lock()
 	t.state.passed(k.checkpoint)

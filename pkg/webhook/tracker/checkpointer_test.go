@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// broken is a sink whose comparisons fail, as without the CRD of records.
+// broken is a sink whose comparisons fail, as they do without the CRD of records.
 type broken struct {
 	nowhere
 	asked int
@@ -28,7 +28,7 @@ func (s *broken) Gap(context.Context, func(types.UID) (ownership.Owners, string,
 	return errors.New("not found")
 }
 
-// unreadable are ConfigMaps that cannot be read.
+// unreadable is a ConfigMap client whose reads fail.
 type unreadable struct{ ConfigMaps }
 
 func (unreadable) Get(context.Context, string, metav1.GetOptions) (*corev1.ConfigMap, error) {
@@ -55,7 +55,7 @@ func TestComparisonsBackOff(t *testing.T) {
 	})
 }
 
-// published counts the writes of the published copy, and keeps the last.
+// published counts the writes of the published copy, and keeps the last one.
 type published struct {
 	writes int
 	last   map[string]string
@@ -67,8 +67,8 @@ func (p *published) Apply(_ context.Context, c *applycorev1.ConfigMapApplyConfig
 	return &corev1.ConfigMap{}, nil
 }
 
-// The published copy is written when the scope, the gaps or the backlog change, otherwise once a
-// minute. It contains only one field of the checkpoint, heard.
+// The published copy is written when the scope, the gaps or the backlog change, and otherwise once
+// a minute. From the checkpoint, it has only the field heard.
 func TestPublish(t *testing.T) {
 	public := &published{}
 	tracker := &Tracker{opts: Options{Public: public, Namespace: "k8sconnect", Log: logr.Discard()}}

@@ -17,19 +17,20 @@ import (
 )
 
 const (
-	// discoverEvery is the usual pause between two discoveries of kinds, discoverAgain the pause
-	// after a group could not be read.
+	// discoverEvery is the usual pause between two discoveries of kinds. discoverAgain is the pause
+	// after a discovery in which a group could not be read.
 	discoverEvery = 10 * time.Minute
 	discoverAgain = 30 * time.Second
 )
 
 var errNotAll = errors.New("the answer lacks Kubernetes' own kinds")
 
-// settling returns the pauses between a change of a CRD and discoveries: the API server takes a
-// moment to serve it.
+// settling returns the pauses before the discoveries that follow a change of a CRD. The API server
+// takes a moment to serve a changed CRD.
 func settling() []time.Duration { return []time.Duration{2 * time.Second, 5 * time.Second} }
 
-// discover finds the kinds, now and after each possible change, and watches them.
+// discover finds the kinds and watches them. It does so now and after each event that may have
+// changed the kinds.
 func (t *Tracker) discover(ctx context.Context) {
 	var known kinds
 	var soon []time.Duration // when to look again after a change
@@ -109,8 +110,8 @@ func (t *Tracker) forgetPromises(ctx context.Context, absent *absent, now time.T
 	}
 }
 
-// isServed requests the objects of a kind that discovery lacks. For a kind that we may not list,
-// its CRD decides.
+// isServed asks whether a kind that discovery lacks is served, by requesting its objects. If the
+// webhook may not list the kind, its CRD decides.
 func (t *Tracker) isServed(ctx context.Context, k kind) bool {
 	_, err := t.opts.Metadata.Resource(k.resource).List(ctx, metav1.ListOptions{Limit: 1})
 	if apierrors.IsForbidden(err) {
@@ -119,8 +120,8 @@ func (t *Tracker) isServed(ctx context.Context, k kind) bool {
 	return !apierrors.IsNotFound(err)
 }
 
-// isDefined reports whether a kind has a CRD, served or not. A kind that only the checkpoint
-// contains has no version to request.
+// isDefined reports whether a kind has a CRD, whether or not it is served. It is needed for a kind
+// that only the checkpoint contains, which has no version to request.
 func (t *Tracker) isDefined(ctx context.Context, name schema.GroupResource) bool {
 	if !strings.Contains(name.Group, ".") {
 		return false // It is Kubernetes' own, and not defined by an object.
@@ -130,7 +131,7 @@ func (t *Tracker) isDefined(ctx context.Context, name schema.GroupResource) bool
 	return err != nil || len(found.Items) > 0
 }
 
-// watchAll starts and ends watches.
+// watchAll starts and ends watches so that exactly the given kinds are watched.
 func (t *Tracker) watchAll(ctx context.Context, before, now kinds, first bool) {
 	come, gone := now.differ(before)
 	if first {

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// refusedLong is the pause from which a refusal is logged.
+	// refusedLong is the length of pause from which on a refusal is logged.
 	refusedLong = 8 * time.Second
 	// steady is how long a watch must last to prove that watching works.
 	steady = 5 * time.Second
@@ -54,8 +54,8 @@ func (f *follower) run(ctx context.Context) {
 			}
 			continue
 		default:
-			// The pauses for an unreachable server are shorter: a request costs nothing, and says
-			// nothing about the list.
+			// The pauses for an unreachable server are shorter than after a failed list: such a
+			// request costs nothing and says nothing about the list.
 			if apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
 				in = away.Step()
 			} else {
@@ -143,16 +143,17 @@ func (f *follower) event(e watch.Event) error {
 type follower struct {
 	*Tracker
 	*watched
-	// first is set before the first list was read or refused, for kinds that existed at the start.
+	// first means that the first list was neither read nor refused yet. It is set only for kinds
+	// that existed at the start.
 	first bool
-	// lost is set if the history cannot be resumed, until a list is complete.
+	// lost means that the history cannot be resumed. It is reset when a list is complete.
 	lost bool
-	// noted is set once a refusal was logged.
+	// noted means that a refusal was logged.
 	noted bool
-	// unstreamed and unselected: the server does not support streaming lists, or field selectors
-	// for namespaces.
+	// unstreamed means that the server does not support streamed lists. unselected means that it
+	// does not support field selectors for namespaces.
 	unstreamed, unselected bool
-	// worked is set if a watch has lasted.
+	// worked means that a watch has lasted for some time.
 	worked bool
 }
 
@@ -162,7 +163,7 @@ func (f *follower) position() position {
 	return f.seen
 }
 
-// listedOnce records that the tracker no longer waits for this kind to be ready.
+// listedOnce records that the tracker need not wait for this kind any longer before it is ready.
 func (f *follower) listedOnce() {
 	if !f.first {
 		return
@@ -180,7 +181,7 @@ func (f *follower) setRefused(refused bool) {
 	f.refused = refused
 }
 
-// kindsMayChange triggers a discovery if this is the kind of CRDs or of APIServices.
+// kindsMayChange triggers a discovery if the follower's kind is that of CRDs or of APIServices.
 func (f *follower) kindsMayChange() {
 	switch f.resource.GroupResource().String() {
 	case "customresourcedefinitions.apiextensions.k8s.io", "apiservices.apiregistration.k8s.io":
@@ -193,16 +194,16 @@ func (f *follower) kindsMayChange() {
 	}
 }
 
-// permissionsMayChange wakes refused followers if the object is a role that decides what may be
-// tracked. Without that, a newly permitted kind would be found minutes later, or all refused kinds
-// would be retried, and audited, thousands of times an hour.
+// permissionsMayChange wakes refused followers if the object is a role that decides which kinds may
+// be tracked. Without this, either a newly permitted kind would be found minutes later, or all
+// refused kinds would be retried, and audited, thousands of times an hour.
 func (f *follower) permissionsMayChange(o *metav1.PartialObjectMetadata) {
 	if _, ok := o.Labels[permissionsLabel]; ok && f.resource.Group == "rbac.authorization.k8s.io" {
 		f.permissions.wake()
 	}
 }
 
-// selector excludes namespaces at the server, if it supports that.
+// selector excludes namespaces at the server, if the server supports that.
 func (f *follower) selector() string {
 	if !f.namespaced || f.unselected {
 		return ""
@@ -214,7 +215,7 @@ func (f *follower) selector() string {
 	return strings.Join(terms, ",")
 }
 
-// present reports an existing object, unless its namespace is excluded.
+// present reports an existing object, unless the object's namespace is excluded.
 func (f *follower) present(o *metav1.PartialObjectMetadata, list bool) {
 	if f.namespaced && slices.Contains(f.opts.ExcludeNamespaces, o.Namespace) {
 		return
@@ -226,13 +227,13 @@ func newPauses() wait.Backoff {
 	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 30 * time.Second}
 }
 
-// newAbsences returns the pauses while the server does not answer.
+// newAbsences returns the pauses between requests while the server does not answer.
 func newAbsences() wait.Backoff {
 	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: time.Second}
 }
 
-// newComparisons returns the pauses between attempts to compare all records, each of which reads
-// them all.
+// newComparisons returns the pauses between attempts to compare all records. They are long, because
+// each attempt reads all records.
 func newComparisons() wait.Backoff {
 	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 5 * time.Minute}
 }
@@ -241,8 +242,8 @@ const (
 	// refusedFor is the longest pause between attempts to watch a kind that we are not permitted to
 	// watch.
 	refusedFor = 5 * time.Minute
-	// refusedFirst is the first pause. An API server that has just started forbids everything until
-	// it has read the RBAC rules.
+	// refusedFirst is the first pause after a refusal. It is short, because an API server that has
+	// just started forbids everything until it has read the RBAC rules.
 	refusedFirst = time.Second
 )
 
@@ -250,7 +251,7 @@ func newRefusals() wait.Backoff {
 	return wait.Backoff{Duration: refusedFirst, Factor: 2, Jitter: 0.2, Steps: 100, Cap: refusedFor}
 }
 
-// sleepUnless sleeps, and reports whether it was woken.
+// sleepUnless sleeps, and reports whether it was woken early.
 func sleepUnless(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -268,7 +269,7 @@ func sleepUnless(ctx context.Context, d time.Duration, wake <-chan struct{}) (wo
 // those that are aggregated to it.
 const permissionsLabel = "k8sconnect.io/aggregate-to-webhook"
 
-// permissions wakes the followers that wait because of a refusal.
+// permissions wakes the followers that are waiting after a refusal.
 type permissions struct {
 	mu      sync.Mutex
 	changed chan struct{}

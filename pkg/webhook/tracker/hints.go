@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// hintLife is how long a hint waits for the event of its write: longer than a request and an
-	// interrupted watch may take together.
+	// hintLife is how long a hint waits for the event of its write. It is longer than the longest
+	// request and an interruption of the watch together.
 	hintLife = 2 * time.Minute
 	// maxHints bounds the hints; the oldest are dropped.
 	maxHints = 20_000
-	// maxHintBytes bounds their memory: a write that fails after admission leaves a hint, and
-	// managed fields may have megabytes.
+	// maxHintBytes bounds the memory of all hints. The bound is needed because a write that fails
+	// after admission leaves its hint behind, and managed fields may have megabytes.
 	maxHintBytes = 64 << 20
 )
 
-// hints contains what admission saw, until the write is seen to be committed or the hint is too
-// old.
+// hints contains what admission saw of each write, until the write is seen to be committed or the
+// hint is too old.
 //
 // A hint matches a change of the same object, from exactly the version that admission saw to
-// exactly the owners that it expected. A hint of a write through scale, without owners, matches a
-// change by that subresource. There is no weaker rule, because a wrong user is worse than none. A
-// write that was refused after admission, or retried, leaves a hint that expires (edge case 72).
+// exactly the owners that it expected. A hint of a write through scale has no owners, and matches a
+// change by that subresource. There is no weaker rule, because a wrong user is worse than none. If
+// a write was refused after admission, or retried, its hint expires (edge case 72).
 type hints struct {
 	of    map[types.UID][]ownership.Hint
 	order []held // as they came, with those that joined since
@@ -42,7 +42,7 @@ type held struct {
 	bytes   int
 }
 
-// add keeps a hint, and reports whether it dropped another one.
+// add keeps a hint, and reports whether it dropped another hint to make room.
 func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 	if h.of == nil {
 		h.of = map[types.UID][]ownership.Hint{}
@@ -59,8 +59,8 @@ func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 }
 
 // match returns the hint for a change of an object. If two users sent the same change at the same
-// time, it is unknown which of them succeeded: the hint then has no user, and no verdicts or values
-// that differ.
+// time, it is unknown which of the two writes succeeded. The hint then has no user, and only the
+// verdicts and values on which both agree.
 func (h *hints) match(uid types.UID, from string, to ownership.Owners, transitions []ownership.Transition) (found ownership.Hint, ok bool) {
 	for _, hint := range h.of[uid] {
 		if hint.ResourceVersion != from || !hint.Fits(to, transitions) {
@@ -96,7 +96,7 @@ func (h *hints) expire(now time.Time) (expired int) {
 	return expired
 }
 
-// oldest drops the oldest hint, and reports whether it was still waiting.
+// oldest drops the oldest hint, and reports whether that hint was still waiting for its write.
 func (h *hints) oldest() bool {
 	oldest, before := h.order[0], h.count
 	h.order = h.order[1:]

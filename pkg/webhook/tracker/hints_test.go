@@ -23,7 +23,7 @@ func large(n int) ownership.Hint {
 	})}
 }
 
-// The memory for hints is bounded, even if objects are large and all their writes failed.
+// The memory of hints is bounded, even if the objects are large and all the writes failed.
 func TestHintsBounded(t *testing.T) {
 	var h hints
 	now := time.Now()
@@ -41,7 +41,7 @@ func TestHintsBounded(t *testing.T) {
 	}
 }
 
-// The queue of unhandled hints is bounded too.
+// The queue of hints that were not handled yet is bounded too.
 func TestQueueBounded(t *testing.T) {
 	tracker := &Tracker{queue: make(chan ownership.Hint, queuedHints)}
 	taken := 0
@@ -55,8 +55,8 @@ func TestQueueBounded(t *testing.T) {
 	}
 }
 
-// A hint of a write through scale matches a change through that subresource, from the same version,
-// by the same manager if that is known.
+// A hint of a write through scale matches a change through that subresource from the same version.
+// If the hint has a manager, the change must be by that manager.
 func TestScaledHint(t *testing.T) {
 	by := func(manager, subresource string) []ownership.Transition {
 		return []ownership.Transition{{After: []managedfields.Owner{{Manager: manager, Operation: "Update", Subresource: subresource}}}}
@@ -82,8 +82,8 @@ func TestScaledHint(t *testing.T) {
 	}
 }
 
-// Two hints for one change give it values only if they agree, because one of the writes was
-// refused.
+// Two hints match one change, so one of the writes was refused. The change gets values only if the
+// hints agree.
 func TestValuesOfTwoHints(t *testing.T) {
 	for second, want := range map[string]string{"5": "5", "6": ""} {
 		s := begin(position{})

@@ -19,7 +19,7 @@ type kind struct {
 	namespaced bool
 }
 
-// leftOut returns kinds that are not tracked: those that controllers write all the time, and
+// leftOut returns the kinds that are not tracked: kinds that controllers write all the time, and
 // records.
 func leftOut() []schema.GroupKind {
 	return []schema.GroupKind{
@@ -35,8 +35,8 @@ func leftOut() []schema.GroupKind {
 
 type kinds map[schema.GroupResource]kind
 
-// selectKinds returns the kinds from discovery that can be watched and are not excluded. The
-// previous kinds of a group that could not be read are kept.
+// selectKinds returns the kinds from discovery that can be watched and are not excluded. If a group
+// could not be read, its previous kinds are kept.
 func selectKinds(found []*metav1.APIResourceList, err error, before kinds, excluded []schema.GroupKind) (kinds, error) {
 	var partly *discovery.ErrGroupDiscoveryFailed
 	if err != nil && !errors.As(err, &partly) {
@@ -78,8 +78,8 @@ func kindOf(gv schema.GroupVersion, r metav1.APIResource) kind {
 	return kind{resource: gv.WithResource(r.Name), name: r.Kind, namespaced: r.Namespaced}
 }
 
-// hasOwn reports whether discovery has found Kubernetes' own kinds, in the core group and
-// elsewhere, which come from two requests.
+// hasOwn reports whether discovery has found Kubernetes' own kinds, both in the core group and in
+// other groups. Discovery finds these two sorts with two separate requests.
 func hasOwn(found []*metav1.APIResourceList) bool {
 	core, others := false, false
 	for _, list := range found {
@@ -92,19 +92,19 @@ func hasOwn(found []*metav1.APIResourceList) bool {
 	return core && others
 }
 
-// goneAfter is how long all answers must lack a kind before it is gone. An answer may be wrong, and
-// a forgotten kind loses its history.
+// goneAfter is how long all answers must lack a kind before it counts as gone. One answer may be
+// wrong, and a kind that counts as gone loses its history.
 const goneAfter = 5 * time.Second
 
-// absent are the known kinds that discovery lacks, with the time of the first such answer.
+// absent maps each known kind that discovery lacks to the time of the first answer without it.
 type absent struct {
 	since map[schema.GroupResource]time.Time
-	// contradicted lists those of them that are served nevertheless.
+	// contradicted lists the kinds in absent that are served nevertheless.
 	contradicted []string
 }
 
-// gone records that discovery lacks a kind, and reports whether the kind is gone: all answers have
-// lacked it for a while, and a request confirms that it is not served.
+// gone records that discovery lacks a kind, and reports whether the kind is gone. It is gone if all
+// answers have lacked it for a while and a request confirms that it is not served.
 func (a *absent) gone(name schema.GroupResource, now time.Time, served func() bool) bool {
 	if a.since == nil {
 		a.since = map[schema.GroupResource]time.Time{}
@@ -126,7 +126,7 @@ func (a *absent) gone(name schema.GroupResource, now time.Time, served func() bo
 	return true
 }
 
-// takeContradicted returns the contradicted kinds, once.
+// takeContradicted returns the contradicted kinds and clears the list.
 func (a *absent) takeContradicted() []string {
 	names := a.contradicted
 	a.contradicted = nil
@@ -134,7 +134,7 @@ func (a *absent) takeContradicted() []string {
 	return names
 }
 
-// keep returns the kinds of an answer, and the previous ones that may not be gone.
+// keep returns the kinds in an answer, together with previous kinds that may still exist.
 func (a *absent) keep(found, before kinds, now time.Time, served func(kind) bool) kinds {
 	for name := range found {
 		delete(a.since, name)
@@ -147,7 +147,7 @@ func (a *absent) keep(found, before kinds, now time.Time, served func(kind) bool
 	return found
 }
 
-// differ returns the kinds that are new, or at another version, and those that are gone.
+// differ returns the kinds that are new or at another version, and the kinds that are gone.
 func (k kinds) differ(before kinds) (come, gone []kind) {
 	for name, now := range k {
 		if was, ok := before[name]; !ok || was != now {

@@ -130,8 +130,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// A kind is gone only if all answers lack it for a while; an answer without Kubernetes' own kinds
-// is not trusted.
+// A kind is gone only if all answers lack it for a while. An answer without Kubernetes' own kinds
+// is ignored.
 func TestAbsent(t *testing.T) {
 	all, _ := selectKinds([]*metav1.APIResourceList{resources("v1", "pods", "secrets"), resources("apps/v1", "deployments")}, nil, nil, nil)
 	less := func() kinds {
@@ -144,7 +144,7 @@ func TestAbsent(t *testing.T) {
 		found   kinds
 		seconds int
 		want    int
-		// served: the API server serves the kind, although discovery lacks it.
+		// served means that the API server serves the kind, although discovery lacks it.
 		served bool
 	}{
 		{less(), 0, 3, false}, {less(), 4, 3, false}, {all, 5, 3, false}, // It is there again.

@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The history of a new object in a list is unknown: it may have been created and taken since the
-// watch broke. If everything is as remembered, nothing happened.
+// The history of a new object in a list is unknown, since the object may have been created and
+// taken while the watch was broken. If a list equals the remembered state, nothing happened.
 func TestNewOnAList(t *testing.T) {
 	tests := map[string]struct {
 		then []*metav1.PartialObjectMetadata

@@ -20,14 +20,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// forgetful is a server with one object that has lost parts of its history. It does not stream.
+// forgetful is a server with one object. It has lost parts of its history, and does not support
+// streamed lists.
 type forgetful struct {
 	metadata.Interface
 	metadata.ResourceInterface
 	version string // at which it is
-	// exact and watched answer requests for a former state, and for the changes since.
+	// exact is the answer to a request for a former state, and watched the answer to a watch of the
+	// changes since then.
 	exact, watched *apierrors.StatusError
-	// away is until when it does not answer.
+	// away is the time until which the server does not answer.
 	away time.Time
 }
 
@@ -81,9 +83,9 @@ func (s *forgetful) Watch(ctx context.Context, opts metav1.ListOptions) (watch.I
 	return w, nil
 }
 
-// The log says what could not be resumed, where, and what the server answered; and when a gap is
-// declared, its period. For a time before any history, nothing is declared, counted or logged: that
-// would be a false alarm in a new cluster.
+// The log says what could not be resumed, where, and what the server answered. When a gap is
+// declared, the log has its period. A time before any history is not declared, counted or logged as
+// a gap, because that would be a false alarm in a new cluster.
 func TestGapIsExplainedInLog(t *testing.T) {
 	expired := apierrors.NewResourceExpired("too old resource version: 7 (8)")
 	for name, tt := range map[string]struct {
@@ -151,8 +153,8 @@ func TestGapIsExplainedInLog(t *testing.T) {
 	}
 }
 
-// However long the API server was away, everything is listed within seconds of its return, which
-// ends the declared gap.
+// However long the API server was unreachable, everything is listed within seconds of its return.
+// The list ends the declared gap.
 func TestListAfterOutage(t *testing.T) {
 	for _, away := range []time.Duration{0, time.Second, 5 * time.Second, 30 * time.Second, 10 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -174,7 +176,8 @@ func TestListAfterOutage(t *testing.T) {
 	}
 }
 
-// However many changes were dropped, the log has one line per reason, for all of their time.
+// The log has one line for each reason for which changes were dropped. The line covers the whole
+// time, however many changes there were.
 func TestManyGapsAreLoggedOnce(t *testing.T) {
 	s := begin(position{"9", noon})
 	s.resume(s.w)

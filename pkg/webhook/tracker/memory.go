@@ -14,13 +14,14 @@ import (
 // memory contains the remembered objects of one resource.
 type memory struct {
 	objects map[types.UID]remembered
-	// round is the number of the current or last list. fresh counts the objects in lists that were
-	// not remembered, since the last complete list.
+	// round is the number of the current or last list. fresh counts the objects in lists since the
+	// last complete list that were not remembered.
 	round uint32
 	fresh int
 }
 
-// remembered is one object. There may be a hundred thousand of them.
+// remembered is the state of one object. There may be a hundred thousand of them, so it must be
+// small.
 type remembered struct {
 	namespace unique.Handle[string]
 	name      string
@@ -38,8 +39,9 @@ func remember(o *metav1.PartialObjectMetadata) remembered {
 	}
 }
 
-// see remembers an object, and returns its previous state if it has changed. It ignores a version
-// that is older than the remembered one, except in a list, because etcd may have been restored.
+// see remembers an object. If the object has changed, see returns its previous state. It ignores a
+// version that is older than the remembered one, except in a list, because etcd may have been
+// restored.
 func (m *memory) see(uid types.UID, now remembered, list bool) (was remembered, changed bool) {
 	if m.objects == nil {
 		m.objects = map[types.UID]remembered{}
@@ -76,12 +78,12 @@ func (m *memory) forgetUnlisted() {
 	}
 }
 
-// newer reports whether a version is later than another one. If they differ and cannot be compared,
-// it returns true, because it arrived later.
+// newer reports whether a version is later than another one. If the versions differ and cannot be
+// compared, newer returns true, because the version arrived later.
 func newer(version, than string) bool { return version != than && !object.Newer(than, version) }
 
-// There are two kinds of list: the state at the checkpoint, after which changes follow one by one,
-// and the current state, before which there is a gap.
+// There are two kinds of list. A list of the state at the checkpoint is followed by all changes,
+// one by one. A list of the current state has a gap before it.
 
 // resume begins the list at the checkpoint, with an empty memory.
 func (s *state) resume(w *watched) {
@@ -89,7 +91,7 @@ func (s *state) resume(w *watched) {
 	w.list()
 }
 
-// resumed ends that list.
+// resumed ends the list at the checkpoint.
 func (s *state) resumed(w *watched) {
 	w.forgetUnlisted()
 	w.seen, w.fresh = w.promised, 0
@@ -101,10 +103,10 @@ func (s *state) afresh(w *watched, now time.Time) {
 	w.began = now
 }
 
-// listed ends that list at a version. If it contains only remembered objects at remembered
-// versions, nothing happened in between. The history of a new object since its creation is unknown.
-// Without an earlier watch and without objects, nothing is missing either. If the memory is as old
-// as a checkpoint, the records may be newer, so they are compared.
+// listed ends a list of the current state, at a version. If all objects in the list are remembered
+// at their present versions, nothing happened since. The history of a new object since its creation
+// is unknown. If there was no earlier watch, and there are no objects, nothing is missing. If the
+// memory comes from a checkpoint, the records may be newer than the memory, so they are compared.
 func (s *state) listed(w *watched, version string, now time.Time) {
 	w.forgetUnlisted()
 	from := w.at()

@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// truth is the history in etcd: every write of every object.
+// truth is the history as in etcd: every write of every object.
 type truth struct {
 	version int
 	now     time.Time
@@ -23,7 +23,7 @@ type truth struct {
 	log     []written
 }
 
-// written is one write; nil is a deletion.
+// written is one write; its object is nil for a deletion.
 type written struct {
 	version int
 	at      time.Time
@@ -54,7 +54,7 @@ func (h *truth) write(random *rand.Rand) {
 	h.log = append(h.log, w)
 }
 
-// at returns the state at a version.
+// at returns the state of all objects at a version.
 func (h *truth) at(version int) []*metav1.PartialObjectMetadata {
 	state := map[string]*metav1.PartialObjectMetadata{}
 	for _, w := range h.log {
@@ -79,14 +79,15 @@ type model struct {
 	truth  *truth
 	random *rand.Rand
 	seen   int // the version up to which the watch has come
-	// recorded is what was written, over all lives, and accused what was reported with a user or a
-	// verdict.
+	// recorded lists the transitions that were written, over all lives of the tracker. accused
+	// lists those that were reported with a user or a verdict.
 	recorded, accused map[string]bool
-	// since is the version of the first list. The history before it is not promised.
+	// since is the version of the first list. No history before this version is promised.
 	since int
-	// vanished lists the takeovers of objects that were deleted before they were seen.
+	// vanished lists the takeovers of objects that were deleted before the tracker saw the
+	// takeover.
 	vanished map[string]bool
-	// stored is the last checkpoint, and declared are the gaps up to then.
+	// stored is the last checkpoint. declared lists the gaps that were declared up to then.
 	stored   stored
 	declared Coverage
 }
@@ -100,7 +101,7 @@ func (m *model) keep() {
 	}
 }
 
-// deliver delivers changes, some of them twice or late.
+// deliver delivers changes to the tracker, some of them twice or late.
 func (m *model) deliver() {
 	m.now = m.truth.now
 	if m.random.IntN(4) == 0 { // The watch began anew, and a little happened since.
@@ -132,7 +133,7 @@ func (m *model) tell(w written) {
 	m.take(m.see(m.w, w.object, false, m.now))
 }
 
-// write writes and settles some of the reported changes.
+// write writes some of the reported changes, and settles them.
 func (m *model) write() {
 	m.given = slices.DeleteFunc(m.given, func(x *pendingChange) bool {
 		if m.random.IntN(2) == 0 {
@@ -156,7 +157,8 @@ func (m *model) write() {
 	})
 }
 
-// kill restarts from a checkpoint, or from the current state if that is forgotten.
+// kill ends the tracker and starts it again from a checkpoint, or from the current state if the
+// checkpoint is lost.
 func (m *model) kill(forgotten bool) {
 	from := m.stored.checkpoint.Resources["configmaps"]
 	content, err := encodeSeen(m.stored.seen)
@@ -208,9 +210,9 @@ func (m *model) relist(from int) {
 	m.dealt(firstOf(m.lost()))
 }
 
-// However changes are written, delivered twice, hinted at in any order, dropped for lack of room
-// (edge case 99), and however the tracker is killed, the records and the declared gaps together are
-// the truth.
+// The records and the declared gaps together are the truth. This holds however changes are written,
+// delivered twice, hinted at in any order, or dropped for lack of room (edge case 99), and however
+// the tracker is killed.
 func TestModel(t *testing.T) {
 	seeds := uint64(100)
 	if testing.Short() {
@@ -254,7 +256,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// admitSome hints at a past, a future, or a refused write.
+// admitSome sends hints for some past, future, or refused writes.
 func (m *model) admitSome() {
 	w := m.truth.log[m.random.IntN(len(m.truth.log))]
 	m.admit(w.uid, max(1, w.version-m.random.IntN(3)), "flux", "alice")

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-// refusing forbids to list or watch anything, and remembers the times of requests.
+// refusing is a server that forbids every list and watch, and records the times of requests.
 type refusing struct {
 	metadata.Interface
 	metadata.ResourceInterface
@@ -36,9 +36,9 @@ func (r *refusing) Watch(context.Context, metav1.ListOptions) (watch.Interface, 
 	return nil, apierrors.NewForbidden(schema.GroupResource{}, "", nil)
 }
 
-// A kind that is permitted after hours is requested within a minute, several times, since
-// authorizers notice roles a little later. Before that, it is requested rarely. Other roles change
-// nothing.
+// A kind that becomes permitted after hours is requested within a minute. It is requested several
+// times, because authorizers notice a role with some delay. Before that, the kind is requested
+// rarely. Changes of other roles cause no requests.
 func TestPermittedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &refusing{}

@@ -14,22 +14,23 @@ import (
 )
 
 const (
-	// watchFor is the requested duration of a watch.
+	// watchFor is the duration that a watch requests.
 	watchFor = 5 * time.Minute
-	// pageOf is the size of a page, for servers that do not stream lists.
+	// pageOf is the size of a page, for servers that do not support streamed lists.
 	pageOf = 500
 	// streamSilence is how long a streamed list may pause before it is given up.
 	streamSilence = 30 * time.Second
 )
 
-// errTooOld says that the server no longer has the changes since our version.
+// errTooOld means that the server no longer has the changes since our version.
 var errTooOld = errors.New("the version to watch from is too old")
 
-// errUndone says that the server's history ends before our version.
+// errUndone means that the server's history ends before our version.
 var errUndone = errors.New("the server's history ends before this version")
 
-// begin lists the current state if nothing is known, or changes since then are lost. If there is a
-// checkpoint, it lists the state at that instead, after which all changes follow.
+// begin lists the current state if nothing is known, or if the changes since the known version are
+// lost. If there is a checkpoint, it instead lists the state at the checkpoint, after which all
+// changes follow.
 func (f *follower) begin(ctx context.Context) error {
 	f.mu.Lock()
 	seen, promised := f.seen.Version, f.promised.Version
@@ -81,15 +82,15 @@ func (f *follower) resume(ctx context.Context, version string) (bool, error) {
 	return false, err
 }
 
-// lose logs why history cannot be resumed at a version, to explain the gap.
+// lose logs why the history cannot be resumed at a version, so that the log explains the gap.
 func (f *follower) lose(what, version string, err error) {
 	f.opts.Log.Info("history cannot be resumed; comparing objects instead",
 		"resource", f.resource.GroupResource().String(), "at", what, "version", version, "error", err.Error())
 }
 
-// afresh lists the current state, and returns its version. It reads a stream (KEP-3157) or, from
-// servers that do not support that, pages, so that it never holds all objects with all their
-// managed fields.
+// afresh lists the current state, and returns the version of the list. It reads a stream
+// (KEP-3157). From a server without streamed lists, it reads pages, so that it never holds all
+// objects with their managed fields.
 func (f *follower) afresh(ctx context.Context) (version string, err error) {
 	begin := func() { f.do(func(s *state) []*pendingChange { s.afresh(f.watched, time.Now()); return nil }) }
 	if !f.unstreamed {
@@ -108,8 +109,8 @@ func (f *follower) afresh(ctx context.Context) (version string, err error) {
 	return version, err
 }
 
-// pages lists page by page. begin is called at the beginning, and again if the list starts over;
-// match selects the version of the first page.
+// pages lists page by page. It calls begin at the start, and again if the list starts over. match
+// selects the version of the first page.
 func (f *follower) pages(ctx context.Context, begin func(), match metav1.ListOptions) (version string, err error) {
 	match.FieldSelector = f.selector()
 	pages := listwatch.Pages{Size: pageOf, Begin: begin}
@@ -167,7 +168,7 @@ func (f *follower) stream(ctx context.Context) (version string, err error) {
 	}
 }
 
-// streamed handles one event of a stream, and returns the version at its end.
+// streamed handles one event of a stream. At the end of the list, it returns the list's version.
 func (f *follower) streamed(e watch.Event) (version string, err error) {
 	if e.Type == watch.Error {
 		return "", apierrors.FromObject(e.Object)
@@ -191,7 +192,7 @@ func misunderstood(err error) bool {
 }
 
 // undone reports whether the server's history ends before a version that was seen, because etcd was
-// restored from a backup. A watch from there would wait forever, or follow another history.
+// restored from a backup. A watch from that version would wait forever, or follow another history.
 func (f *follower) undone(ctx context.Context, seen string) (bool, error) {
 	at := time.Now()
 	page, err := f.opts.Metadata.Resource(f.resource).List(ctx, metav1.ListOptions{Limit: 1, FieldSelector: f.selector()})

@@ -10,7 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// A kind in the scope was listed at least once; refused and excluded kinds are listed as such.
+// The scope lists a kind as tracked if the kind was listed at least once. Refused and excluded
+// kinds are listed as such.
 func TestScope(t *testing.T) {
 	b := newState(grace)
 	add := func(group, plural, name string, refused bool, listed bool) {

@@ -15,24 +15,25 @@ import (
 )
 
 const (
-	// maxSeen and maxTold bound the bytes of the leader's and of another replica's notes. A
-	// ConfigMap may have a megabyte, and temporarily contains notes of replicas that have ended.
+	// maxSeen bounds the bytes of the leader's notes, and maxTold those of another replica's notes.
+	// Together they must fit into a ConfigMap, which may have a megabyte and temporarily contains
+	// the notes of replicas that have ended.
 	maxSeen, maxTold = 400 << 10, 100 << 10
 	// maxNotes bounds the notes that the leader encodes.
 	maxNotes = 10_000
-	// maxDecoded bounds the decoded bytes of notes.
+	// maxDecoded bounds the size of notes after decoding, in bytes.
 	maxDecoded = 64 << 20
 )
 
 // unrecorded is an occurrence that is not recorded yet.
 type unrecorded struct {
 	ownership.Occurrence
-	// since is the earliest time at which it may have happened.
+	// since is the earliest time at which the occurrence may have happened.
 	since time.Time
 }
 
 // note contains the changes of one object that were seen and are not recorded yet. Notes are stored
-// with the checkpoint, so that it need not wait for the records.
+// with the checkpoint, so that the checkpoint need not wait until the changes are recorded.
 type note struct {
 	Object  ownership.Object `json:"object"`
 	Changes []noted          `json:"changes"`
@@ -55,7 +56,7 @@ type noted struct {
 	Since           time.Time          `json:"since"`
 }
 
-// encodeSeen encodes occurrences, each once, with its user if known.
+// encodeSeen encodes each occurrence once, with its user if known.
 func encodeSeen(occurrences []unrecorded) ([]byte, error) {
 	type key struct {
 		uid           types.UID

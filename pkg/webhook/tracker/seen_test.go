@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// Notes are decoded as they were encoded, whatever the paths contain. A change that two replicas
-// noted is noted once, with its user if one of them knows it.
+// Notes survive encoding and decoding, whatever characters the paths contain. A change that two
+// replicas noted results in one note, with the user if one of the replicas knows the user.
 func TestNotes(t *testing.T) {
 	path := func(text string) fieldpath.Path {
 		p, err := fieldpath.ParsePath(text)
@@ -53,7 +53,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// A replica notes each user once.
+// A replica notes each user only once.
 func TestTell(t *testing.T) {
 	s := begin(position{})
 	s.list(9, fields("a", 5, "argo"), fields("b", 6, "argo"))

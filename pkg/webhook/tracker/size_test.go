@@ -33,13 +33,14 @@ import (
 )
 
 const (
-	// The environment variables of the measured process.
+	// These environment variables configure the measured process.
 	sizedServer = "TRACKER_SIZED_SERVER"
 	sizedCount  = "TRACKER_SIZED_COUNT"
 )
 
 // A hundred thousand objects, half of them Pods, take less than 300 MB of resident memory at the
-// peak, measured for a whole process that lists them from a generated server in another process.
+// peak. The test measures a whole process, which lists the objects from a generated server in
+// another process.
 func TestSize(t *testing.T) {
 	circle.Full(t)
 	for name, streams := range map[string]bool{"streamed": true, "paged": false} {
@@ -47,8 +48,9 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// The memory of a million objects, and how long it takes until every watch has begun: the figures
-// of docs/design/webhook.md. The peak depends on the garbage collector, within GOMEMLIMIT.
+// The benchmark measures the memory for a million objects, and the time until every watch has
+// begun. These are the figures in docs/design/webhook.md. The peak depends on the garbage
+// collector, within GOMEMLIMIT.
 func TestSizeOfAMillion(t *testing.T) {
 	circle.Long(t)
 	for name, streams := range map[string]bool{"streamed": true, "paged": false} {
@@ -56,8 +58,8 @@ func TestSizeOfAMillion(t *testing.T) {
 	}
 }
 
-// measure fails if a process that tracks the server's objects needs more memory at the peak, unless
-// that is 0, or keeps more than 1.3 kB for each object.
+// measure runs a process that tracks the server's objects. The test fails if the process needs more
+// memory than mostMB, unless that is 0, or keeps more than 1.3 kB for each object.
 func measure(t *testing.T, g generated, mostMB int) {
 	server := httptest.NewServer(g)
 	defer server.Close()
@@ -85,7 +87,7 @@ func measure(t *testing.T, g generated, mostMB int) {
 	}
 }
 
-// TestSizedProcess is the process that TestSize measures.
+// TestSizedProcess is not a test of its own: it is the process that TestSize measures.
 func TestSizedProcess(t *testing.T) {
 	url := os.Getenv(sizedServer)
 	if url == "" {
@@ -127,7 +129,7 @@ func TestSizedProcess(t *testing.T) {
 	goruntime.KeepAlive(tr)
 }
 
-// cpuTime returns the CPU time of the process so far.
+// cpuTime returns the CPU time that the process has used.
 func cpuTime(t *testing.T) time.Duration {
 	t.Helper()
 	const user, system, tick = 11, 12, 10 * time.Millisecond // after the name, which may have spaces
@@ -172,8 +174,8 @@ func (podsAndMaps) ServerPreferredResourcesWithContext(context.Context) ([]*meta
 	}}, {GroupVersion: "apps/v1"}}, nil
 }
 
-// generated is a server with that many objects. It answers in protobuf, as API servers do to
-// metadata clients.
+// generated is a server with the given number of objects. It answers in protobuf, as API servers
+// answer metadata clients.
 type generated struct {
 	objects int
 	streams bool
@@ -261,7 +263,7 @@ var generatedContainer = sync.OnceValue(func() string {
 	return text.String()
 })
 
-// generatedMap returns a ConfigMap with its own keys.
+// generatedMap returns a ConfigMap with unique keys.
 func generatedMap(i int) metav1.PartialObjectMetadata {
 	o := generatedObject("map", i)
 	o.ManagedFields = []metav1.ManagedFieldsEntry{

@@ -18,23 +18,23 @@ type state struct {
 	resources map[schema.GroupResource]*watched
 	hints     hints
 	leading   bool
-	// heard is when the API server last sent something about any resource.
+	// heard is the time at which the API server last sent something about any resource.
 	heard time.Time
 
-	// waiting lists the changes, oldest first, that wait for a hint, or for an earlier change of the
-	// same object that does. waitingOf counts them by object.
+	// waiting lists the changes, oldest first, that wait for a hint, or for an earlier change of
+	// the same object that waits for its hint. waitingOf counts these changes by object.
 	waiting   []*pendingChange
 	waitingOf map[types.UID]int
-	// given lists the changes that the sink has and has not settled, oldest first. Settled ones are
-	// removed when there are many.
+	// given lists the changes that were given to the sink, oldest first. Changes that the sink has
+	// settled are removed from time to time, when there are many.
 	given   []*pendingChange
 	clearAt int
-	// gaps are those that no leader has handled yet.
+	// gaps lists the gaps that no leader has handled yet.
 	gaps []*pendingChange
-	// undeclared lists handled gaps that are not stored yet.
+	// undeclared lists the handled gaps that no stored checkpoint contains yet.
 	undeclared Coverage
 
-	// dirty is set if there are changes to note.
+	// dirty means that there are changes to note.
 	dirty bool
 
 	counts counts
@@ -43,7 +43,7 @@ type state struct {
 // soon is how long a change usually takes to be recorded.
 const soon = 10 * time.Second
 
-// counts are values of metrics.
+// counts are the values of metrics.
 type counts struct {
 	expired, dropped int
 	gaps, unreadable int
@@ -73,7 +73,7 @@ func (s *state) remove(w *watched) {
 	delete(s.resources, w.resource.GroupResource())
 }
 
-// see handles an object that was created, changed or listed. gap is set if versions in between may
+// see handles an object that was created, changed or listed. gap means that versions in between may
 // have been missed.
 func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now time.Time) []*pendingChange {
 	if o.UID == "" {
@@ -116,9 +116,9 @@ func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now t
 	return s.hinted(m, now)
 }
 
-// hinted returns the change if it has its hint or needs none; otherwise the change waits. Changes
-// of an object are returned in order, because the recorder assumes that everything older than its
-// last write is known.
+// hinted returns the change if it has its hint or needs none. Otherwise the change has to wait. The
+// changes of an object are returned in order, because the recorder assumes that it knows everything
+// older than its last write.
 func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
 	ready := s.join(m) || m.apart || !m.contested
 	if ready && s.waitingOf[m.uid] == 0 {
@@ -134,8 +134,8 @@ func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
 }
 
 // join adds the user of the hint to the change, if there is a hint, and the verdicts of the replica
-// that saw the values. It never matches a change over unwatched time, in which the write may have
-// been refused and sent again from another version.
+// that saw the values. It never joins a hint to a change over unwatched time: the hint's write may
+// have been refused and sent again from another version.
 func (s *state) join(m *pendingChange) bool {
 	if m.apart {
 		return false
@@ -170,19 +170,19 @@ func (s *state) bookmark(w *watched, version string, now time.Time) {
 	w.advance(version, time.Time{})
 }
 
-// asked records the server's position at a time.
+// asked records the server's position at a given time.
 func (s *state) asked(w *watched, version string, at time.Time) { w.newest = position{version, at} }
 
-// wrote records the version of a write that began at a time. Versions are those of the whole store,
-// so later versions of every resource were made after it. If a resource has its own store, the time
-// is wrong by at most one write.
+// wrote records the version of a write that began at a given time. Versions count the writes of the
+// whole store, so a later version of any resource was made after that time. If a resource has its
+// own store, the time is wrong by at most one write.
 func (s *state) wrote(version string, at time.Time) {
 	for _, w := range s.resources {
 		s.asked(w, version, at)
 	}
 }
 
-// hint handles a hint of admission. Changes that waited for it are due.
+// hint handles a hint of admission. The changes that waited for this hint become due.
 func (s *state) hint(h ownership.Hint, now time.Time) {
 	if s.hints.add(h, now) {
 		s.counts.dropped++
@@ -197,7 +197,7 @@ func (s *state) hint(h ownership.Hint, now time.Time) {
 	}
 }
 
-// due returns the changes that need not wait any longer.
+// due returns the changes that have waited long enough.
 func (s *state) due(now time.Time) (out []*pendingChange) {
 	s.counts.expired += s.hints.expire(now)
 	blocked := map[types.UID]bool{}
@@ -215,8 +215,8 @@ func (s *state) due(now time.Time) (out []*pendingChange) {
 	return out
 }
 
-// lead sets whether this replica leads. Transitions that were left to a leader that never came
-// become a gap.
+// lead sets whether this replica leads. If no leader took over the transitions that were left to
+// it, they become a gap.
 func (s *state) lead(leading bool, now time.Time) {
 	s.leading = leading
 	if !leading {
@@ -230,8 +230,8 @@ func (s *state) lead(leading bool, now time.Time) {
 	}
 }
 
-// give returns a change to be recorded, if it is not settled. It is settled once all its notable
-// occurrences are.
+// give returns a change that has to be recorded, unless it is settled. A change is settled once all
+// its notable occurrences are settled.
 func (s *state) give(m *pendingChange) []*pendingChange {
 	if m.settled {
 		return nil
@@ -253,7 +253,7 @@ func (s *state) give(m *pendingChange) []*pendingChange {
 	return []*pendingChange{m}
 }
 
-// noted returns changes from notes, to be recorded.
+// noted returns changes from notes, which have to be recorded.
 func (s *state) noted(occurrences []unrecorded, now time.Time) (out []*pendingChange) {
 	for _, o := range occurrences {
 		out = append(out, s.give(&pendingChange{uid: o.Object.UID, occurrences: []ownership.Occurrence{o.Occurrence}, span: Span{o.since, now}})...)
@@ -261,8 +261,8 @@ func (s *state) noted(occurrences []unrecorded, now time.Time) (out []*pendingCh
 	return out
 }
 
-// settle records the outcome of one occurrence of a change. A loss is a gap from when it happened
-// until it was seen.
+// settle records the outcome of one occurrence of a change. An occurrence that is lost becomes a
+// gap, from the time when it happened until the time when it was seen.
 func (s *state) settle(m *pendingChange, i int, end ownership.Outcome) {
 	m.deferred = m.deferred || end == ownership.OutcomeLeft
 	m.lost = m.lost || end == ownership.OutcomeLost
@@ -291,23 +291,25 @@ func (s *state) passed(c Checkpoint) {
 		if m.watched != nil {
 			at, ok = c.Resources[m.resource.GroupResource().String()]
 		}
-		// A gap before which this replica could not begin stays: with a restored etcd, that
+		// This replica could not begin before that gap, so the gap stays. If etcd was restored, the
 		// position is ahead of everything.
 		return ok && at.Version != m.promised.Version && !newer(m.version, at.Version)
 	})
 }
 
-// stored is the content that a leader stores. A tracker that reads it loses nothing.
+// stored is the content that a leader stores. A tracker that starts with this content loses
+// nothing.
 type stored struct {
 	checkpoint Checkpoint
-	// seen lists the notes: changes that are before its positions and not recorded.
+	// seen lists the notes: changes that happened before the checkpoint's positions and are not
+	// recorded.
 	seen []unrecorded
-	// news are the gaps that were not declared yet.
+	// news lists the gaps that were not declared yet.
 	news Coverage
 }
 
-// store returns the content to store, with at most the given number of notes. Each position is
-// before the first change that waits for a hint or is not noted.
+// store returns the content to store, with at most the given number of notes. Each resource's
+// position is before the first change that waits for a hint or is not noted.
 func (s *state) store(most int, now time.Time) stored {
 	s.dirty = false
 	out := stored{checkpoint: Checkpoint{Heard: s.heard.UTC().Truncate(time.Second), Resources: map[string]position{}}, news: s.undeclared}

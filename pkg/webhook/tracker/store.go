@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// The keys in the ConfigMap of the checkpoint, and its label. The published copy also has
-// NamespaceKey.
+// These are the keys in the ConfigMap of the checkpoint, and the label of the ConfigMap. The
+// published copy also has NamespaceKey.
 const (
 	CheckpointKey = "checkpoint"
 	CoverageKey   = "coverage"
@@ -36,14 +36,14 @@ type kept struct {
 	checkpoint Checkpoint
 	coverage   Coverage
 	scope      ownership.Scope
-	// seen lists the leader's notes, noted those of other replicas. unread is the time of the
-	// leader's notes if they cannot be decoded.
+	// seen lists the leader's notes, and noted those of other replicas. If the leader's notes
+	// cannot be decoded, unread is their time.
 	seen, noted []unrecorded
 	unread      Span
 }
 
-// read returns the stored state. If it cannot be decoded, or was copied from another cluster,
-// history starts over.
+// read returns the stored state. If the state cannot be decoded, or was copied from another
+// cluster, the history starts over.
 func (t *Tracker) read(ctx context.Context) (kept, error) {
 	c, err := t.opts.ConfigMaps.Get(ctx, t.opts.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -89,7 +89,7 @@ func (t *Tracker) read(ctx context.Context) (kept, error) {
 	return k, nil
 }
 
-// keptGaps records the declared gaps for the metrics.
+// keptGaps updates the metrics with the declared gaps.
 func (t *Tracker) keptGaps(c Coverage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,8 +103,8 @@ func parse(text string, into any) error {
 	return json.Unmarshal([]byte(text), into)
 }
 
-// write stores the leader's checkpoint, its notes, the scope and the coverage with new gaps. It
-// removes the notes of other replicas, which the leader's include.
+// write stores the leader's checkpoint, its notes, the scope, and the coverage with new gaps. It
+// removes the notes of other replicas, because the leader's notes include them.
 func (t *Tracker) write(ctx context.Context, k kept, out stored, seen []byte, scope ownership.Scope) (err error) {
 	if k.configMap == nil {
 		if k.configMap, err = t.create(ctx); err != nil {
@@ -147,12 +147,12 @@ func (t *Tracker) write(ctx context.Context, k kept, out stored, seen []byte, sc
 	return nil
 }
 
-// publishEvery is how often the published copy is written if only its time changes.
+// publishEvery is how often the published copy is written if only the time in it changes.
 const publishEvery = time.Minute
 
-// publish copies what readers of a history need to [ownership.ScopeName]; the rest of the
-// checkpoint names objects and users. If a write fails, the copy becomes stale, which readers
-// notice.
+// publish copies those parts of the checkpoint that readers of a history need to
+// [ownership.ScopeName]. The other parts name objects and users. If a write fails, the copy becomes
+// outdated, which readers notice by its time.
 func (t *Tracker) publish(ctx context.Context, c Coverage, stored map[string]string, heard time.Time) {
 	if t.opts.Public == nil {
 		return
@@ -201,7 +201,7 @@ func (t *Tracker) update(ctx context.Context, c *corev1.ConfigMap) (*corev1.Conf
 	return written, nil
 }
 
-// create creates the ConfigMap by apply, which RBAC can permit for one name.
+// create creates the ConfigMap by apply, because RBAC can permit an apply for one name.
 func (t *Tracker) create(ctx context.Context) (*corev1.ConfigMap, error) {
 	empty := applycorev1.ConfigMap(t.opts.Name, "").WithLabels(map[string]string{Label: "true"}).WithLabels(t.opts.Labels).WithAnnotations(t.opts.Annotations)
 	empty.Namespace = nil // It is that of the client.

@@ -17,16 +17,16 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 const grace = 5 * time.Second
 
-// tale is a state in a story, and what it has to record.
+// tale is a state in a story, and the transitions that must be recorded.
 type tale struct {
 	*state
 	w     *watched
 	now   time.Time
 	given []*pendingChange
 	lines []string
-	// others counts the reported transitions that are not recorded.
+	// others is the number of reported transitions that are not recorded.
 	others int
-	// admitted lists the versions of objects with hints.
+	// admitted lists the versions of objects for which there are hints.
 	admitted map[string]bool
 }
 
@@ -59,12 +59,12 @@ func (s *tale) change(uid string, version int, manager string) {
 	s.take(s.see(s.w, fields(uid, version, manager), false, s.now))
 }
 
-// admit admits a write that takes the key from its owner.
+// admit sends a hint for a write that takes the key from its owner.
 func (s *tale) admit(uid string, from int, manager, user string) {
 	s.judged(uid, from, manager, user, ownership.Taken, "")
 }
 
-// judged reports a write with admission's verdict.
+// judged reports a write together with admission's verdict.
 func (s *tale) judged(uid string, from int, manager, user string, kind ownership.Kind, why ownership.Why) {
 	s.admitted[fmt.Sprint(uid, "@", from)] = true
 	s.hint(ownership.Hint{
@@ -112,7 +112,7 @@ func (s *tale) settleAll() {
 	s.given = nil
 }
 
-// end settles a whole change.
+// end settles all occurrences of a change.
 func (s *tale) end(m *pendingChange, o ownership.Outcome) {
 	for i, open := range m.open {
 		if open {
@@ -121,7 +121,7 @@ func (s *tale) end(m *pendingChange, o ownership.Outcome) {
 	}
 }
 
-// at returns the version of the checkpoint, and the number of its notes.
+// at returns the version of the checkpoint, and the number of notes in it.
 func (s *tale) at() string {
 	out := s.store(maxNotes, s.now)
 	s.undeclared = out.news
@@ -136,7 +136,7 @@ func TestStories(t *testing.T) {
 	tests := map[string]struct {
 		tell func(*tale)
 		want []string
-		// at is the checkpoint at the end, and the number of its notes.
+		// at is the expected checkpoint at the end, with the number of its notes.
 		at string
 	}{
 		"an object that is new is nobody's loss": {
@@ -361,8 +361,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// Changes that were left to a leader are recorded once its checkpoint has passed them. If it does
-// not come, they are a gap, from the first of them on.
+// Changes that were left to a leader count as recorded once the leader's checkpoint has passed
+// them. If there is no such checkpoint, they are a gap that begins at the first of them.
 func TestLeft(t *testing.T) {
 	tests := map[string]struct {
 		passed int // by a leader's checkpoint

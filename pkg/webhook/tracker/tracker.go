@@ -1,7 +1,7 @@
 // Package tracker watches the metadata of all kinds, remembers each object's owners, and reports
 // every change once. Start with [New] and [Tracker.Run]; [Tracker.Hint] adds the user that
-// admission saw. Missed versions are declared as gaps. It does not use informers, which hide
-// transitions. It writes no records and elects no leader.
+// admission saw. Versions that were missed are declared as gaps. The package does not use
+// informers, because informers hide transitions. It writes no records and elects no leader.
 package tracker
 
 import (
@@ -27,14 +27,14 @@ import (
 
 // Sink receives tracked changes.
 type Sink interface {
-	// Record receives every transition, in the order of each object's versions. It never blocks.
-	// For a transition that must be written, it calls settled once, from any goroutine, when it is
-	// done with it; until then, the checkpoint keeps the transition. A loss is declared as a gap.
-	// For other transitions, settled is nil.
+	// Record receives every transition, in the order of each object's versions. It never blocks. If
+	// the transition must be written, settled is not nil: Record calls it once, from any goroutine,
+	// with the outcome. Until then, the checkpoint keeps the transition. A lost transition is
+	// declared as a gap.
 	Record(o ownership.Occurrence, settled func(ownership.Outcome))
-	// Gap makes the sink compare the owners that it wrote last with the current ones, because
+	// Gap makes the sink compare the owners that it wrote last with the current owners, because
 	// changes were lost. live returns the current owners; ok is false if the object is not tracked.
-	// Only the leader's sink is called, and again after an error.
+	// Gap is called only for the leader's sink, and again after an error.
 	Gap(ctx context.Context, live func(types.UID) (owners ownership.Owners, resourceVersion string, ok bool)) error
 }
 
@@ -50,7 +50,7 @@ type ConfigMaps interface {
 	Update(ctx context.Context, c *corev1.ConfigMap, opts metav1.UpdateOptions) (*corev1.ConfigMap, error)
 }
 
-// Public are ConfigMaps that all users may read.
+// Public are the ConfigMaps of a namespace that all users may read.
 type Public interface {
 	Apply(ctx context.Context, c *applycorev1.ConfigMapApplyConfiguration, opts metav1.ApplyOptions) (*corev1.ConfigMap, error)
 }
@@ -64,23 +64,25 @@ type Options struct {
 	Log        logr.Logger
 
 	// Public are the ConfigMaps of [ownership.ScopeNamespace], in which the leader publishes what
-	// is tracked; nil publishes nothing. Namespace is that of ConfigMaps, for readers.
+	// is tracked. If Public is nil, nothing is published. Namespace is the namespace of ConfigMaps,
+	// which is published for readers.
 	Public    Public
 	Namespace string
 
-	// Name is the name of the ConfigMap; "k8sconnect-tracker" by default.
+	// Name is the name of the ConfigMap with the checkpoint; "k8sconnect-tracker" by default.
 	Name string
-	// Labels and Annotations are set if it has to be created.
+	// Labels and Annotations are set on the ConfigMap if the tracker creates it.
 	Labels, Annotations map[string]string
 	// ExcludeNamespaces are not tracked.
 	ExcludeNamespaces []string
-	// ExcludeKinds are not tracked, in addition to those that never are.
+	// ExcludeKinds are not tracked, in addition to the kinds that are never tracked.
 	ExcludeKinds []schema.GroupKind
 	// Grace is how long a change waits for its hint before it is reported without a user; half a
-	// second by default. The hint is sent first, but may be read later.
+	// second by default. The wait is needed because the hint is sent before the change, but may be
+	// read later.
 	Grace time.Duration
-	// Finish, if set, is called once at the end, when the sink has everything, so that the sink
-	// settles what it can before the last checkpoint is stored.
+	// Finish is called once at the end, when the sink has received everything, so that the sink
+	// settles as much as possible before the last checkpoint is stored. It may be nil.
 	Finish func()
 	// StoreEvery is how often the checkpoint is stored; 10 seconds by default.
 	StoreEvery time.Duration
@@ -104,11 +106,11 @@ type Tracker struct {
 
 	permissions permissions
 
-	// id distinguishes the notes of this replica; noted are their content, and untold are to be
-	// added.
+	// id distinguishes the notes of this replica from those of others. noted is what they contain,
+	// and untold what has to be added.
 	id            string
 	noted, untold []unrecorded
-	// published is what was published last, without its times.
+	// published is the content that was published last, without its times.
 	published struct {
 		content string
 		at      time.Time
@@ -153,7 +155,7 @@ func New(opts Options) (*Tracker, error) {
 	}, nil
 }
 
-// Hint adds what admission saw, and reports whether there was room for it. It never blocks.
+// Hint adds what admission saw, and reports whether there was room for the hint. It never blocks.
 func (t *Tracker) Hint(h ownership.Hint) bool {
 	size := int64(h.Size())
 	if t.queued.Add(size) <= maxHintBytes {
@@ -176,7 +178,7 @@ func (t *Tracker) Lead(leading bool) {
 	}
 }
 
-// Ready reports whether the first list of every kind was read, or refused.
+// Ready reports whether the first list of every kind was read or refused.
 func (t *Tracker) Ready() bool { return t.ready.Load() }
 
 // Live returns the owners of an object, except those of its status, and its resource version.
@@ -185,7 +187,7 @@ func (t *Tracker) Live(uid types.UID) (owners ownership.Owners, resourceVersion 
 	return owners, resourceVersion, ok
 }
 
-// Named is Live with the kind of the object.
+// Named returns the kind of an object as well as the results of Live.
 func (t *Tracker) Named(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -197,7 +199,7 @@ func (t *Tracker) Named(uid types.UID) (kind string, owners ownership.Owners, re
 	return "", ownership.Owners{}, "", false
 }
 
-// do calls tell with the state, and passes the results to the sink.
+// do calls tell with the state, and passes the resulting changes to the sink.
 func (t *Tracker) do(tell func(*state) []*pendingChange) {
 	t.mu.Lock()
 	given := tell(t.state)
@@ -239,10 +241,10 @@ func (t *Tracker) Run(ctx context.Context) error {
 	return nil
 }
 
-// tick is how often changes that wait for a hint are checked.
+// tick is the pause between two checks for changes that have waited long enough.
 const tick = 200 * time.Millisecond
 
-// attend handles hints, and changes that have waited for one.
+// attend handles hints, and changes that have waited long enough for a hint.
 func (t *Tracker) attend(ctx context.Context) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -261,7 +263,8 @@ func (t *Tracker) attend(ctx context.Context) {
 	}
 }
 
-// scope returns what is tracked now, and what is not. The caller must hold the lock.
+// scope returns the scope: which kinds and namespaces are tracked, and which are not. The caller
+// must hold the lock.
 func (t *Tracker) scope() ownership.Scope {
 	s := t.state.scope()
 	never := leftOut()
@@ -279,8 +282,8 @@ func (t *Tracker) scope() ownership.Scope {
 	return s
 }
 
-// scope returns the kinds that were listed, and those that we may not watch. A kind that was
-// watched and is now refused is in both.
+// scope returns the kinds that were listed, and the kinds that the webhook may not list or watch. A
+// kind that was listed and is now refused is in both.
 func (b *state) scope() ownership.Scope {
 	s := ownership.Scope{Kinds: map[string]time.Time{}}
 	for _, w := range b.resources {
