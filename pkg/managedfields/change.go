@@ -9,18 +9,18 @@ import (
 // Conflict is a path in conflict: an apply would change a value that others own.
 type Conflict struct {
 	Path fieldpath.Path
-	// Yours is the manifest's value, Live the object's. Without HasLive, the object has no value,
-	// which is different from null.
+	// Yours is the manifest's value, and Live is the object's value. HasLive is false if the object
+	// has no value, which is different from a null value.
 	Yours, Live any
 	HasLive     bool
-	// SameValue is set if both values are spellings of the same one, so that taking the path would
+	// SameValue means that both values are spellings of the same value. Taking the path would then
 	// only change its owner.
 	SameValue bool
 	// Owners are all owners of the path, or of a path above or below it, sorted.
 	Owners []Owner
 }
 
-// Change returns what taking the path would change.
+// Change returns the change that taking the path would make.
 func (c Conflict) Change() Change {
 	return Change{Path: c.Path, From: c.Live, To: c.Yours, Kind: Contested, SameValue: c.SameValue, Owners: c.Owners}
 }
@@ -43,7 +43,7 @@ const (
 	Removed   ChangeKind = "removed"
 	Changed   ChangeKind = "changed"
 	Contested ChangeKind = "contested"
-	// TakenOver means that we change a value that others own, and become its owner.
+	// TakenOver means that we change a value that others own, and become the owner of the path.
 	TakenOver ChangeKind = "taken"
 	// Released means that we stop owning a path that stays in the object, with other owners or with
 	// none.
@@ -55,14 +55,14 @@ type Change struct {
 	Path     fieldpath.Path
 	From, To any
 	Kind     ChangeKind
-	// Owners are the other owners of the path in the live object.
+	// Owners lists the other owners of the path in the live object.
 	Owners []Owner
-	// SameValue is set with Contested if both sides are spellings of one value.
+	// SameValue means, for a Contested path, that both sides are spellings of one value.
 	SameValue bool
 	// Atomic is set if the value is owned as a whole.
 	Atomic bool
-	// Order is set if items of a keyed list or set only changed places. No owner loses anything,
-	// because only items have owners, not their order.
+	// Order means that the items of a keyed list or set only changed places. No owner loses
+	// anything, because owners own items and not the order of items.
 	Order bool
 }
 
@@ -72,12 +72,12 @@ func SortConflicts(conflicts []Conflict) {
 }
 
 // Compare returns the differences between two projections of an object by the same field set,
-// sorted by path. It matches items of keyed lists and sets by identity, never by position; reports
-// an atomic value as one path; treats null, absent and empty as different; and compares numbers by
-// value. An item that is new or gone is one change. If items changed places, their list is one
-// change with the keys in both orders.
+// sorted by path. It matches items of keyed lists and sets by identity, never by position. It
+// reports an atomic value as one path, treats null, absent and empty as different, and compares
+// numbers by value. An item that is new or gone is one change. If items changed places, their list
+// is one change with the keys in both orders.
 //
-// It sets no owners: see [WithOwners]. Either side may be nil.
+// The changes have no owners: see [WithOwners]. Either side may be nil.
 func Compare(before, after map[string]any, set *fieldpath.Set) []Change {
 	c := comparer{}
 	c.maps(nil, before, after, set)
@@ -85,7 +85,8 @@ func Compare(before, after map[string]any, set *fieldpath.Set) []Change {
 	return c.changes
 }
 
-// WithOwners returns the changes with the owners of each path, except for the manager's own apply.
+// WithOwners returns the changes with the owners of each path. The manager's own apply does not
+// count as an owner.
 func WithOwners(changes []Change, entries []Entry, manager string) []Change {
 	others := Others(entries, manager)
 	out := slices.Clone(changes)
@@ -112,7 +113,7 @@ func (c *comparer) maps(path fieldpath.Path, before, after map[string]any, set *
 	}
 }
 
-// child compares both sides at one element of a set. A nil set is empty.
+// child compares both sides at one element of a field set. A nil set is empty.
 func (c *comparer) child(path fieldpath.Path, pe fieldpath.Element, before, after fieldpath.Optional, set *fieldpath.Set) {
 	var below *fieldpath.Set
 	if set != nil {
@@ -138,7 +139,8 @@ func (c *comparer) child(path fieldpath.Path, pe fieldpath.Element, before, afte
 	c.changes = append(c.changes, change)
 }
 
-// inside compares what is below a path, and reports whether that covers every difference.
+// inside compares the values below a path. It reports whether the changes below the path cover
+// every difference at the path.
 func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional, below *fieldpath.Set, shape fieldpath.Shape) bool {
 	b, bMap := before.Value.(map[string]any)
 	a, aMap := after.Value.(map[string]any)
@@ -160,9 +162,9 @@ func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional,
 	return false
 }
 
-// lists compares lists by element. It returns false if an item has no element; the lists are then
-// compared as one value. Several items with one element, as after a create or update, are compared
-// in order, and each removed one is its own change.
+// lists compares lists by element. It returns false if an item has no element; the lists then have
+// to be compared as one value. After a create or update, several items may have one element. Such
+// items are compared in order, and each removed one is its own change.
 func (c *comparer) lists(path fieldpath.Path, before, after []any, set *fieldpath.Set) bool {
 	x := fieldpath.ItemsOf(set)
 	b, ok := x.Index(before)

@@ -95,7 +95,7 @@ func HeldBy(entries []Entry, owner Owner) *fieldpath.Set {
 	return heldWhere(entries, func(e Entry) bool { return e.Equal(owner) })
 }
 
-// AppliedBy returns the entry for a manager's apply of the main resource.
+// AppliedBy returns the entry that a manager has from applying the main resource.
 func AppliedBy(entries []Entry, manager string) (Entry, bool) {
 	if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Is(manager) }); i >= 0 {
 		return entries[i], true
@@ -103,17 +103,17 @@ func AppliedBy(entries []Entry, manager string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Others returns all entries except a manager's Apply entry. They include the same manager's
-// updates and subresources, which the API server treats as other owners: they keep their fields
-// when we apply.
+// Others returns all entries except a manager's Apply entry. The result includes the same manager's
+// entries from updates and subresources. The API server treats them as other owners: they keep
+// their fields when the manager applies.
 func Others(entries []Entry, manager string) []Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return e.Is(manager) })
 }
 
 // Owners returns all owners of a path, of an atomic value around it, or of something below it,
-// sorted. Equal values are shared, so there may be many. It includes entries at other API versions.
-// A path by position, such as .spec.containers[0], is an error, because managed fields name list
-// items by key: see [fieldpath.Path.ByKey].
+// sorted. Several owners may own the same path, because equal values are shared. The result
+// includes entries at other API versions. A path by position, such as .spec.containers[0], is an
+// error, because managed fields name list items by key: see [fieldpath.Path.ByKey].
 func Owners(entries []Entry, p fieldpath.Path) ([]Owner, error) {
 	if p.Positional() {
 		return nil, fmt.Errorf("%s names a list item by its position: owners know it by its key", p)
@@ -128,9 +128,9 @@ func Owners(entries []Entry, p fieldpath.Path) ([]Owner, error) {
 	return owners, nil
 }
 
-// HoldersOf returns all owners of a path that has an owner, or of something below it, sorted. Such
-// a path is never inside an atomic value, so an owner of a path above it has set an empty parent
-// ("labels: {}") and not what others put into it.
+// HoldersOf returns all owners of a path that has an owner, or of something below the path, sorted.
+// A path that has an owner is never inside an atomic value. So an owner of a path above it has set
+// an empty parent ("labels: {}"), and does not own what others put into this parent.
 func HoldersOf(entries []Entry, p fieldpath.Path) []Owner {
 	var owners []Owner
 	for _, e := range entries {
@@ -202,7 +202,7 @@ func Encode(entries []Entry) ([]any, error) {
 }
 
 // SameApplied reports whether a manager's apply owns the same paths, at the same version, in both
-// objects. It is false if managed fields cannot be decoded.
+// objects. If managed fields cannot be decoded, it is false.
 func SameApplied(a, b *unstructured.Unstructured, manager string) bool {
 	left, err := Entries(a)
 	if err != nil {
@@ -221,7 +221,7 @@ func SameApplied(a, b *unstructured.Unstructured, manager string) bool {
 }
 
 // SameOwners reports whether the same owners own the same paths in both objects, regardless of
-// times. It is false if managed fields cannot be decoded.
+// times. If managed fields cannot be decoded, it is false.
 func SameOwners(a, b *unstructured.Unstructured) bool {
 	left, err := Entries(a)
 	if err != nil {
@@ -241,15 +241,15 @@ func SameOwners(a, b *unstructured.Unstructured) bool {
 	return true
 }
 
-// A Secret's stringData is write-only: the server stores its values in data, but records an apply
-// under the name that was sent, so f:stringData.X stands for f:data.X. The server itself ignores
-// this: it lets another manager overwrite data.X without a conflict, and keeps data.X when its
-// applier no longer sets it (edge case 12).
+// A Secret's stringData is write-only. The server stores its values in data, but records an apply
+// under the name that was sent, so f:stringData.X stands for f:data.X. The server itself does not
+// take this into account (edge case 12): it lets another manager overwrite data.X without a
+// conflict, and it keeps data.X when the applier of stringData.X no longer sets it.
 
 const writeOnly, storedAs = "stringData", "data"
 
-// stored returns the entry with write-only paths replaced by the paths under which they are stored
-// (stringData by data). In the core group, only Secrets have stringData.
+// stored returns the entry with write-only paths (stringData) replaced by the paths under which the
+// values are stored (data). In the core group, only Secrets have stringData.
 func stored(e Entry) Entry {
 	pe := fieldpath.FieldElement(writeOnly)
 	if e.APIVersion != "v1" || !fieldpath.Touches(e.Fields, fieldpath.Path{pe}) {
@@ -270,8 +270,8 @@ func stored(e Entry) Entry {
 	return e
 }
 
-// present returns the entry without write-only paths whose values are no longer in the Secret. The
-// server does not remove those, as it does other paths.
+// present returns the entry without write-only paths whose values are no longer in the Secret. In
+// contrast to other paths, the server does not remove them from the entry.
 func present(e Entry, u *unstructured.Unstructured) Entry {
 	if e.WriteOnly == nil || u.GetKind() != "Secret" {
 		return e

@@ -26,13 +26,14 @@ func TestEntries(t *testing.T) {
 	if want := time.Date(2026, 11, 21, 2, 34, 57, 0, time.UTC); !got[0].Time.Equal(want) {
 		t.Errorf("time is %v, want %v", got[0].Time, want)
 	}
-	// Edge case 8: an entry without a time.
+	// Edge case 8: an entry may lack a time.
 	if !got[1].Time.IsZero() {
 		t.Errorf("an entry without a time has %v", got[1].Time)
 	}
 }
 
-// Edge case 17: no managed fields at all. Edge case 9: a reset.
+// Edge case 17: an object may have no managed fields. Edge case 9: managed fields may have been
+// reset.
 func TestEntriesNone(t *testing.T) {
 	for name, text := range map[string]string{
 		"absent": `{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}`,
@@ -80,8 +81,8 @@ func TestEntriesUnknownElement(t *testing.T) {
 	}
 }
 
-// Edge case 6: fields that a manager owns through updates or a subresource are not fields that it
-// applied.
+// Edge case 6: fields that a manager owns through updates or a subresource are not among the fields
+// that it applied.
 func TestManaged(t *testing.T) {
 	live := fieldstest.Read(t, `
 metadata:
@@ -109,7 +110,7 @@ metadata:
 	}
 }
 
-// Edge case 10: all owners of a path, sorted, never only the last.
+// Edge case 10: a path may have several owners. All of them are returned, sorted.
 func TestOwners(t *testing.T) {
 	all := fieldstest.Entries(t, fieldstest.Read(t, `
 metadata:

@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// fieldsV1 are field sets as the API server writes them, and in all other possible forms.
+// fieldsV1 lists field sets in the form that the API server writes, and in all other valid forms.
 func fieldsV1() map[string]string {
 	return map[string]string{
 		"nothing":            `{}`,
@@ -48,8 +48,8 @@ func fieldsV1() map[string]string {
 	}
 }
 
-// checkSameSet fails unless typed and untyped clients, which use different decoders, decode a field
-// set to the same value.
+// checkSameSet fails unless the decoders of typed and of untyped clients decode a field set to the
+// same value.
 func checkSameSet(t *testing.T, text string) {
 	t.Helper()
 	typed, err := managedfields.EntriesOf([]metav1.ManagedFieldsEntry{{Manager: "m", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(text)}})
@@ -118,7 +118,7 @@ func TestFieldsV1(t *testing.T) {
 	}
 }
 
-// A set that is nested too deeply is an error and does not crash the process.
+// A field set that is nested too deeply is an error. It does not crash the process.
 func TestFieldsV1Depth(t *testing.T) {
 	text := strings.Repeat(`{"f:a":`, 2_000_000) + strings.Repeat(`}`, 2_000_000)
 	_, err := managedfields.EntriesOf([]metav1.ManagedFieldsEntry{{Manager: "m", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(text)}})

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Operations by which a manager becomes an owner.
+// These are the operations by which a manager becomes an owner.
 const (
 	Apply  = "Apply"
 	Update = "Update"
@@ -29,18 +29,19 @@ type Owner struct {
 	// APIVersion is the version of the owner's paths. Paths at different versions cannot be
 	// compared.
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Time is when the owner last changed its fields; zero if the entry has none, such as the
-	// horizontal pod autoscaler's through /scale.
+	// Time is when the owner last changed its fields. It is zero if the entry has no time, as for
+	// the horizontal pod autoscaler, which writes through /scale.
 	Time time.Time `json:"time,omitzero"`
 }
 
-// String returns the manager and its subresource or else its operation.
+// String returns the manager's name with the subresource, or with the operation if there is no
+// subresource.
 func (o Owner) String() string {
 	return o.Manager + " (" + cmp.Or(o.Subresource, o.Operation) + ")"
 }
 
-// Is reports whether the owner is a manager's apply of the main resource. The manager's updates and
-// subresources are other owners.
+// Is reports whether the owner is a manager's apply of the main resource. It is false for the
+// manager's updates and subresources, which are other owners.
 func (o Owner) Is(manager string) bool {
 	return o.Manager == manager && o.Operation == Apply && o.Subresource == ""
 }
@@ -74,20 +75,20 @@ func (o Owner) Equal(other Owner) bool {
 type Entry struct {
 	Owner
 	Fields *fieldpath.Set
-	// WriteOnly is the part of Fields that the server records under a write-only name, and
-	// therefore neither protects nor removes; nil if there is none.
+	// WriteOnly is the part of Fields that the server records under a write-only name (stringData).
+	// The server neither protects nor removes these fields. WriteOnly is nil if there are none.
 	WriteOnly *fieldpath.Set
 }
 
-// Giver is the field manager with which the verb give writes managed fields. It owns nothing. By
-// its name, the webhook recognizes transfers that a user requested.
+// Giver is the field manager with which the verb give writes managed fields. It owns nothing. The
+// webhook recognizes by its name that a user requested the transfer.
 const Giver = "k8sconnect-give"
 
 // ClientSideApply is the field manager of kubectl's client-side apply.
 const ClientSideApply = "kubectl-client-side-apply"
 
 // IsPerson reports whether a manager is a person with kubectl, such as kubectl-edit, kubectl-set or
-// kubectl-patch, whose fields are hotfixes and not a tool's to adopt.
+// kubectl-patch. Fields of such a manager are hotfixes, which a tool should not adopt.
 func IsPerson(manager string) bool {
 	return strings.HasPrefix(manager, "kubectl-") && manager != ClientSideApply
 }
@@ -108,11 +109,11 @@ func LastAppliedPath() fieldpath.Path {
 	return fieldpath.Field("metadata", "annotations", LastAppliedAnnotation)
 }
 
-// IsLastApplied reports whether a path is that of the annotation.
+// IsLastApplied reports whether a path is the path of the last-applied annotation.
 func IsLastApplied(p fieldpath.Path) bool { return p.Equal(LastAppliedPath()) }
 
-// Newest returns the newest API version of the entries for which of is true; empty if there are
-// none.
+// Newest returns the newest API version among the entries for which the function of is true; empty
+// if there are none.
 func Newest(entries []Entry, of func(Entry) bool) (apiVersion string) {
 	versionOf := func(apiVersion string) string { return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:] }
 	for _, e := range entries {

@@ -116,8 +116,8 @@ func TestProject(t *testing.T) {
 	}
 }
 
-// A projection never contains fields of others, and an injected sidecar moves nothing (edge cases
-// 2, 4).
+// A projection never contains fields of other owners, and is the same if a sidecar is injected
+// before other items (edge cases 2, 4).
 func TestProjectStory(t *testing.T) {
 	live := fieldstest.Read(t, fieldstest.WebLive)
 	got := managedfields.Project(live.Object, managedfields.Managed(fieldstest.Entries(t, live), fieldstest.Us))

@@ -11,12 +11,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Sharing says how an apply changes the owners of fields whose values stay the same.
+// Sharing counts the fields whose owners an apply changes although their values stay the same.
 type Sharing struct {
 	// With counts the fields of other owners of which we become a co-owner.
 	With []Shared `json:"with,omitempty"`
-	// Claimed counts fields without an owner that become ours, Dropped those that are no longer
-	// ours.
+	// Claimed counts fields that had no owner and become ours. Dropped counts fields that are no
+	// longer ours.
 	Claimed int `json:"claimed,omitempty"`
 	Dropped int `json:"dropped,omitempty"`
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Tree returns all fields of an object except managedFields, with their owners, in reading order:
-// the object's identity first, the key first in each list item, and the status last. Each path of
-// an entry is the path of exactly one node; nodes for paths that the object does not have are
-// returned in absent. Paths at another API version are looked up as if they were at the object's.
+// Tree returns all fields of an object except managedFields, with their owners. The order is meant
+// for readers: the object's identity comes first, the key first in each list item, and the status
+// last. Each path of an entry is the path of exactly one node. If the object does not have the
+// path, the node is in absent. Paths at another API version are looked up as if they were at the
+// object's version.
 func Tree(object map[string]any, entries []Entry) (fields, absent []Node) {
 	b := &treeBuilder{}
 	held := make([]holding, len(entries))
@@ -33,7 +34,7 @@ func rank(n Node) int {
 	return slices.Index(order, "")
 }
 
-// holding is the part of an owner's set below a path.
+// holding is the part of an owner's field set below a path.
 type holding struct {
 	owner Owner
 	set   *fieldpath.Set
@@ -61,7 +62,7 @@ func (b *treeBuilder) fields(p fieldpath.Path, m map[string]any, held []holding)
 	return nodes
 }
 
-// items returns the nodes of a list, with items identified as in managed fields.
+// items returns the nodes of a list. Its items are identified as in managed fields.
 func (b *treeBuilder) items(p fieldpath.Path, list []any, held []holding) []Node {
 	all := fieldpath.NewSet()
 	for _, h := range held {
@@ -86,7 +87,8 @@ func (b *treeBuilder) items(p fieldpath.Path, list []any, held []holding) []Node
 	return nodes
 }
 
-// keyRank puts key fields first, and a name before other key fields, since readers look for it.
+// keyRank sorts key fields before other fields, and a name before other key fields, since readers
+// look for the name.
 func keyRank(n Node, at fieldpath.Items) int {
 	switch name := *n.last().FieldName; {
 	case !at.IsKey(name):
@@ -98,7 +100,7 @@ func keyRank(n Node, at fieldpath.Items) int {
 	}
 }
 
-// node returns one node, with nodes below it if one of those has an owner.
+// node returns one node. If a path below it has an owner, the node has nodes below it.
 func (b *treeBuilder) node(p fieldpath.Path, pe fieldpath.Element, v any, held []holding) Node {
 	n := Node{Path: p.Child(pe), Value: v, Owners: membersAt(held, pe)}
 	below := heldBelow(held, pe)
@@ -119,7 +121,7 @@ func (b *treeBuilder) node(p fieldpath.Path, pe fieldpath.Element, v any, held [
 	return n
 }
 
-// missing records paths below p that have an owner and are not in the object.
+// missing records the paths below p that have an owner and are not in the object.
 func (b *treeBuilder) missing(p fieldpath.Path, held []holding, has func(fieldpath.Element) bool) {
 	for _, pe := range fieldpath.Elements(setsOf(held)...) {
 		if has(pe) {
@@ -170,18 +172,18 @@ type Node struct {
 	Value any
 	// Owners own the path itself, sorted. Fields below it have their own owners.
 	Owners []Owner
-	// Below are the parts of the value if they have their own owners. Otherwise the value is owned
-	// as a whole: it is a scalar, an atomic list or map, empty, or without owners.
+	// Below are the parts of the value if they have their own owners. Without them, the value is
+	// owned as a whole: it is a scalar, an atomic list or map, or empty, or it has no owner.
 	Below []Node
 	// Absent is set if the path has an owner but is not in the object at this API version.
 	Absent bool
 }
 
-// Ownable reports whether the path can have an owner. The object's identity cannot, and neither can
-// fields that the API server sets, such as the resource version.
+// Ownable reports whether the path can have an owner. The object's identity cannot have one, and
+// neither can fields that the API server sets, such as the resource version.
 func (n Node) Ownable() bool { return !fieldpath.IsIdentity(n.Path) }
 
-// Walk calls visit for the nodes and all nodes below them, parents first.
+// Walk calls visit for each of the nodes and for all nodes below them, parents first.
 func Walk(nodes []Node, visit func(Node)) {
 	for _, n := range nodes {
 		visit(n)
@@ -189,8 +191,8 @@ func Walk(nodes []Node, visit func(Node)) {
 	}
 }
 
-// At returns the node at a path, or the node of the value around it that is owned as a whole. A
-// list item may be named as in [fieldpath.Path.Get], or by position.
+// At returns the node at a path. If the path is inside a value that is owned as a whole, At returns
+// the node of that value. A list item may be named as in [fieldpath.Path.Get], or by position.
 func At(nodes []Node, p fieldpath.Path) (Node, bool) {
 	var at Node
 	for i, pe := range p {

@@ -28,7 +28,7 @@ func treeOf(t *testing.T, text string) (fields, absent []Node) {
 	return Tree(object, entries)
 }
 
-// shown returns a tree as lines "path: owners", without fields that cannot have an owner.
+// shown returns a tree as lines "path: owners". It omits fields that cannot have an owner.
 func shown(nodes []Node) []string {
 	var out []string
 	Walk(nodes, func(n Node) {
@@ -168,7 +168,7 @@ spec: {args: [{x: 1}], ports: [{port: 80, protocol: TCP}, {port: 53, protocol: U
 	}
 }
 
-// held returns every path of entries with its owners, in the form of shown.
+// held returns every path of the entries with its owners, in the same form as shown.
 func held(entries []Entry) []string {
 	owners := map[string][]Owner{}
 	for _, e := range entries {
@@ -186,8 +186,8 @@ func held(entries []Entry) []string {
 	return out
 }
 
-// FuzzTree checks that every path with an owner is in the tree once, with exactly its owners,
-// whatever the object has there.
+// FuzzTree checks that every path with an owner is in the tree exactly once, with exactly its
+// owners, for any object.
 func FuzzTree(f *testing.F) {
 	f.Add(`{"spec":{"a":[{"name":"x","v":1}],"b":{}}}`,
 		`{"f:spec":{"f:a":{"k:{\"name\":\"x\"}":{".":{},"f:v":{}}}}}`, `{"f:spec":{"f:a":{},"f:b":{".":{},"f:c":{}}}}`)

@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// Edge case 12: an entry's stringData is read as data, where the server stores it. Values that left
-// the object have no owner.
+// Edge case 12: stringData in an entry is read as data, where the server stores the values. A path
+// whose value is no longer in the object has no owner.
 func TestStringData(t *testing.T) {
 	const secret = `{apiVersion: v1, kind: Secret, metadata: {name: a, managedFields: [
 		{manager: helm, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {}}]}, data: {a: eA==, b: eA==}}`

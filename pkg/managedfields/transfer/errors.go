@@ -12,18 +12,19 @@ import (
 )
 
 var (
-	// ErrUnmanaged says that an object has no managed fields, so that no field has an owner.
+	// ErrUnmanaged means that an object has no managed fields, so no field has an owner.
 	ErrUnmanaged = object.Hinted("the managed fields were cleared, so the next apply conflicts with before-first-apply over every difference; "+
 		"where the receiver's manifest is known (-f, --helm-release), --from=before-first-apply gives it the fields in that manifest",
 		"it has no managed fields, so no field has an owner")
-	// ErrLast says that no field of an object would have an owner any more. The API server would
-	// then attribute all of them to before-first-apply, and each apply would conflict with that.
+	// ErrLast means that after the transfer, no field of the object would have an owner. The API
+	// server would then attribute all fields to before-first-apply, and each apply would conflict
+	// with that manager.
 	ErrLast = object.Hinted("the server assigns an object without managed fields to before-first-apply at the next apply; "+
 		"give the fields to a manager, with --to, so that they have an owner",
 		"it would have no owner left")
 )
 
-// NotOwnedError says that the givers do not own a path.
+// NotOwnedError means that the givers do not own a path.
 type NotOwnedError struct {
 	Path   fieldpath.Path
 	From   []string
@@ -47,7 +48,7 @@ func (e *NotOwnedError) Hint() string {
 	return ""
 }
 
-// NothingError says that the givers own no fields.
+// NothingError means that the givers own no fields.
 type NothingError struct {
 	From, Managers []string
 }
@@ -61,7 +62,7 @@ func (e *NothingError) Hint() string {
 	return "its owners: " + strings.Join(e.Managers, ", ")
 }
 
-// Missing reports whether an error only says that the givers do not own the fields.
+// Missing reports whether an error says no more than that the givers do not own the fields.
 func Missing(err error) bool {
 	var nothing *NothingError
 	var notOwned *NotOwnedError

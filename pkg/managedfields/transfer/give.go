@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Mode says what happens to the givers' ownership.
+// Mode determines whether the givers keep their ownership.
 type Mode string
 
 const (
@@ -24,20 +24,22 @@ const (
 
 // Wish describes a transfer of ownership.
 type Wish struct {
-	// Paths are the fields to transfer, including everything below. Empty means all fields of the
-	// managers in From, except for the status.
+	// Paths are the fields to transfer, each with everything below it. If Paths is empty, all
+	// fields of the managers in From are transferred, except for the status.
 	Paths []fieldpath.Path
-	// From are the givers. Empty means the current owner, if there is only one.
+	// From lists the givers. If it is empty, the giver is the current owner, provided that there is
+	// only one.
 	From []string
 	// To is the receiver.
 	To string
-	// As is the operation by which the receiver will own the fields; empty means the operation of
-	// its existing entry.
+	// As is the operation by which the receiver will own the fields. If As is empty, it is the
+	// operation of the receiver's existing entry.
 	As string
 	// Mode is Move by default.
 	Mode Mode
-	// Stated is the receiver's manifest, if known. A field that is not in it stays with its owner,
-	// unless Paths names it, because the receiver's next apply would remove it.
+	// Stated is the receiver's manifest, if known. A field that is not in the manifest stays with
+	// its owner, because the receiver's next apply would remove it. A field in Paths is transferred
+	// in any case.
 	Stated map[string]any
 }
 
@@ -58,9 +60,9 @@ type Given struct {
 	From managedfields.Owner
 	// To is zero if the field is released.
 	To managedfields.Owner
-	// Shared is set if From still owns the field.
+	// Shared means that From still owns the field.
 	Shared bool
-	// Inner is set if the path only contains others, which have their own owners.
+	// Inner means that the path only contains other paths, which have their own owners.
 	Inner bool
 }
 
@@ -82,8 +84,9 @@ const (
 	OtherVersion Why = "other version"
 )
 
-// Give returns the managed fields after a transfer. It changes no other entry, and adds no path
-// that had no owner. Given is empty if there is nothing to change.
+// Give returns the managed fields after a transfer. Entries of managers that take no part stay
+// unchanged, and paths that had no owner get none. If there is nothing to change, Outcome.Given is
+// empty.
 func Give(entries []managedfields.Entry, w Wish) (Outcome, error) {
 	if err := w.check(entries); err != nil {
 		return Outcome{}, err
@@ -172,10 +175,10 @@ func (o *Outcome) give(e managedfields.Entry, set *fieldpath.Set, to managedfiel
 	})
 }
 
-// parentsOf returns the parents of the given paths that their owner has too: maps, list items, and
-// key fields of items. The receiver must also own them: when an applier gives up a map or list
-// item, the server removes everything in it, unless another manager owns the item itself; and an
-// item needs its key.
+// parentsOf returns the parents of the given paths that their owner owns as well: maps, list items,
+// and key fields of items. The receiver must own them too, for two reasons. When an applier gives
+// up a map or list item, the server removes everything in it, unless another manager owns the map
+// or item itself. And an item needs its key.
 func parentsOf(given, all *fieldpath.Set) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	add := func(p fieldpath.Path) {
@@ -201,7 +204,7 @@ func (o *Outcome) leave(e managedfields.Entry, set *fieldpath.Set, why Why) {
 	})
 }
 
-// meant returns the part of each entry to give away.
+// meant returns the part of each entry that is to be given away.
 func (w Wish) meant(entries []managedfields.Entry, to managedfields.Owner) ([]managedfields.Entry, error) {
 	out := make([]managedfields.Entry, len(entries))
 	var had bool
@@ -281,7 +284,7 @@ func (w Wish) isFrom(e managedfields.Entry) bool {
 	return len(w.From) == 0 || slices.Contains(w.From, e.Manager)
 }
 
-// statedOf splits a set into the paths that a manifest contains, and the rest.
+// statedOf splits a set into the paths that a manifest contains, and the other paths.
 func statedOf(set *fieldpath.Set, manifest map[string]any) (stated, rest *fieldpath.Set) {
 	stated = fieldpath.NewSet()
 	fieldpath.Each(set, func(p fieldpath.Path) {
@@ -292,7 +295,8 @@ func statedOf(set *fieldpath.Set, manifest map[string]any) (stated, rest *fieldp
 	return stated, set.Difference(stated)
 }
 
-// around returns the value that contains a path and is owned as a whole, with its owners.
+// around returns the value that contains a path and is owned as a whole, together with the value's
+// owners.
 func around(entries []managedfields.Entry, p fieldpath.Path) (fieldpath.Path, []managedfields.Owner) {
 	for n := len(p) - 1; n > 0; n-- {
 		var owners []managedfields.Owner
@@ -334,9 +338,9 @@ func entryOf(entries []managedfields.Entry, owner managedfields.Owner) managedfi
 	return managedfields.Entry{Owner: owner, Fields: fieldpath.NewSet()}
 }
 
-// Reversion returns entries with the given owners moved to another version. If a moved owner equals
-// another one, both become one entry with all of their paths, because the API server would drop one
-// of them. Other entries stay unchanged and in order.
+// Reversion returns the entries, with those of the given owners moved to another version. If a
+// moved owner equals another owner, the two become one entry with the paths of both, because the
+// API server would drop one of two such entries. Other entries stay unchanged and in order.
 func Reversion(entries []managedfields.Entry, owners []managedfields.Owner, version string) []managedfields.Entry {
 	out := make([]managedfields.Entry, 0, len(entries))
 	moved := make([]bool, 0, len(entries))
@@ -358,7 +362,8 @@ func Reversion(entries []managedfields.Entry, owners []managedfields.Owner, vers
 	return out
 }
 
-// placeOf returns the position of an entry with the same owner, if one of the two was moved.
+// placeOf returns the position of an entry with the same owner, if one of the two entries was
+// moved.
 func placeOf(entries []managedfields.Entry, moved []bool, e managedfields.Entry, moves bool) int {
 	for i, other := range entries {
 		if (moves || moved[i]) && other.SameEntry(e.Owner) {

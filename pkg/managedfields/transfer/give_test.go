@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// entries reads "manager operation version[/subresource] {fields}", one a line.
+// entries parses lines "manager operation version[/subresource] {fields}", one for each entry.
 func entries(t *testing.T, lines ...string) []managedfields.Entry {
 	t.Helper()
 	text := "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  managedFields:\n"
@@ -162,8 +162,8 @@ func TestGive(t *testing.T) {
 	}
 }
 
-// Releasing a field without an owner succeeds, so that a job can repeat it. A part of a value that
-// is owned as a whole has that owner, and another manager's field stays its own.
+// Releasing a field without an owner succeeds, so that a job can be repeated. Releasing fails for a
+// part of a value that another manager owns as a whole, and for another manager's field.
 func TestReleasedTwice(t *testing.T) {
 	had := entries(t, `helm Apply v1 {f:data: {f:a: {}, f:m: {}}}`, `edit Update v1 {f:data: {f:b: {}}}`)
 	wish := transfer.Wish{Mode: transfer.Release, From: []string{"edit"}, Paths: paths(t, ".data.b")}

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields/transfer"
 )
 
-// Whatever entries move to another version, no manager gains or loses fields, no two entries have
+// Any entries may move to another version. No manager gains or loses fields, no two entries have
 // one owner, and other entries are unchanged.
 func TestReversionLosesNothing(t *testing.T) {
 	pick := func(random *rand.Rand, of ...string) string { return of[random.IntN(len(of))] }
@@ -66,7 +66,7 @@ func TestReversionLosesNothing(t *testing.T) {
 	}
 }
 
-// holdings returns what each manager owns by each operation, at any version.
+// holdings returns the fields that each manager owns by each operation, at any version.
 func holdings(entries []managedfields.Entry) string {
 	held := map[string]map[string]bool{}
 	for _, e := range entries {
