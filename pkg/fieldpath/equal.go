@@ -2,9 +2,9 @@ package fieldpath
 
 import "encoding/json"
 
-// Equal compares two JSON values as the API server does to detect conflicts: numbers by value
-// regardless of their Go type, lists in order, and null, absent and empty as different values.
-// Strings are compared literally: another spelling of a quantity is a different value.
+// Equal compares two JSON values as the API server does to detect conflicts. It compares numbers by
+// value, regardless of their Go type, and lists in order. Null, absent and empty are different
+// values. Strings are compared literally, so another spelling of a quantity is a different value.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case string:

@@ -6,8 +6,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// service is an object as a client decodes it. The first port leaves its protocol to the server's
-// default.
+// service is an object as a client decodes it. Its first port has no protocol, which the server
+// sets to a default.
 func service() map[string]any {
 	return map[string]any{
 		"metadata": map[string]any{"labels": map[string]any{"app.kubernetes.io/name": "dns"}},
@@ -18,7 +18,7 @@ func service() map[string]any {
 	}
 }
 
-// People type paths in many ways. Each path has one text form.
+// Users type paths in many ways. Each path has a single text form.
 func ExampleParsePath() {
 	for _, typed := range []string{
 		`spec.replicas`,
@@ -40,7 +40,7 @@ func ExampleParsePath() {
 	// path ".spec.containers[0].image]", column 26: expected "." or "["
 }
 
-// A list item is found by its key, even if part of the key is the server's default.
+// A list item is found by its key, even if the server's defaults set a part of the key.
 func ExamplePath_Get() {
 	for _, text := range []string{
 		`.spec.ports[port=53,protocol="UDP"].name`,
@@ -60,7 +60,7 @@ func ExamplePath_Get() {
 	// <nil> false
 }
 
-// Managed fields do not use positions, so a path by position is converted.
+// Managed fields do not use positions, so a path with a position is converted to one with a key.
 func ExamplePath_ByKey() {
 	path, err := fieldpath.ParsePath(".spec.ports[1].name")
 	if err != nil {

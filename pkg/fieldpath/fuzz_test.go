@@ -6,7 +6,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Every parsed path is formatted as a path that parses to the same.
+// Each path that was parsed is formatted as a text that parses to the same path.
 func FuzzParsePath(f *testing.F) {
 	for _, seed := range []string{
 		`.spec.containers[name="app"].image`, `metadata.labels['a.b/c']`, `.f[="x"]`, `[0]`,

@@ -2,11 +2,11 @@ package fieldpath
 
 import "slices"
 
-// Get returns the value at the path in an object, and whether it exists. It finds a list item that
-// omits defaulted parts of its key if no other item fits.
+// Get returns the value at the path in an object, and whether the value exists. If a list item
+// omits parts of its key that the server defaults, Get finds the item if no other item fits.
 func (p Path) Get(object map[string]any) (any, bool) { return p.GetBy(object, Find) }
 
-// GetBy is [Path.Get] with a custom way to find the list item that an element names.
+// GetBy works as [Path.Get]. find returns the position of the list item that an element names.
 func (p Path) GetBy(object map[string]any, find func([]any, Element) int) (any, bool) {
 	var v any = object
 	for _, pe := range p {
@@ -32,8 +32,8 @@ func (p Path) GetBy(object map[string]any, find func([]any, Element) int) (any, 
 	return v, true
 }
 
-// SameField reports whether both paths name the same field of an object, even if one omits a part
-// of a key that the other has.
+// SameField reports whether both paths name the same field of an object. They do so even if one of
+// them omits a part of a key.
 func SameField(object map[string]any, a, b Path) bool {
 	if len(a) != len(b) {
 		return false
@@ -59,13 +59,13 @@ func SameField(object map[string]any, a, b Path) bool {
 	return true
 }
 
-// Same reports whether two objects have the same value at the path, or both have none. If a list
-// has several items with one key, as after a create or update, it compares all of them.
+// Same reports whether two objects have the same value at the path, or none. After a create or
+// update, a list may have several items with one key; Same then compares all of them.
 func (p Path) Same(a, b map[string]any) bool {
 	return slices.EqualFunc(p.all(a), p.all(b), Equal)
 }
 
-// all returns the values at the path: one, or one for each list item with the key.
+// all returns the values at the path: one value, or one for each list item with the key.
 func (p Path) all(object any) []any {
 	if len(p) == 0 {
 		return []any{object}
@@ -98,7 +98,8 @@ func (p Path) all(object any) []any {
 	return nil
 }
 
-// Delete removes a path from a value, in place where possible, and returns the new value.
+// Delete removes a path from a value and returns the new value. It changes the value in place if
+// possible.
 func Delete(v any, p Path) any {
 	switch v := v.(type) {
 	case map[string]any:

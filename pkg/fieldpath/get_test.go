@@ -6,7 +6,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// A custom find function is called for every list.
+// GetBy calls the custom find function for every list.
 func TestGetByAsksItsSearch(t *testing.T) {
 	object := map[string]any{"a": []any{[]any{"x", "y"}, "z"}}
 	path, err := fieldpath.ParsePath(`.a[="nowhere"][="nowhere"]`)

@@ -7,14 +7,14 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Items matches the items of one list with the elements of field sets. All code that looks for the
-// item of a path uses it.
+// Items matches the items of one list with the elements of field sets. All code that looks for a
+// list item uses Items.
 type Items struct {
 	elements []Element // sorted
 	names    []string
 }
 
-// ItemsOf returns the Items of a list, given the sets below it. A nil set is empty.
+// ItemsOf returns the Items of a list whose elements are in the given sets. A nil set is empty.
 func ItemsOf(sets ...*Set) Items {
 	els := Elements(sets...)
 	return Items{elements: els, names: keyNames(els)}
@@ -26,8 +26,8 @@ func ItemsNamed(pe Element) Items {
 	return Items{elements: one, names: keyNames(one)}
 }
 
-// keyNames returns the names of a list's key fields. Some keys lack a name, because the item had no
-// such field and the field has no default.
+// keyNames returns the names of a list's key fields. A key in the sets may lack one of these names,
+// because the item had no such field and the field has no default.
 func keyNames(elements []Element) []string {
 	var names []string
 	for _, pe := range elements {
@@ -44,9 +44,9 @@ func keyNames(elements []Element) []string {
 	return names
 }
 
-// Element returns the element of a list item from the part of the key that the item sets, and
-// whether that is the whole key. An item that sets none of its key, because all of it is defaulted,
-// has an element with an empty key. A map has no element if the key fields are unknown.
+// Element returns the element of a list item, built from those key fields that the item sets, and
+// whether these are all key fields. If the server defaults the whole key, the item sets none of it,
+// and the element has an empty key. A map has no element if the key fields are unknown.
 func (x Items) Element(item any) (pe Element, complete, ok bool) {
 	m, isMap := item.(map[string]any)
 	if !isMap {
@@ -70,13 +70,13 @@ type Match int
 const (
 	// NoMatch means that it is a different item.
 	NoMatch Match = iota
-	// Bare means that the item sets none of the key, which the server may default entirely (edge
-	// case 88).
+	// Bare means that the item sets no key field. The server may default the whole key (edge case
+	// 88).
 	Bare
-	// Partial means that the item sets a matching part of the key, and the server may default the
-	// rest (edge case 3).
+	// Partial means that the item sets some key fields, which match. The server may default the
+	// others (edge case 3).
 	Partial
-	// Exact means that the item sets the whole key, and it matches.
+	// Exact means that the item sets all key fields, and they match.
 	Exact
 )
 
@@ -117,7 +117,7 @@ func (x Items) Match(item any, pe Element) Match {
 	return result
 }
 
-// Possible returns the elements that an item may have after the server's defaulting.
+// Possible returns the elements that an item may have after the server has set defaults.
 func (x Items) Possible(item any) []Element {
 	var out []Element
 	for _, pe := range x.elements {
@@ -128,8 +128,9 @@ func (x Items) Possible(item any) []Element {
 	return out
 }
 
-// Identify returns the element by which the sets refer to an item: the item's own, or the only
-// acceptable one that it may have after the server's defaulting.
+// Identify returns the element by which the sets name an item. This is the item's own element, or
+// an element that the item may have after the server has set defaults. In the second case, only one
+// such element may be acceptable.
 func (x Items) Identify(item any, accept func(Element) bool) (Element, bool) {
 	pe, complete, ok := x.Element(item)
 	if !ok {
@@ -148,8 +149,8 @@ func (x Items) Identify(item any, accept func(Element) bool) (Element, bool) {
 	return possible[0], true
 }
 
-// Held is [Items.Identify] for a list about which nothing else is known: an element that another
-// item matches exactly belongs to that item.
+// Held is [Items.Identify] for a list about which nothing else is known. If another item matches an
+// element exactly, the element belongs to that other item.
 func (x Items) Held(item any, list []any) (Element, bool) {
 	return x.Identify(item, func(pe Element) bool {
 		return !slices.ContainsFunc(list, func(other any) bool { return x.Match(other, pe) == Exact })
@@ -157,7 +158,8 @@ func (x Items) Held(item any, list []any) (Element, bool) {
 }
 
 // Unproven returns the key fields of an element that a list item does not set and that a set below
-// the element owns. Their owner set them, so they may not be the server's defaults.
+// the element owns. The owner has set these fields, so their values may differ from the server's
+// defaults.
 func Unproven(item any, pe Element, below *Set) []string {
 	m, _ := item.(map[string]any)
 	return slices.DeleteFunc(KeyNames(pe), func(name string) bool {
@@ -172,7 +174,7 @@ func (x Items) IsKey(name string) bool { return slices.Contains(x.names, name) }
 // Names returns the key fields of the list's items, sorted; none for a list of values.
 func (x Items) Names() []string { return x.names }
 
-// KeyField returns the value of a field in an element's key, and whether the key has it.
+// KeyField returns the value of a field in an element's key, and whether the key has the field.
 func KeyField(pe Element, name string) (any, bool) {
 	for _, f := range *pe.Key {
 		if f.Name == name {
@@ -182,8 +184,9 @@ func KeyField(pe Element, name string) (any, bool) {
 	return nil, false
 }
 
-// Find returns the position of the item with an element, or -1. An exact match wins over a partial
-// one, and that over a bare one. Unless it is exact, the best match must be unique.
+// Find returns the position of the item with an element, or -1. An exact match takes precedence
+// over a partial one, and a partial match over a bare one. A partial or bare match must be the only
+// best match.
 func (x Items) Find(list []any, pe Element) int {
 	best, at, several := NoMatch, -1, false
 	for i, item := range list {
@@ -203,8 +206,8 @@ func (x Items) Find(list []any, pe Element) int {
 	return at
 }
 
-// Find returns the position of an element's item in a list of which no other element is known, or
-// -1.
+// Find returns the position of an element's item in a list, or -1. No other element of the list is
+// known.
 func Find(list []any, pe Element) int {
 	switch {
 	case pe.Index != nil:
@@ -252,7 +255,7 @@ type Index struct {
 	sorted   []int
 }
 
-// Index returns the index of a list, or false if an item has no element.
+// Index returns the index of a list. It returns false if an item has no element.
 func (x Items) Index(list []any) (Index, bool) {
 	out := Index{Elements: make([]Element, len(list)), sorted: make([]int, len(list))}
 	for i, item := range list {
@@ -275,8 +278,9 @@ func (x Index) isDistinct() bool {
 	return true
 }
 
-// Pair returns the positions of the items that both lists have, in the order of x, and of those
-// that only x or only other has. If several items have one element, it pairs them in order.
+// Pair returns the positions of the items that both lists have, in the order of x. It also returns
+// the positions of the items that only x has, and of those that only other has. Several items with
+// one element are paired in order.
 func (x Index) Pair(other Index) (pairs [][2]int, gone, come []int) {
 	i, j := 0, 0
 	for i < len(x.sorted) || j < len(other.sorted) {
@@ -305,7 +309,8 @@ func (x Index) Pair(other Index) (pairs [][2]int, gone, come []int) {
 	return pairs, gone, come
 }
 
-// Keys converts elements to values: the item of a set to itself, a keyed item to its key.
+// Keys converts elements to values. The element of a set's item becomes the item, and the element
+// of a keyed item becomes its key.
 func Keys(els []Element) []any {
 	out := make([]any, len(els))
 	for i, pe := range els {
@@ -338,7 +343,8 @@ func (x Items) Distinct(list []any) bool {
 	return ok && index.isDistinct()
 }
 
-// textKeys returns the keys of a list whose items have a single string key, as most long lists do.
+// textKeys returns the keys of a list whose items have a single string key. Most long lists are of
+// this form.
 func textKeys(list []any, names []string) ([]string, bool) {
 	if len(names) != 1 {
 		return nil, false

@@ -47,7 +47,7 @@ spec:
 	}
 }
 
-// Edge case 4: a position is replaced with the key of the item there.
+// Edge case 4: a position in a path is replaced with the key of the item at that position.
 func TestByKey(t *testing.T) {
 	object := fieldstest.Read(t, `
 data: {"0": a}

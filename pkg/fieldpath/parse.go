@@ -13,9 +13,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// ParsePath parses a path. It accepts what people type and what a shell leaves of it: the first dot
-// may be missing, quotes may be single, and brackets need no quotes where nothing is ambiguous
-// ([name=app], [app.kubernetes.io/name]). Errors name the column, starting at 1.
+// ParsePath parses a path. It accepts the forms that users type, and what a shell leaves of them:
+// the first dot may be missing, quotes may be single, and brackets need no quotes if the content is
+// unambiguous ([name=app], [app.kubernetes.io/name]). An error names the column, starting at 1.
 func ParsePath(s string) (Path, error) {
 	p := parser{text: s}
 	path, err := p.path()
@@ -41,10 +41,10 @@ func ParseItem(text string) (pe Element, rest string, ok bool) {
 }
 
 type parser struct {
-	// given is the original text, text the text being parsed.
+	// given is the original text. text is the text that is being parsed.
 	given, text string
 	pos         int
-	// wild allows wildcards.
+	// wild means that wildcards are allowed.
 	wild bool
 }
 
@@ -109,7 +109,7 @@ func (p *parser) element(first bool) (Element, error) {
 	return FieldElement(name), nil
 }
 
-// bracket parses what follows "[": a quoted field, a key, a value or an index.
+// bracket parses the content after "[": a quoted field, a key, a value or an index.
 func (p *parser) bracket() (Element, error) {
 	p.space()
 	if p.accept('=') {
@@ -177,7 +177,7 @@ func (p *parser) key(name string) (Element, error) {
 	}
 }
 
-// name parses a name inside brackets, which is quoted or ends before a byte in stop.
+// name parses a name inside brackets. The name is quoted, or ends before a byte in stop.
 func (p *parser) name(stop string) (name string, quoted bool, err error) {
 	name, quoted, err = p.quoted()
 	if err == nil && !quoted {
@@ -189,8 +189,8 @@ func (p *parser) name(stop string) (name string, quoted bool, err error) {
 	return name, quoted, err
 }
 
-// value parses a scalar, which ends before a byte in stop. Unless it is a number, boolean or null,
-// an unquoted value is a string whose quotes the shell removed.
+// value parses a scalar, which ends before a byte in stop. An unquoted value is a number, a boolean
+// or null if possible. Otherwise it is a string whose quotes the shell removed.
 func (p *parser) value(stop string) (any, error) {
 	p.space()
 	if s, ok, err := p.quoted(); ok || err != nil {
@@ -226,8 +226,8 @@ func (p *parser) value(stop string) (any, error) {
 	return number, nil
 }
 
-// quoted parses a quoted string, if one follows. Double quotes allow Go's escapes; single quotes
-// only \' and \\.
+// quoted parses a quoted string, if one follows. Double quotes allow Go's escapes. Single quotes
+// allow only \' and \\.
 func (p *parser) quoted() (s string, ok bool, err error) {
 	switch {
 	case p.peek('"'):
@@ -295,7 +295,7 @@ func (p *parser) until(stop string) string {
 	return p.text[start:p.pos]
 }
 
-// NotFoundError says that an object does not have a path, and that no manager owns it.
+// NotFoundError means that an object does not have a path, and that no manager owns the path.
 type NotFoundError struct {
 	Path Path
 	// Nearest is a similar path; empty if there is none.
@@ -318,8 +318,9 @@ func (e *NotFoundError) Hint() string {
 	return fmt.Sprintf("did you mean %s?", e.Nearest)
 }
 
-// Nearest returns the candidate that was most likely meant by p, if any: p with another key, with
-// skipped elements, or without a typo. A parent of p is not a candidate.
+// Nearest returns the candidate that the user most likely meant by p, and false if there is none.
+// It may be p with another key, with elements that p lacks, or without a typing error. A parent of
+// p is not considered.
 func (p Path) Nearest(candidates []Path) (Path, bool) {
 	const step, far = 100, 1 << 20 // A skipped element costs more than any difference in text.
 	best, least := Path(nil), far
@@ -342,8 +343,8 @@ func (p Path) Nearest(candidates []Path) (Path, bool) {
 	return best, least < far
 }
 
-// skips returns how many elements of c are missing from p, ignoring the keys of list items, or -1
-// if other elements differ.
+// skips returns how many elements of c are missing from p. It ignores the keys of list items. If
+// other elements differ, it returns -1.
 func (p Path) skips(c Path) int {
 	at := 0
 	for _, pe := range p {

@@ -144,7 +144,7 @@ func isOdd(r rune) bool {
 	return true
 }
 
-// IsUnowned reports whether the API server strips a field of metadata from every field set.
+// IsUnowned reports whether a path names metadata that the API server removes from every field set.
 func IsUnowned(name string) bool {
 	switch name {
 	case "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName",
@@ -154,8 +154,8 @@ func IsUnowned(name string) bool {
 	return false
 }
 
-// IsIdentity reports whether a path is part of an object's identity, which is in every manifest and
-// has no owner.
+// IsIdentity reports whether a path is part of an object's identity. The identity is in every
+// manifest and has no owner.
 func IsIdentity(p Path) bool {
 	if len(p) == 0 || p[0].FieldName == nil {
 		return true
@@ -178,14 +178,15 @@ func IsKeyField(p Path) bool {
 	return is
 }
 
-// Positional reports whether the path names a list item by position, which no owner does (edge case
-// 4).
+// Positional reports whether the path names a list item by position. Paths of owners never do that
+// (edge case 4).
 func (p Path) Positional() bool {
 	return slices.ContainsFunc(p, func(pe Element) bool { return pe.Index != nil })
 }
 
-// ByKey replaces positions in a path with the keys of the items there, and reports whether they
-// have keys. Without a schema, it assumes the keys that Kubernetes' own kinds use.
+// ByKey replaces positions in a path with the keys of the items at these positions. It reports
+// whether all these items have keys. As it has no schema, it assumes the keys that Kubernetes' own
+// kinds use.
 func (p Path) ByKey(object map[string]any) (Path, bool) {
 	var v any = object
 	var out Path
@@ -210,13 +211,13 @@ func (p Path) ByKey(object map[string]any) (Path, bool) {
 	return out, true
 }
 
-// GetIn returns the value at the path in any value.
+// GetIn returns the value at the path in a value that need not be an object.
 func (p Path) GetIn(v any) (any, bool) {
 	const field = "v"
 	return append(Field(field), p...).Get(map[string]any{field: v})
 }
 
-// likelyElement guesses the element of a list item without a schema.
+// likelyElement guesses the element of a list item, because the schema is unknown.
 func likelyElement(item any) Element {
 	m, ok := item.(map[string]any)
 	if !ok {

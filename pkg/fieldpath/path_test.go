@@ -7,8 +7,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
-// Edge case 1: keys with dots; edge case 2: set items; edge case 4: list items
-// by key.
+// The test covers keys with dots (edge case 1), set items (edge case 2), and list items by key
+// (edge case 4).
 func TestParsePath(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"plain":                          {`.spec.replicas`, `.spec.replicas`},

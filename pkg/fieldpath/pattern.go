@@ -64,8 +64,8 @@ func (p Pattern) Matches(path Path) bool {
 	return true
 }
 
-// Touches reports whether the pattern matches the path, one above it, or one below it. A key in the
-// pattern may be a part of the path's key.
+// Touches reports whether the pattern matches the path, a path above it, or a path below it. A list
+// item's key in the pattern may have only some of the fields in the path's key.
 func (p Pattern) Touches(path Path) bool {
 	for i := range min(len(p), len(path)) {
 		if !standsFor(p[i], path[i]) {
@@ -88,8 +88,8 @@ func standsFor(pe, of Element) bool {
 	})
 }
 
-// Means is [Pattern.Matches] for a path in an object, where either may omit a part of a key that
-// the other has, as in [SameField].
+// Means works as [Pattern.Matches] for a path in an object. As in [SameField], either key may omit
+// fields that the other has.
 func (p Pattern) Means(object map[string]any, path Path) bool {
 	if exact, ok := p.Path(); ok {
 		return SameField(object, exact, path)
@@ -98,10 +98,11 @@ func (p Pattern) Means(object map[string]any, path Path) bool {
 }
 
 // In returns the paths in an object that the pattern matches, in the object's order, with map keys
-// sorted. Each names exactly one value; a list item that has the same key as another is omitted.
+// sorted. Each path names exactly one value; a list item with the same key as another item is
+// omitted.
 //
-// The sets are those of owners, which provide the keys of list items. Items that they do not
-// contain get the key that such items have in Kubernetes' own kinds.
+// The sets are the field sets of owners, which provide the keys of list items. Items that are in no
+// set get the key that such items have in Kubernetes' own kinds.
 func (p Pattern) In(object map[string]any, sets ...*Set) []Path {
 	var x expansion
 	x.walk(nil, p, object, sets)
@@ -145,7 +146,7 @@ func (x *expansion) walk(at Path, rest Pattern, v any, sets []*Set) {
 	}
 }
 
-// elementsOf returns the elements of the items in a list: those in the sets, or likely ones.
+// elementsOf returns the elements of the items in a list. They come from the sets, or are guessed.
 func elementsOf(list []any, items Items) []Element {
 	out := make([]Element, len(list))
 	for i, item := range list {
@@ -157,14 +158,14 @@ func elementsOf(list []any, items Items) []Element {
 	return out
 }
 
-// StatedPaths returns all paths in an object except its identity, parents first, with keys as in
-// [Path.ByKey].
+// StatedPaths returns all paths in an object except those of its identity. Parents come first, and
+// list items have keys as in [Path.ByKey].
 func StatedPaths(object map[string]any) []Path {
 	return StatedPathsWithin(object, func(Path) bool { return true })
 }
 
-// StatedPathsWithin is StatedPaths without the paths for which within is false, and without paths
-// below those.
+// StatedPathsWithin is StatedPaths limited by within: paths for which it is false, and all paths
+// below them, are omitted.
 func StatedPathsWithin(object map[string]any, within func(Path) bool) []Path {
 	var out []Path
 	var walk func(p Path, v any)
@@ -191,8 +192,8 @@ func StatedPathsWithin(object map[string]any, within func(Path) bool) []Path {
 	return out
 }
 
-// EmptyLists returns the paths of empty lists in an object, which are in no field set if their
-// items have owners.
+// EmptyLists returns the paths of empty lists in an object. No field set contains such a path if
+// the items of the list have owners of their own.
 func EmptyLists(object map[string]any) *Set {
 	out := NewSet()
 	for _, p := range StatedPaths(object) {

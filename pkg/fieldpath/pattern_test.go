@@ -43,7 +43,7 @@ func TestParsePattern(t *testing.T) {
 	}
 }
 
-// Every parsed pattern is formatted as a pattern that parses to the same.
+// Each pattern that was parsed is formatted as a text that parses to the same pattern.
 func FuzzParsePattern(f *testing.F) {
 	for _, seed := range []string{`.a[*].b`, `*`, `[*]`, `["*"]`, `.a[b=*]`, `.a[=*]`, `.*.*`, `.a[*=1]`, ` .a `} {
 		f.Add(seed)
@@ -63,7 +63,7 @@ func FuzzParsePattern(f *testing.F) {
 	})
 }
 
-// oracle returns the paths that a pattern matches, by comparing their texts.
+// oracle returns the paths that a pattern matches. It finds them by comparing texts.
 func oracle(p fieldpath.Pattern, paths []fieldpath.Path, below string) []string {
 	text := regexp.QuoteMeta(p.String())
 	text = strings.ReplaceAll(text, regexp.QuoteMeta("[*]"), `(?:\.[A-Za-z0-9_-]+|\[(?:[^"\]]|"(?:[^"\\]|\\.)*")*\])`)
@@ -77,8 +77,8 @@ func oracle(p fieldpath.Pattern, paths []fieldpath.Path, below string) []string 
 	return out
 }
 
-// A pattern matches exactly the paths in an object whose text is its own with something in place of
-// each [*], and covers the paths below them.
+// A pattern matches a path in an object if the path's text is the pattern's text with each [*]
+// replaced. It covers these paths and the paths below them.
 func TestPatternNamesWhatItsTextSays(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 1))
 	named, open := 0, 0
@@ -101,7 +101,7 @@ func TestPatternNamesWhatItsTextSays(t *testing.T) {
 		}
 		slices.Sort(in)
 		named += len(in)
-		// The identity of an object has no owner, so StatedPaths omits it.
+		// StatedPaths omits the identity of an object, because the identity has no owner.
 		if want := sorted(oracle(p, paths, "")); len(want) == 0 || cmp.Diff(want, in) != "" {
 			t.Fatalf("%s in %v: %s", p, object, cmp.Diff(want, in))
 		}
@@ -155,7 +155,8 @@ func randomObject(r *rand.Rand) map[string]any {
 	return fields(0)
 }
 
-// Items get the keys in their owners' sets. An item with the same key as another is omitted.
+// Items get the keys in the field sets of their owners. An item with the same key as another item
+// is omitted.
 func TestPatternKeys(t *testing.T) {
 	object := fieldstest.Content(t, `
 spec:

@@ -25,7 +25,7 @@ func NewSet(paths ...Path) *Set {
 	return set
 }
 
-// Below returns the part of a set below an element, and whether it has any paths.
+// Below returns the part of a set below an element, and whether that part has any paths.
 func Below(set *Set, pe Element) (*Set, bool) {
 	child, ok := set.Children.Get(pe)
 	if !ok || child.Empty() {
@@ -86,7 +86,7 @@ func BelowEach(sets []*Set, pe Element) []*Set {
 	return out
 }
 
-// Optional is a value that may be absent. A nil Value may be present.
+// Optional is a value that may be absent. A present value may be nil.
 type Optional struct {
 	Value any
 	Has   bool
@@ -102,12 +102,12 @@ func FieldOf(v any, name string) Optional {
 	return Optional{Value: below, Has: has}
 }
 
-// Shape is the kind of value that the elements below a path imply.
+// Shape is the kind of value at a path, as implied by the elements below the path.
 type Shape int
 
 const (
-	// Leaf has no elements below: it is an atomic value, a scalar, or a value that was empty or
-	// null when its owner wrote it.
+	// Leaf means that there are no elements below the path. Its value is atomic or a scalar, or was
+	// empty or null when its owner wrote it.
 	Leaf Shape = iota
 	// Fields is a map whose fields have their own owners.
 	Fields
@@ -115,7 +115,8 @@ const (
 	Keyed
 	// Values is a list whose items are identified by their value.
 	Values
-	// Odd has list positions or several kinds of elements below. No API server writes it.
+	// Odd means that there are list positions, or several kinds of elements. The API server never
+	// writes such a set.
 	Odd
 )
 
@@ -163,7 +164,8 @@ func Elements(sets ...*Set) []Element {
 	return out
 }
 
-// merge merges two sorted lists of elements with few comparisons, which dominate the cost of sets.
+// merge merges two sorted lists of elements with few comparisons, because comparisons take most of
+// the time in operations on sets.
 func merge(a, b []Element) []Element {
 	if len(a) == 0 {
 		return b
@@ -210,8 +212,8 @@ func ToTree(set *Set) (map[string]any, error) {
 	return tree, json.Unmarshal(text, &tree)
 }
 
-// decodeFields adds unstructured fieldsV1 to a set as the API server does: it skips unknown keys,
-// and adds an element itself if nothing known is below it.
+// decodeFields adds unstructured fieldsV1 to a set as the API server does. It skips unknown keys.
+// If there is no known key below an element, it adds the element itself.
 func decodeFields(set *Set, tree map[string]any) error {
 	keys := make([]string, 0, len(tree))
 	for key := range tree {
@@ -248,8 +250,8 @@ func decodeFields(set *Set, tree map[string]any) error {
 	return nil
 }
 
-// decodeElement decodes a key of fieldsV1. Most are field names, and most keys of list items are
-// one plain string, which needs no JSON decoder.
+// decodeElement decodes a key of fieldsV1. Most keys are field names, and most keys of list items
+// are one plain string. For both, it avoids the slower JSON decoder.
 func decodeElement(key string) (Element, error) {
 	if name, ok := strings.CutPrefix(key, "f:"); ok {
 		return Element{FieldName: &name}, nil

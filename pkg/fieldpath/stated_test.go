@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// randomValue returns maps, lists and strings, up to a depth.
+// randomValue returns random maps, lists and strings, nested up to a depth.
 func randomValue(rnd *rand.Rand, depth int) any {
 	names := []string{"a", "b", "name", "metadata"}
 	switch n := rnd.IntN(4); {
@@ -30,8 +30,8 @@ func randomValue(rnd *rand.Rand, depth int) any {
 	}
 }
 
-// The paths within a part of an object are those of the whole object in that part, with their
-// parents.
+// StatedPathsWithin returns those paths of the whole object that are in a part of it, and the
+// parents of these paths.
 func TestStatedPathsWithin(t *testing.T) {
 	some := 0
 	for seed := range uint64(300) {
