@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// Formats of the results.
+// These are the formats of results.
 const (
 	Table  = "table"
 	JSON   = "json"
@@ -18,17 +18,18 @@ const (
 	KYAML  = "kyaml"
 	Name   = "name"
 	Stream = "stream"
-	// Wide is a table of sets with more columns.
+	// Wide is the format of a table of sets with more columns.
 	Wide  = "wide"
 	JUnit = "junit"
-	// Markdown is for a code review or a job summary. The verbs deprecated and diff have it.
+	// Markdown is a format for a code review or a job summary. Only the verbs deprecated and diff
+	// have it.
 	Markdown = "markdown"
-	// HTML is one file for a browser. Surveys have it.
+	// HTML is a file for a browser. Only surveys have it.
 	HTML = "html"
 )
 
-// Formats that print objects instead of a report. The last is followed by "=" and a template, as in
-// kubectl.
+// These formats print objects instead of a report. The last one is followed by "=" and a template,
+// as in kubectl.
 const (
 	Objects      = "objects"
 	ObjectsJSON  = "objects=json"
@@ -36,8 +37,8 @@ const (
 	JSONPath     = "jsonpath"
 )
 
-// Manifests prints the manifests, in plan order, and applies nothing. Package document writes them;
-// a printer of this format prints no results.
+// Manifests is the format that prints the manifests in plan order and applies nothing. Package
+// document writes the manifests; a printer of this format prints no results.
 const Manifests = "manifests"
 
 // IsOfObjects reports whether a format prints objects.
@@ -46,7 +47,7 @@ func IsOfObjects(format string) bool {
 		strings.HasPrefix(format, JSONPath+"=")
 }
 
-// WantsObjects reports whether a format of wait prints objects.
+// WantsObjects reports whether a format of the verb wait prints objects.
 func WantsObjects(format string) bool {
 	return format == YAML || format == KYAML || IsOfObjects(format)
 }
@@ -84,13 +85,13 @@ type External struct {
 	// Name is the program, Args its arguments before the two directories.
 	Name string
 	Args []string
-	// Run runs the program and waits for it. Its output goes to the printer's Out. If the program
-	// exits with an error, that has ExitCode() int, like [os/exec.ExitError].
+	// Run runs the program and waits for it. The program's output goes to the printer's Out. If the
+	// program fails, the error has the method ExitCode() int, like [os/exec.ExitError].
 	Run func(ctx context.Context, name string, args []string) error
 }
 
-// ParseExternal splits a command into words as a shell would. It returns nil for an empty command.
-// Pipes, redirections and variables, which need a shell, are an error.
+// ParseExternal splits a command into words as a shell would. For an empty command, it returns nil.
+// Pipes, redirections and variables are an error, because they need a shell.
 func ParseExternal(command string) (*External, error) {
 	parser := shellwords.NewParser()
 	words, err := parser.Parse(command)

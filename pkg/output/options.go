@@ -15,36 +15,39 @@ type Options struct {
 	Out, Err io.Writer
 	// Format is the format of the results; empty means Table.
 	Format string
-	// Color enables colours on Out. Err is never coloured. See [UseColor].
+	// Color enables colours on Out. Err never has colours. See [UseColor].
 	Color bool
-	// Verbose lists objects that are otherwise only counted.
+	// Verbose lists each of the objects that are otherwise only counted.
 	Verbose bool
 	// Progress keeps a live status line at the bottom of Err, which must be a terminal that
 	// [CanRedraw] accepts. Otherwise, progress is printed as plain lines.
 	Progress bool
-	// Width returns the number of columns of Out. If it is nil or returns 0, Out is not a terminal,
-	// and lines may have any length.
+	// Width returns the number of columns of Out. If Width is nil or returns 0, Out is not a
+	// terminal, and lines may have any length.
 	Width func() int
-	// ErrWidth is Width for Err. It is called only with Progress; nil or 0 means 80.
+	// ErrWidth returns the number of columns of Err. It is called only if Progress is set; nil or 0
+	// means 80 columns.
 	ErrWidth func() int
 	// Now is the clock for ages; nil means time.Now.
 	Now func() time.Time
 	Run string
 	// OnRun is called when the run's id has been printed; it may be nil.
 	OnRun func()
-	// Annotate returns a line that makes the CI system show an error or warning (the level) at the
-	// object's place in its file; empty if there is no such place. It may be nil.
+	// Annotate returns a line with which the CI system shows an error or warning (the level) at the
+	// object's place in its file. The line is empty if the object has no such place. Annotate may
+	// be nil.
 	Annotate func(level string, at object.Source, message string) string
-	// DryRun is set if nothing is persisted.
+	// DryRun means that nothing is persisted.
 	DryRun bool
-	// Unasked is set for a dry run that does not ask the server.
+	// Unasked means that a dry run sends no requests to the server.
 	Unasked bool
-	// ContinueOnConflict is set if the run continues after conflicts.
+	// ContinueOnConflict means that the run continues after conflicts.
 	ContinueOnConflict bool
-	// Flags are added to printed commands.
+	// Flags are added to the commands in the output.
 	Flags command.Flags
 	// Mask removes secret values from an event; nil removes nothing.
 	Mask func(event.Event) event.Event
-	// External is the user's diff program, which shows the differences instead of the Table format.
+	// External is the user's diff program. If it is set, it shows the differences instead of the
+	// Table format.
 	External *External
 }

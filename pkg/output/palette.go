@@ -9,14 +9,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// Palette colours text. Colour never carries information that the text lacks.
+// Palette colours text. Colours never carry information that is not also in the text.
 type Palette struct {
 	good, Change, gone, bad, Faint, Bold, hunk *color.Color
-	// hues distinguish managers.
+	// hues are the colours that distinguish managers.
 	hues []*color.Color
 }
 
-// NewPalette returns a palette. Unless enabled, it leaves text unchanged.
+// NewPalette returns a palette. A palette that is not enabled leaves text unchanged.
 func NewPalette(enabled bool) Palette {
 	use := func(attributes ...color.Attribute) *color.Color {
 		c := color.New(attributes...)
@@ -41,7 +41,7 @@ func NewPalette(enabled bool) Palette {
 	}
 }
 
-// Hue returns the nth hue. Hues repeat.
+// Hue colours text in the nth hue. After the last hue, the first one follows.
 func (p Palette) Hue(n int) *color.Color { return p.hues[n%len(p.hues)] }
 
 // Action colours the text of a result.

@@ -29,12 +29,12 @@ type Base struct {
 	Hints *format.Once
 }
 
-// NewBase returns the base for the formats of one run.
+// NewBase returns the Base for the formats of one run.
 func NewBase(o Options, s *State) Base {
 	return Base{Options: o, State: s, Screen: &Screen{out: o.Out, err: o.Err}, Paint: NewPalette(o.Color), Hints: &format.Once{}}
 }
 
-// Beside returns a base that writes to stderr, line by line, instead of to stdout.
+// Beside returns a Base that writes to stderr, line by line, instead of to stdout.
 func (b Base) Beside() Base {
 	b.Format, b.External = Table, nil
 	b.Paint, b.Width = NewPalette(false), nil
@@ -42,7 +42,7 @@ func (b Base) Beside() Base {
 	return b
 }
 
-// Flush does nothing: it is for formats that write only at the end.
+// Flush does nothing. Formats that write only at the end of the run inherit it.
 func (Base) Flush() {}
 
 // AtEnd returns Results that write each event of one type at the end of the run, in order.
@@ -84,8 +84,8 @@ func (*together[E]) Flush() {}
 
 func (r *together[E]) Finish(context.Context) error { return r.write(r.events) }
 
-// PlanOrdered collects values and returns them in plan order. Values of one object keep their
-// order.
+// PlanOrdered collects values for objects and returns them in plan order. Values for the same
+// object keep the order in which they were added.
 type PlanOrdered[T any] struct {
 	items []item[T]
 }
@@ -103,7 +103,7 @@ func (p *PlanOrdered[T]) Add(at Place, value T) {
 // Drain returns and removes all values.
 func (p *PlanOrdered[T]) Drain() []T { return p.DrainTo(math.MaxInt) }
 
-// DrainTo is Drain for the phases up to and including the given one.
+// DrainTo returns and removes the values for the phases up to and including the given one.
 func (p *PlanOrdered[T]) DrainTo(phase int) []T {
 	later := slices.DeleteFunc(slices.Clone(p.items), func(it item[T]) bool { return it.at.Phase <= phase })
 	p.items = slices.DeleteFunc(p.items, func(it item[T]) bool { return it.at.Phase > phase })

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Screen keeps results, notes and the status line apart on a terminal that they share.
+// Screen keeps results, notes and the status line apart if they share a terminal.
 type Screen struct {
 	out, err io.Writer
 	rows     int   // lines of the status; 0 while it is hidden
@@ -14,8 +14,8 @@ type Screen struct {
 	heading  string
 }
 
-// Heading sets a heading that is written to stderr above the next text. Another call before that
-// replaces it.
+// Heading sets a heading that is written to stderr above the next text. A heading that was not
+// written yet is replaced.
 func (s *Screen) Heading(text string) { s.heading = text }
 
 // Result writes text to stdout in one piece.
@@ -33,14 +33,14 @@ func (s *Screen) Note(text string) {
 	_, _ = io.WriteString(s.err, text)
 }
 
-// head clears the status and writes the pending heading.
+// head clears the status and writes the heading, if one was set.
 func (s *Screen) head() {
 	s.Clear()
 	_, _ = io.WriteString(s.err, s.heading)
 	s.heading = ""
 }
 
-// notes returns a screen whose results are notes on this one.
+// notes returns a screen that writes results as notes of this one.
 func (s *Screen) notes() *Screen {
 	return &Screen{out: noteWriter{s}, err: s.err}
 }
@@ -53,8 +53,8 @@ func (w noteWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Draw replaces the status: the line at the bottom, and the given ones above it. None may be wider
-// than the terminal.
+// Draw replaces the status: the line at the bottom, and the given lines above it. No line may be
+// wider than the terminal.
 func (s *Screen) Draw(line string, above ...string) {
 	if line == "" {
 		s.Clear()

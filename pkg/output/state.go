@@ -14,21 +14,23 @@ import (
 // State tracks a run through its events: the phases and the current one, the results by kind, and
 // the place of each object in the plan.
 type State struct {
-	// Begun is set once there is a plan or a result.
+	// Begun means that there is a plan or a result.
 	Begun   bool
 	Phases  []event.Phase
 	Current int // index into phases, -1 before the first
 	places  map[object.Key]Place
-	// Total is known once the run is planned. inPhase counts the results of the current phase, Done
-	// all results, Tally results by action. Members no longer in the input are not in the plan and
-	// only count in Tally. unpruned is set if one of them could not be deleted.
+	// Total is the number of objects, known once the run is planned. inPhase counts the results of
+	// the current phase, Done all results, and Tally results by action. Members that are no longer
+	// in the input are not in the plan, and count only in Tally. unpruned means that one of these
+	// members could not be deleted.
 	Total, inPhase, Done int
 	Tally                map[event.Action]int
 	unpruned             bool
-	// Sharing adds up the fields that change owners but not values; Sharers counts their objects.
+	// Sharing adds up the fields whose owners change and whose values do not. Sharers counts the
+	// objects of these fields.
 	Sharing managedfields.Sharing
 	Sharers int
-	// Waits is set if the results are those of a wait.
+	// Waits means that the results are those of a wait.
 	Waits bool
 	// Waited counts the results of waiting for applied objects.
 	Waited map[event.Action]int
@@ -41,16 +43,16 @@ type State struct {
 	Word   Word
 }
 
-// Word names good results in the progress line, such as "applied".
+// Word describes good results in the progress line, such as "applied".
 type Word struct {
 	Text string
 	Good []event.Action
-	// Awaited is set if only good results count as progress, because all others are timeouts.
+	// Awaited means that only good results count as progress, because the others are timeouts.
 	Awaited bool
 }
 
-// NewState returns the state of a run that has not begun. waits is set if its results are those of
-// a wait.
+// NewState returns the state of a run that has not begun. waits means that the run's results are
+// those of a wait.
 func NewState(results Word, waits bool) *State {
 	return &State{
 		Current: -1, places: map[object.Key]Place{}, Tally: map[event.Action]int{}, Waited: map[event.Action]int{},
@@ -137,8 +139,8 @@ func (s *State) share(sharing *managedfields.Sharing) {
 	}
 }
 
-// EndsPhase reports whether the results so far can be printed: another phase begins, or the run
-// waits after the phase has all its results.
+// EndsPhase reports whether the results so far can be printed. They can if another phase begins, or
+// if the phase has all its results and the run starts to wait.
 func (s *State) EndsPhase(e event.Event) bool {
 	switch e.(type) {
 	case event.PhaseStarted:
@@ -188,8 +190,8 @@ func (s *State) WentWrong() bool {
 	return bad
 }
 
-// InFlags returns a function that names objects in flags. It includes the namespace if the input
-// has several objects of that kind and name.
+// InFlags returns a function that names objects as flags do. The name includes the namespace if the
+// input has several objects of the same kind and name.
 func (s *State) InFlags() func(object.Ref) string {
 	places := map[string]int{}
 	for _, phase := range s.Phases {
@@ -215,11 +217,11 @@ func (s *State) Place(ref object.Ref) Place {
 	return Place{Phase: s.Current, index: math.MaxInt, beside: &ref}
 }
 
-// Place is a place in the plan. Objects outside the plan come last, by name, in the phase in which
-// they appeared.
+// Place is a place in the plan. Objects that are not in the plan come last, sorted by name, in the
+// phase in which they first appeared.
 type Place struct {
 	Phase, index int
-	// beside is the object if it is outside the plan.
+	// beside is the object, if the object is not in the plan.
 	beside *object.Ref
 }
 

@@ -74,7 +74,8 @@ func appliedOf(a event.Applied) appliedObject {
 	}
 }
 
-// refusedOf returns the conflicts of an object, and marks those that cannot be taken or yielded.
+// refusedOf returns the conflicts of an object. It marks conflicts whose path cannot be taken or
+// yielded.
 func refusedOf(a event.Applied) []contestedPath {
 	list := contestedOf(a.Conflicts)
 	for i, c := range a.Conflicts {
@@ -84,7 +85,7 @@ func refusedOf(a event.Applied) []contestedPath {
 	return list
 }
 
-// applySuite makes each object a test case, which fails if the object was not applied. named
+// applySuite makes each object a test case. The case fails if the object was not applied. named
 // returns the name of an object in flags.
 func applySuite(result result[appliedObject], named func(object.Ref) string) junitSuite {
 	suite := junitSuite{Name: "apply", Log: xmlText(slices.Concat(result.Warnings, remarkTexts(result.Remarks)))}
@@ -106,7 +107,8 @@ func applySuite(result result[appliedObject], named func(object.Ref) string) jun
 	return suite
 }
 
-// contestedProblem names the owners of each path in conflict, and the flags that settle it.
+// contestedProblem describes the conflicts of an object: each path with its owners, and the flags
+// that settle the conflict.
 func contestedProblem(o appliedObject, named string) *junitProblem {
 	var said []string
 	for _, c := range o.Conflicts {
@@ -137,8 +139,8 @@ func contestedProblem(o appliedObject, named string) *junitProblem {
 	return p
 }
 
-// managers names owners with the time of their last write. It does not use ages, because a report
-// is read later.
+// managers names owners with the time of their last write. It writes no ages, because a report is
+// read later.
 func managers(owners []managedfields.Owner) string {
 	names := make([]string, len(owners))
 	for i, o := range owners {
@@ -160,7 +162,7 @@ type rollbackEntry struct {
 	Action event.Action `json:"action"`
 	Reason string       `json:"reason,omitempty"`
 	Left   []string     `json:"left,omitempty"`
-	// Unreturned lists taken paths that their former owner could not get back.
+	// Unreturned lists paths that were taken and that their former owner could not get back.
 	Unreturned []unreturned `json:"unreturned,omitempty"`
 	Error      *fault       `json:"error,omitempty"`
 }
@@ -170,7 +172,7 @@ type unreturned struct {
 	Paths   []string `json:"paths"`
 }
 
-// rolledBack is the entry with its object, for the stream.
+// rolledBack is the entry together with its object, for the stream.
 type rolledBack struct {
 	objectName
 	rollbackEntry

@@ -42,8 +42,8 @@ func comparedOf(c event.Compared) comparedObject {
 	}
 }
 
-// diffSuite makes each object a test case, which fails if the object would change, and is an error
-// if that is unknown.
+// diffSuite makes each object a test case. The case fails if the object would change, and is an
+// error if that is unknown.
 func diffSuite(result result[comparedObject]) junitSuite {
 	suite := junitSuite{Name: "diff", Log: xmlText(slices.Concat(result.Warnings, remarkTexts(result.Remarks)))}
 	for _, o := range result.Objects {
@@ -61,7 +61,7 @@ func diffSuite(result result[comparedObject]) junitSuite {
 	return suite
 }
 
-// sharedLines describes changes of ownership without a change of value.
+// sharedLines describes fields whose owners change and whose values do not.
 func sharedLines(o comparedObject) []string {
 	if o.Sharing == nil {
 		return o.Adopted

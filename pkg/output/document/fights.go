@@ -22,7 +22,7 @@ type fightsResult struct {
 	Unread    []unread `json:"unread,omitempty"`
 }
 
-// fight is one object, or a kind for writes that are not stored.
+// fight is a fight over one object. For writes that are not stored, it may be about a kind.
 type fight struct {
 	objectName
 	Class           event.FightClass `json:"class"`
@@ -35,8 +35,8 @@ type fight struct {
 
 type foughtPath struct {
 	Path string `json:"path"`
-	// Values are the last of each writer, or two of a single one; none if unknown. An absent one is
-	// null.
+	// Values are the last value of each writer, or the last two values of a single writer; empty if
+	// unknown. An absent value is null.
 	Values  []*any        `json:"values,omitempty"`
 	Writers []fightWriter `json:"writers"`
 	// Recorded is the webhook's record of the path.

@@ -44,7 +44,8 @@ type nextApply struct {
 	Manager string          `json:"manager"`
 	Before  []contestedPath `json:"conflictsBefore"`
 	After   []contestedPath `json:"conflictsAfter"`
-	// Guarded and StillGuarded count fields in its manifest that others own, before and after.
+	// Guarded and StillGuarded count the fields in the receiver's manifest that others own, before
+	// and after the transfer.
 	Guarded      int           `json:"guardedBefore"`
 	StillGuarded int           `json:"guardedAfter"`
 	Overwrites   []changedPath `json:"overwrites,omitempty"`
@@ -78,8 +79,8 @@ func givenOf(g event.Given) givenObject {
 	return o
 }
 
-// giveSuite makes each object a test case, which fails if the transfer failed, and is an error if
-// that is unknown.
+// giveSuite makes each object a test case. The case fails if the transfer failed, and is an error
+// if the result is unknown.
 func giveSuite(result result[givenObject]) junitSuite {
 	suite := junitSuite{Name: "give", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {

@@ -20,7 +20,7 @@ import (
 
 type objectWriter struct {
 	write func(u *unstructured.Unstructured) (string, error)
-	// begin, between and end surround the objects.
+	// begin, between and end are the texts before, between and after the objects.
 	begin, between, end string
 }
 
@@ -64,8 +64,8 @@ func objectJSON(u *unstructured.Unstructured) (string, error) {
 	return indent + strings.ReplaceAll(strings.TrimSuffix(string(text), "\n"), "\n", "\n"+indent), nil
 }
 
-// objectPath returns a function that executes a JSONPath template for an object, and ends the
-// result with a line break.
+// objectPath returns a function that executes a JSONPath template for an object and ends the result
+// with a line break.
 func objectPath(b output.Base, text string) (func(*unstructured.Unstructured) (string, error), error) {
 	path := jsonpath.New("output").AllowMissingKeys(true)
 	if err := path.Parse(braced(text)); err != nil {
@@ -85,8 +85,9 @@ func objectPath(b output.Base, text string) (func(*unstructured.Unstructured) (s
 }
 
 const (
-	// maxText limits the output of a template for one object, and for all objects together after
-	// maxTextEach for each, because it is held in memory until the end of the run.
+	// maxText limits the output of a template for one object. After maxTextEach for each object, it
+	// also limits the output for all objects together. The limits are needed because the output is
+	// in memory until the end of the run.
 	maxText     = 64 << 20
 	maxTextEach = 1 << 20
 )
@@ -106,7 +107,8 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
-// forScreen escapes control characters on a terminal. A script gets the text unchanged.
+// forScreen escapes control characters if the output is a terminal. A script gets the text
+// unchanged.
 func forScreen(b output.Base, shown string) string {
 	if b.Width == nil {
 		return shown
@@ -114,7 +116,7 @@ func forScreen(b output.Base, shown string) string {
 	return text.Printable(shown, '\n', '\t')
 }
 
-// braced accepts kubectl's short forms: x.y and .x.y for {.x.y}.
+// braced completes kubectl's short forms: both x.y and .x.y become {.x.y}.
 func braced(template string) string {
 	switch {
 	case template == "", strings.Contains(template, "{"):
@@ -126,7 +128,7 @@ func braced(template string) string {
 	}
 }
 
-// ManifestPhase is a phase of the plan with its manifests.
+// ManifestPhase is a phase of the plan with the manifests of its objects.
 type ManifestPhase struct {
 	Name    string
 	Objects []*unstructured.Unstructured
@@ -153,20 +155,20 @@ func WriteManifests(w io.Writer, phases []ManifestPhase) error {
 	return nil
 }
 
-// listing writes the name of each good object, or the object itself, to stdout. Other results go to
-// stderr as a table.
+// listing writes the name of each good object, or the object itself, to stdout. It writes other
+// results to stderr, as a table.
 type listing struct {
 	output.Base
 	pick func(event.Event) (listed, bool)
 	objectWriter
-	// early is set if results are written at the end of each phase.
+	// early means that results are written at the end of each phase.
 	early   bool
 	texts   output.PlanOrdered[string]
 	rest    output.Results
 	failure error
 }
 
-// listed is an object to print, or only its name if object is nil.
+// listed is an object to print. If object is nil, only the name is printed.
 type listed struct {
 	ref    object.Ref
 	object *unstructured.Unstructured

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// The output for all objects is in memory at once, so it is limited for one object and for all: a
-// template may name a path many times.
+// A template may name a path many times. The output for all objects is in memory at once, so it is
+// limited for each object and for all objects together.
 func TestPathOfLargeObjects(t *testing.T) {
 	large := strings.Repeat("x", 22<<20)
 	u := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"v": large, "small": large[:1<<20]}}}

@@ -19,7 +19,7 @@ type ownersResult struct {
 
 type ownedObject struct {
 	objectName
-	// Path is the requested path, if any.
+	// Path is the path that the user requested, if any.
 	Path string `json:"path,omitempty"`
 	// Managers are all owners in the object, with the number of their fields.
 	Managers []managerEntry `json:"managers,omitempty"`
@@ -39,7 +39,7 @@ type managerEntry struct {
 	Fields int `json:"fields"`
 }
 
-// ownedField is a path with its owners, or a path in which nothing has an owner.
+// ownedField is a path with its owners. Without owners, nothing in the path has an owner.
 type ownedField struct {
 	Path   string                `json:"path"`
 	Owners []managedfields.Owner `json:"owners"`
@@ -152,7 +152,7 @@ type surveyTotal struct {
 	Kinds   int    `json:"kinds"`
 	Objects int    `json:"objects"`
 	surveyFields
-	// Expected is omitted without --expect.
+	// Expected is omitted if --expect was not given.
 	Expected *bool `json:"expected,omitempty"`
 }
 
@@ -247,8 +247,8 @@ type migratedObject struct {
 	Error     *fault                `json:"error,omitempty"`
 }
 
-// leftEntry is an owner that stays at its version, with the paths that the served version does not
-// have.
+// leftEntry is an owner that stays at its version, with those of its paths that the served version
+// does not have.
 type leftEntry struct {
 	managedfields.Owner
 	Unknown []event.FieldName `json:"unknown,omitempty"`

@@ -37,12 +37,12 @@ type result[T any] struct {
 // gathered collects the results of a verb and writes them as one document at the end.
 type gathered[T interface{ ref() object.Ref }] struct {
 	output.Base
-	// result is what is known about the document from the beginning.
+	// result holds the parts of the document that are known from the beginning.
 	result  result[T]
 	actions []event.Action
 	// of returns the entry for an event, or nil if the event is not a result.
 	of func(event.Event) *T
-	// complete adds to an object what is known only at the end.
+	// complete adds the facts to an object that are known only at the end.
 	complete func(*T, extras)
 	suite    func(result[T]) junitSuite
 	objects  output.PlanOrdered[T]
@@ -76,7 +76,7 @@ func newResult[T any](b output.Base, kind string) result[T] {
 	return r
 }
 
-// only returns a function that converts events of type E and returns nil for others.
+// only returns a function that converts events of type E, and returns nil for other events.
 func only[E event.Event, T any](convert func(E) T) func(event.Event) *T {
 	return func(e event.Event) *T {
 		one, ok := e.(E)
@@ -203,7 +203,8 @@ func (n objectName) ref() object.Ref {
 	return object.Ref{GVK: schema.FromAPIVersionAndKind(n.APIVersion, n.Kind), Namespace: n.Namespace, Name: n.Name}
 }
 
-// objectOrNil returns nil for events that concern the whole run.
+// objectOrNil returns the object of an event. It returns nil for an event that concerns the whole
+// run.
 func objectOrNil(ref object.Ref) any {
 	if ref == (object.Ref{}) {
 		return nil
@@ -217,9 +218,9 @@ type contestedPath struct {
 	Live   *any                  `json:"live,omitempty"` // nil: absent; pointer to nil: null
 	Same   bool                  `json:"sameValue,omitempty"`
 	Owners []managedfields.Owner `json:"owners"`
-	// Refused is set if the server would reject taking the path.
+	// Refused means that the server would refuse to let us take the path.
 	Refused bool `json:"refused,omitempty"`
-	// Unstated is set if the path belongs to another API version, so that it cannot be yielded.
+	// Unstated means that the path belongs to another API version, so that it cannot be yielded.
 	Unstated bool `json:"unstated,omitempty"`
 }
 
@@ -233,7 +234,8 @@ type changedPath struct {
 	Owners []managedfields.Owner    `json:"owners,omitempty"`
 }
 
-// fault is an error: the API server's reason if there is one, the message, and the remedy if known.
+// fault is an error with the API server's reason if there is one, the message, and the remedy if it
+// is known.
 type fault struct {
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message"`
@@ -260,7 +262,8 @@ func contestedOf(conflicts []managedfields.Conflict) []contestedPath {
 	return list
 }
 
-// changesOf omits From or To if the path is absent on that side: null is a value.
+// changesOf converts changes. It omits From or To if that side lacks the path, because null would
+// be a value.
 func changesOf(changes []managedfields.Change) []changedPath {
 	var list []changedPath
 	for _, c := range changes {
@@ -326,7 +329,7 @@ func rootedOf(r event.Rooted) rootEntry { return rootEntry{r.Cause, len(r.Holds)
 
 type byObject[T any] map[object.Key][]T
 
-// take returns and removes the reports about one object.
+// take returns the reports about one object and removes them.
 func (m byObject[T]) take(key object.Key) []T {
 	list := m[key]
 	delete(m, key)
@@ -358,8 +361,8 @@ func remarkTexts(entries []event.Remarked) []string {
 	return said
 }
 
-// allWarnings returns the warnings that no result has taken: those about the whole run, and about
-// objects without a result.
+// allWarnings returns the warnings that belong to no result: warnings about the whole run, and
+// about objects without a result.
 func allWarnings(from byObject[string]) []string {
 	var texts []string
 	for _, list := range from {
@@ -376,7 +379,8 @@ type decidedEntry struct {
 	Choice  string `json:"choice,omitempty"`
 }
 
-// builtIn is the source of decisions that no choice of the user explains.
+// builtIn is the source of a decision that the built-in table made, rather than a choice of the
+// user.
 const builtIn = "built-in"
 
 func decidedOf(e event.Decided) []decidedEntry {

@@ -21,12 +21,12 @@ type setEntry struct {
 	Lock       *event.Lock    `json:"lock,omitempty"`
 	LastRun    *event.SetRun  `json:"lastRun,omitempty"`
 	Runs       []event.SetRun `json:"runs,omitempty"`
-	// Error says why the members are unknown, Fault why we cannot apply to the set.
+	// Error says why the members are unknown. Fault says why we cannot apply to the set.
 	Error *fault `json:"error,omitempty"`
 	Fault *fault `json:"fault,omitempty"`
 }
 
-// memberEntry is a member. Ready is omitted if unknown.
+// memberEntry is a member of a set. Ready is omitted if it is unknown.
 type memberEntry struct {
 	objectName
 	Ready  *bool  `json:"ready,omitempty"`

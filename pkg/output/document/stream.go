@@ -16,7 +16,7 @@ type stream struct {
 	failure error
 }
 
-// NewStream returns a stream. Its last line counts the results by these actions.
+// NewStream returns a stream. Its last line counts the results by the given actions.
 func NewStream(b output.Base, actions []event.Action) output.Results {
 	return &stream{Base: b, actions: actions}
 }

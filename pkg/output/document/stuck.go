@@ -104,7 +104,7 @@ func NewDelete(b output.Base) output.Results {
 	return d
 }
 
-// deleteSuite makes each object a test case, which fails if the object still exists, and is an
+// deleteSuite makes each object a test case. The case fails if the object still exists, and is an
 // error if that is unknown.
 func deleteSuite(result result[stuckObject]) junitSuite {
 	suite := junitSuite{Name: "delete", Log: xmlText(result.Warnings)}

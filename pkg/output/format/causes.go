@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Stuck describes the causes, and why some may be missing.
+// Stuck describes the causes of a stuck object, and says why some causes may be missing.
 func Stuck(s event.Stuck, columns int) []string {
 	text := Causes(s.Causes)
 	if len(text) == 0 && s.Err == nil {
@@ -35,7 +35,7 @@ func Causes(causes []event.Cause) []string {
 			text = append(text, indented("  ", evidence)...)
 		}
 		text = append(text, indented("  log      ", strings.Join(c.Log, "\n"))...)
-		// A missing object holds nothing, and the message names it.
+		// If the blocking object is missing, it holds nothing, and the message already names it.
 		if c.BlockedBy != (object.Ref{}) && !strings.HasSuffix(c.Code, "Missing") && c.Code != "NoMetrics" {
 			text = append(text, "  held by  "+Name(c.BlockedBy))
 		}
@@ -45,9 +45,9 @@ func Causes(causes []event.Cause) []string {
 	return text
 }
 
-// Brief removes redundant causes and evidence: conditions and events behind a recognized cause, an
-// expired deadline next to its reason, and the number of objects in a namespace next to what blocks
-// them.
+// Brief removes redundant causes and evidence. These are conditions and events that a recognized
+// cause explains, an expired deadline next to the reason for it, and the number of objects in a
+// namespace next to the objects that block the namespace.
 func Brief(causes []event.Cause) []event.Cause {
 	holding := slices.ContainsFunc(causes, func(c event.Cause) bool {
 		return slices.ContainsFunc(c.Evidence, func(e string) bool { return strings.HasPrefix(e, "holds back ") })
@@ -83,12 +83,12 @@ func Codes(causes []event.Cause) string {
 	return strings.Join(codes, ", ")
 }
 
-// Doubts prints each doubt, such as a missing permission, in full only once. The zero value is
-// ready to use.
+// Doubts prints each doubt in full only once. A doubt is something that could not be read, for
+// example for lack of a permission. The zero value is ready to use.
 type Doubts struct{ told map[string]bool }
 
-// Once removes doubts that were already printed. If that would leave nothing, it keeps the message
-// of the doubt.
+// Once removes the doubts that were already printed. If no cause would be left, it keeps the
+// message of a doubt.
 func (d *Doubts) Once(causes []event.Cause) []event.Cause {
 	var out []event.Cause
 	for _, c := range causes {
@@ -119,7 +119,7 @@ func causeHead(c event.Cause) string {
 	return text.Printable(c.Code) + ": " + message
 }
 
-// indented puts a word before the first line of a text, and blanks before the others.
+// indented writes a word before the first line of a text, and blanks before the other lines.
 func indented(first, text string) []string {
 	var out []string
 	for _, line := range Lines(text) {
@@ -129,8 +129,9 @@ func indented(first, text string) []string {
 	return out
 }
 
-// SameCause reports whether two lists begin with the same cause: with the same blocking object or,
-// if there is none, with the same message.
+// SameCause reports whether two lists begin with the same cause. Causes are the same if they have
+// the same blocking object. Causes without a blocking object are the same if they have the same
+// message.
 func SameCause(a, b []event.Cause) bool {
 	if len(a) == 0 || len(b) == 0 || a[0].Code != b[0].Code || a[0].BlockedBy != b[0].BlockedBy {
 		return len(a) == 0 && len(b) == 0
@@ -138,10 +139,10 @@ func SameCause(a, b []event.Cause) bool {
 	return a[0].BlockedBy != (object.Ref{}) || a[0].Message == b[0].Message
 }
 
-// SameTexts reports whether two lists look the same.
+// SameTexts reports whether two lists are printed as the same text.
 func SameTexts(a, b []event.Cause) bool { return slices.Equal(Causes(a), Causes(b)) }
 
-// TerminatingFor says for how long an object has been terminating.
+// TerminatingFor says how long an object has been terminating.
 func TerminatingFor(since, now time.Time) string {
 	if since.IsZero() || since.After(now) {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Only an existing object can hold another.
+// An object that does not exist cannot hold another one.
 func TestHeldBy(t *testing.T) {
 	by := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Namespace: "prod", Name: "key"}
 	for code, want := range map[string]bool{"Unschedulable": true, "SecretMissing": false, "NoMetrics": false} {
@@ -20,8 +20,9 @@ func TestHeldBy(t *testing.T) {
 	}
 }
 
-// A recognized cause replaces the condition or event behind it, and the number of objects in a
-// namespace if it names the object that blocks them. Without a cause, the server's own words stay.
+// A recognized cause replaces the condition or event that it explains. If it names the object that
+// blocks a namespace, it also replaces the number of objects in the namespace. If no cause is
+// recognized, the server's messages stay.
 func TestBrief(t *testing.T) {
 	refusal := []string{"condition ReplicaFailure: pods are forbidden", "used: pods 1 of 1"}
 	for name, test := range map[string]struct{ causes, want []event.Cause }{

@@ -50,8 +50,8 @@ func Reason(err error) string {
 	return string(status.Status().Reason)
 }
 
-// longestLine limits an error line on a terminal: its start says what is wrong, its end usually
-// where. Logs and documents show the whole line.
+// longestLine limits the length of an error on a terminal. The start of an error says what is
+// wrong, and the end usually where, so the middle is cut. Logs and documents show the whole line.
 const longestLine = 400
 
 // Once remembers which hints a run has shown, so that each is shown only once. The zero value is
@@ -70,7 +70,7 @@ func (o *Once) Take(hint string) bool {
 	return true
 }
 
-// Explain is [Explain] without hints that were shown before.
+// Explain works as the function [Explain], and omits hints that were shown before.
 func (o *Once) Explain(err error) []string {
 	if err == nil {
 		return nil
@@ -78,10 +78,11 @@ func (o *Once) Explain(err error) []string {
 	return explained(err, slices.DeleteFunc(Hints(err), func(hint string) bool { return !o.Take(hint) }))
 }
 
-// ErrorLines is [ErrorLines] without hints that were shown before.
+// ErrorLines works as the function [ErrorLines], and omits hints that were shown before.
 func (o *Once) ErrorLines(err error, columns int) []string { return cut(o.Explain(err), columns) }
 
-// ErrorLines is [Explain] for a terminal with that many columns; 0 means no terminal.
+// ErrorLines works as [Explain] for a terminal with the given number of columns; 0 means no
+// terminal.
 func ErrorLines(err error, columns int) []string {
 	return cut(Explain(err), columns)
 }
@@ -117,8 +118,8 @@ func explained(err error, hints []string) []string {
 	return text
 }
 
-// WouldBeRefused reports whether the server would reject taking a path: its error about the object
-// names this field.
+// WouldBeRefused reports whether the server would refuse to let us take a path. It would if its
+// error about the object names the field.
 func WouldBeRefused(err error, path fieldpath.Path) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {

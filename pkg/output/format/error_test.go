@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A very long message loses its middle on a terminal: its start says what is wrong, and its end
-// usually where. A log shows everything except values such as a CA.
+// On a terminal, a very long message loses its middle, because the start says what is wrong and the
+// end usually where. A log shows the whole message, except for long values such as a CA.
 func TestLongMessage(t *testing.T) {
 	err := errors.New("denied: " + strings.Repeat("xxx ", 500) + " at .spec")
 	text := ErrorLines(err, 80)

@@ -22,8 +22,8 @@ const SameValue = "the same value in two spellings"
 // Masked replaces values of Secrets. The printer only sees masked values.
 const Masked = "***"
 
-// Value formats a value on one line: strings as they are, quoted only if ambiguous; everything else
-// as JSON.
+// Value formats a value on one line. Strings are written as they are, and are quoted only if they
+// are ambiguous. All other values are written as JSON.
 func Value(v any) string {
 	s, ok := v.(string)
 	if !ok {
@@ -47,7 +47,8 @@ func firstLine(s string) (string, int) {
 	return line, 1 + strings.Count(rest, "\n")
 }
 
-// ambiguous reports whether an unquoted string could be mistaken for another value, or overlooked.
+// ambiguous reports whether a string without quotes could be overlooked or mistaken for another
+// value.
 func ambiguous(s string) bool {
 	if s == "" || s != strings.TrimSpace(s) || s != text.Printable(s) {
 		return true
@@ -55,8 +56,8 @@ func ambiguous(s string) bool {
 	return strings.ContainsRune(`"'{[(`, rune(s[0])) || json.Valid([]byte(s))
 }
 
-// Compact returns a value as JSON, or as Go prints it if JSON cannot represent it. Such values do
-// not come from a cluster.
+// Compact returns a value as JSON. A value that JSON cannot represent is formatted as Go prints it;
+// no such value comes from a cluster.
 func Compact(v any) string {
 	out, err := rawJSON(v, "")
 	if err != nil {
@@ -87,7 +88,7 @@ func Grouped[T any](all []T, key func(T) string) [][]T {
 	return groups
 }
 
-// Image says what a container runs, on how many Pods, and for how long.
+// Image says which image a container runs, on how many Pods, and for how long.
 func Image(i event.Image, now time.Time) string {
 	const enough = len("sha256:") + 12
 	id := i.ID[strings.LastIndex(i.ID, "@")+1:]
@@ -119,8 +120,8 @@ func Owner(o managedfields.Owner, now time.Time) string {
 	return name + how
 }
 
-// OwnerWithin is Owner in at most width columns; 0 means any width. It shortens the name first, as
-// long as some of it remains.
+// OwnerWithin names an owner as Owner does, in at most width columns; 0 means any width. It first
+// shortens the manager's name, as long as some of the name remains.
 func OwnerWithin(o managedfields.Owner, now time.Time, width int) string {
 	const least = 8
 	name, how := ownerParts(o, now)
@@ -149,7 +150,7 @@ func ownerParts(o managedfields.Owner, now time.Time) (name, brackets string) {
 		how = append(how, text.Printable(o.Subresource))
 	}
 	if !o.Time.IsZero() {
-		// Clocks differ between machines: a time in the future was just now.
+		// Clocks differ between machines, so a time in the future is shown as just now.
 		how = append(how, duration.ShortHumanDuration(max(0, now.Sub(o.Time)))+" ago")
 	}
 	if len(how) == 0 {

@@ -33,7 +33,7 @@ func Columns(width func() int) int {
 	return width()
 }
 
-// Within returns the width that an indent leaves; 0 means any width.
+// Within returns the width that is left after an indent; 0 means any width.
 func Within(width func() int, indent string) int {
 	columns := Columns(width)
 	if columns <= 0 {
@@ -65,8 +65,8 @@ func Flow(parts []string, room int) []string {
 	return append(out, CutMiddle(line, room))
 }
 
-// Wrap breaks lines that are too wide between words, and indents the continuation like the line.
-// Commands stay whole, so that they can be copied. A width of 0 breaks nothing.
+// Wrap breaks lines that are too wide between words, and indents the continuation like the line. It
+// does not break commands, so that users can copy them. A width of 0 breaks nothing.
 func Wrap(text []string, width int) []string {
 	if width <= 0 {
 		return text
@@ -141,8 +141,8 @@ func wrapped(line string, indent, width int) []string {
 	return append(out, line)
 }
 
-// lastBlank returns the last blank after the indent up to which the line fits, else the first
-// blank; -1 if there is none.
+// lastBlank returns the position of the last blank after the indent before which the line fits. If
+// there is none, it returns the position of the first blank; -1 if there is no blank.
 func lastBlank(line string, indent, width int) int {
 	best := -1
 	for i := indent + 1; i < len(line); i++ {
@@ -217,8 +217,8 @@ func narrow(widths []int, columns int) {
 	}
 }
 
-// folded wraps a cell, and indents each line like the first. It breaks between words, else after
-// punctuation in a name, else anywhere.
+// folded wraps a cell, and indents each line like the first. It breaks between words if possible,
+// otherwise after punctuation in a name, otherwise anywhere.
 func folded(cell string, width int) []string {
 	if Cells(cell) <= width {
 		return []string{cell}
@@ -320,8 +320,8 @@ const (
 	// longestWord is the longest word, in bytes, that is shown whole. A CA certificate has more
 	// than a thousand, which tell a reader nothing.
 	longestWord = 512
-	// keptOfWord is how much of a longer word is shown, keptBefore how much of it before the first
-	// difference.
+	// keptOfWord is how many bytes of a longer word are shown. keptBefore is how many of them come
+	// before the first difference.
 	keptOfWord = 48
 	keptBefore = 16
 )
@@ -340,7 +340,8 @@ func Shorten(line string) string {
 	return strings.Join(words, " ")
 }
 
-// ShortenPair is [Shorten] for two lines. If they would become equal, it shows where they differ.
+// ShortenPair shortens two lines as [Shorten] does. If the results would be equal, it instead shows
+// where the lines differ.
 func ShortenPair(a, b string) (string, string) {
 	if sa, sb := Shorten(a), Shorten(b); a == b || sa != sb {
 		return sa, sb
@@ -359,7 +360,7 @@ func ShortenPair(a, b string) (string, string) {
 	return Shorten(strings.Join(as, " ")), Shorten(strings.Join(bs, " "))
 }
 
-// around shortens a long word to the surroundings of a byte.
+// around shortens a long word to the text around a byte.
 func around(word string, at int) string {
 	if len(word) <= longestWord {
 		return word

@@ -164,7 +164,7 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-// Different values look different, however they are shortened.
+// Different values look different after they are shortened.
 func TestShortenPair(t *testing.T) {
 	ca := strings.Repeat("é", 700)
 	for _, at := range []int{0, 2, 20, 700, 1000, 1398} {

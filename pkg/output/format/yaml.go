@@ -60,15 +60,16 @@ func KYAML(v any) ([]byte, error) {
 	if saysTheSame(made, text) {
 		return made, nil
 	}
-	// The library wraps strings, and gets some wrong that have a line beginning with unusual white
-	// space, such as the empty lines of a Windows file. JSON is valid YAML.
+	// The library wraps strings. It writes some strings wrong if a line begins with unusual white
+	// space, such as the empty lines of a Windows file. As JSON is valid YAML, JSON is used for
+	// these.
 	if text, err = rawJSON(v, "  "); err != nil {
 		return nil, err
 	}
 	return append([]byte("---\n"), escapeQuoted(text, spell)...), nil
 }
 
-// saysTheSame reports whether YAML and JSON decode to the same value.
+// saysTheSame reports whether a YAML and a JSON text decode to the same value.
 func saysTheSame(made, text []byte) bool {
 	var got, want any
 	if err := yaml.Unmarshal(made, &got); err != nil {
@@ -94,7 +95,7 @@ func JSON(v any, indent string) ([]byte, error) {
 	}), nil
 }
 
-// rawJSON is JSON without the escaping.
+// rawJSON returns JSON without the escaping of unprintable characters.
 func rawJSON(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

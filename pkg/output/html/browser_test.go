@@ -53,8 +53,8 @@ func openBrowser(t *testing.T) *browser {
 		t.Fatal(err)
 	}
 	profile := filepath.Join(t.TempDir(), "profile")
-	// The test's context ends before its cleanups: it would kill the main process while others
-	// continue to write.
+	// The test's context ends before the test's cleanups. It would kill the browser's main process
+	// while other processes of the browser still write files.
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--remote-debugging-pipe", "--user-data-dir="+profile)
 	cmd.ExtraFiles = []*os.File{in, out} // file descriptors 3 and 4
@@ -68,7 +68,7 @@ func openBrowser(t *testing.T) *browser {
 		_ = b.send("Browser.close", nil)
 		_ = cmd.Wait()
 		_, _ = to.Close(), from.Close()
-		// Its last process may write after its first has ended.
+		// The last process of the browser may still write after its first process has ended.
 		for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 			err := os.RemoveAll(profile)
 			if err == nil {
@@ -148,7 +148,8 @@ func (b *browser) open(url string) {
 	b.eval(`new Promise(done => document.readyState === 'complete' ? done('') : addEventListener('load', () => done('')))`)
 }
 
-// eval runs an expression in the page, as a debugger may, and returns its text.
+// eval runs an expression in the page with a debugger's permissions, and returns the result as
+// text.
 func (b *browser) eval(expression string) string {
 	b.t.Helper()
 	var out struct {
@@ -164,10 +165,11 @@ func (b *browser) eval(expression string) string {
 	return fmt.Sprint(out.Result.Value)
 }
 
-// column describes a column of the second table.
+// column is a column of the page's second table.
 const columnOf = `[...document.querySelectorAll('table')[1].tBodies[0].rows].filter(r => !r.hidden).map(r => r.cells[%d].textContent).join(' ')`
 
-// The page sorts and filters in a browser, makes no requests, and fits a phone and paper.
+// In a browser, the page can be sorted and filtered, makes no requests, and fits the screen of a
+// phone and paper.
 func TestBrowser(t *testing.T) {
 	b := openBrowser(t)
 	s := surveyOf("flux")

@@ -12,7 +12,7 @@ import (
 // What is linked).
 type markup struct{ b strings.Builder }
 
-// open begins an element. attributes are names, each followed by its value.
+// open begins an element. attributes lists names, each followed by the value.
 func (m *markup) open(name string, attributes ...string) {
 	m.b.WriteString("<" + name)
 	for i := 0; i+1 < len(attributes); i += 2 {
@@ -31,7 +31,7 @@ func (m *markup) element(name, text string, attributes ...string) {
 	m.close(name)
 }
 
-// raw writes text without escaping: markup, style and script.
+// raw writes markup, style or script without escaping.
 func (m *markup) raw(constant string) { m.b.WriteString(constant) }
 
 const style = `
@@ -68,8 +68,8 @@ th[aria-sort=descending] button::after { content: " \2193"; }
 }
 `
 
-// script sorts by the column whose heading is clicked, and hides rows that do not contain the typed
-// words. It treats cells as plain text.
+// script sorts a table by the column whose heading is clicked, and hides rows that do not contain
+// the typed words. It treats the content of cells as plain text.
 const script = `
 'use strict';
 for (const table of document.querySelectorAll('table')) {

@@ -26,17 +26,17 @@ type table struct {
 
 type column struct {
 	Name string
-	// Number is set if the column is sorted numerically.
+	// Number means that the column is sorted numerically.
 	Number bool
 }
 
 type row struct {
-	// Marked is set for unexpected managers.
+	// Marked means that the row is about an unexpected manager.
 	Marked bool
 	Cells  []string
 }
 
-// render returns a survey as a page, which is complete without its script.
+// render returns a survey as a page. Without its script, the page still shows everything.
 func render(s event.Surveyed, now time.Time) string {
 	title := "Owners of fields" + text.Printable(s.Where)
 	var m markup
@@ -55,8 +55,8 @@ func render(s event.Surveyed, now time.Time) string {
 	return m.b.String()
 }
 
-// head sets a content security policy that forbids all requests, and all scripts and styles but the
-// page's own, identified by their hashes.
+// head sets a content security policy. It forbids all requests, and all scripts and styles but the
+// page's own, which are identified by their hashes.
 func head(m *markup, title string) {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))

@@ -19,7 +19,8 @@ import (
 
 var when = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// surveyOf returns a survey with every table. say is used for all text that comes from the cluster.
+// surveyOf returns a survey in which every table has rows. say returns each text that comes from
+// the cluster.
 func surveyOf(say string) event.Surveyed {
 	ref := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: "shop", Name: say}
 	owner := managedfields.Owner{Manager: say, Operation: "Update", Subresource: say}
@@ -36,8 +37,7 @@ func surveyOf(say string) event.Surveyed {
 	}
 }
 
-// Whatever names a cluster uses, the page has the same elements and attributes, and shows the
-// names.
+// The page has the same elements and attributes for any names in a cluster, and shows these names.
 func TestHostileNames(t *testing.T) {
 	tame := shapeOf(t, surveyOf("flux"))
 	pieces := []string{
@@ -98,7 +98,7 @@ func shapeOf(t *testing.T, s event.Surveyed) []string {
 	return shape
 }
 
-// The page has no address except that of the empty icon.
+// The only address in the page is that of the empty icon.
 func TestPageNamesNoAddress(t *testing.T) {
 	for _, line := range shapeOf(t, surveyOf("flux")) {
 		for _, attribute := range []string{" src=", " href=", " action=", " style=", " on"} {
@@ -109,7 +109,7 @@ func TestPageNamesNoAddress(t *testing.T) {
 	}
 }
 
-// The head of the page says whether it is complete, and what its colour means.
+// The head of the page says whether the survey is complete, and explains the colour.
 func TestHeadOfPage(t *testing.T) {
 	s := surveyOf("flux")
 	for _, want := range []string{

@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// At any width, no line is longer than the terminal, except for a path on its own line, which must
-// be copied in one piece.
+// No line is longer than the terminal, at any width. The only exception is a path on its own line,
+// which users must be able to copy in one piece.
 func TestReportFitsTheTerminal(t *testing.T) {
 	long := strings.Repeat("registry.example.com/", 10)
 	conflicts := contractConflict(t).Conflicts
@@ -201,8 +201,8 @@ Nothing in this phase was written. For each path, choose:
 	}
 }
 
-// A path that cannot be yielded is not offered for --yield, and adoption is only offered if it
-// settles the conflicts of all objects.
+// A path that cannot be yielded is not offered for --yield. Adoption is offered only if it settles
+// the conflicts of all objects.
 func TestOffersThatSettle(t *testing.T) {
 	contested := func(name, from string, unleavable ...fieldpath.Path) event.Applied {
 		return event.Applied{

@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// The conflict report is part of the contract, byte for byte. The flags for the second path follow
-// those for the first.
+// The conflict report is part of the contract, byte for byte. The flags for the first path come
+// before those for the second.
 func TestConflictReport(t *testing.T) {
 	const want = `conflict  deployment.apps/web -n prod
   .spec.replicas                                       yours 3        live 5        kube-controller-manager (scale)
@@ -40,7 +40,7 @@ Nothing in this phase was written. For each path, choose:
 	}
 }
 
-// Edge case 35: one failing object does not hide the others.
+// Edge case 35: the failure of one object does not hide the results of others.
 func TestApplyResult(t *testing.T) {
 	events := []event.Event{
 		contractConflict(t),
@@ -92,8 +92,8 @@ func TestDiffResult(t *testing.T) {
 	  "summary":{"created":0,"configured":1,"recreated":0,"shared":0,"pruned":0,"unchanged":1,"unknown":1}}`)
 }
 
-// The rule behind a decision is reported for each path, with the object and in the stream. Without
-// a rule, it is the built-in table.
+// For each path, the rule behind a decision is reported, with the object and in the stream. If no
+// rule of the user decided, the built-in table is named.
 func TestDecided(t *testing.T) {
 	decided := event.Decided{Ref: config("a"), Decisions: []event.Decision{
 		{Path: path(t, ".data.a"), Outcome: "yielded", By: "k8sconnect.yaml:3:3", Choice: "manager=kubectl:.data.a"},
@@ -158,8 +158,8 @@ func TestNothingWithoutPlan(t *testing.T) {
 	}
 }
 
-// Edge case 34: a warning names its object. The same text for two objects is two warnings; twice
-// for one object (dry run, then write) it is one.
+// Edge case 34: a warning names its object. The same text for two objects counts as two warnings.
+// The same text twice for one object (dry run, then write) counts as one.
 func TestWarnings(t *testing.T) {
 	events := []event.Event{
 		event.Warned{Ref: config("b"), Text: "old"},
@@ -193,8 +193,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// An unchanged run prints only its result, in a log and on a terminal: phases without a line have
-// no heading.
+// A run without changes prints only its result, in a log and on a terminal. A phase without a line
+// has no heading.
 func TestUnchangedObjects(t *testing.T) {
 	story := func(n int) []event.Event {
 		events := []event.Event{event.Planned{Phases: []event.Phase{{Name: "all", Total: n}, {Name: "none"}}}, event.PhaseStarted{}}
@@ -225,8 +225,8 @@ func TestUnchangedObjects(t *testing.T) {
 	}
 }
 
-// Fields that only change owners are one line for the run, however many objects there are. A value
-// that changes together with its owner is always shown with its object.
+// Fields that only change owners are reported in one line for the whole run, however many objects
+// they are in. A value that changes together with its owner is always shown with its object.
 func TestTakeovers(t *testing.T) {
 	const csa = managedfields.ClientSideApply
 	annotation := managedfields.Change{
@@ -300,8 +300,8 @@ func namesIn(t *testing.T, text string) []string {
 	return names
 }
 
-// A list in conflict that is owned as a whole is shown as a small diff: two truncated lines of JSON
-// would not show the difference.
+// A list in conflict that is owned as a whole is shown as a small diff, because two truncated lines
+// of JSON would not show the difference.
 func TestLargeConflict(t *testing.T) {
 	rule := func(verb string) any {
 		return map[string]any{"apiGroups": []any{"apps"}, "resources": []any{"deployments"}, "verbs": []any{"get", verb}}
@@ -338,7 +338,7 @@ func TestLargeConflict(t *testing.T) {
 	}
 }
 
-// A diff with differences has succeeded. The run's id is only printed for failures.
+// A diff that finds differences has succeeded. The run's id is printed only for failures.
 func TestDiffThatWentWellNamesNoRun(t *testing.T) {
 	for action, named := range map[event.Action]bool{
 		event.Create: false, event.Update: false, event.Recreate: false, event.Share: false, event.Delete: false, event.None: false, event.Unknown: true,

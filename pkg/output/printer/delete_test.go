@@ -81,8 +81,8 @@ func TestDeleteGolden(t *testing.T) {
 	}
 }
 
-// If stderr and results are read in one place, a cause is printed once: during the wait, or else at
-// the end. Otherwise, the results are complete.
+// If a reader sees stderr and the results in one place, each cause is printed once, during the wait
+// or at the end. If the reader sees only the results, the results have all causes.
 func TestCauseToldOnce(t *testing.T) {
 	width := func() int { return 110 }
 	for name, test := range map[string]struct {
@@ -110,7 +110,7 @@ func TestCauseToldOnce(t *testing.T) {
 			if test.alone && !strings.Contains(got.out, next) {
 				t.Errorf("not in the results:\n%s", got.out)
 			}
-			// The end reports everything that was not reported before.
+			// At the end, everything is reported that was not reported before.
 			var untold []event.Event
 			for _, e := range deleteStory() {
 				if _, told := e.(event.Stuck); !told {
@@ -157,7 +157,7 @@ func TestStuckGolden(t *testing.T) {
 	}
 }
 
-// The end of a Pod's grace period is not the start of its deletion.
+// The time at which a Pod's grace period ends is not reported as the start of its deletion.
 func TestNotYetForAnyTime(t *testing.T) {
 	got := run(t, printer.ForStuck, output.Options{}, []event.Event{
 		event.Planned{}, event.Stuck{Ref: widget("w"), Since: ago(-time.Minute), Causes: []event.Cause{gone("w")}},
@@ -167,7 +167,8 @@ func TestNotYetForAnyTime(t *testing.T) {
 	}
 }
 
-// However many objects share a cause, it is printed once, and again in the results.
+// If many objects share a cause, the cause is printed once during the wait, and once in the
+// results.
 func TestOneCauseOfMany(t *testing.T) {
 	events := []event.Event{event.Planned{}}
 	for i := range 200 {

@@ -12,7 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// Edge case 33: a path that left the manifest is removed, or kept by others.
+// Edge case 33: a path that is no longer in the manifest is removed from the object, or kept by its
+// other owners.
 func TestRemovedOrKept(t *testing.T) {
 	applied := event.Applied{
 		Ref: config("a"), Action: event.Configured,
@@ -31,7 +32,7 @@ func TestRemovedOrKept(t *testing.T) {
 }
 
 // Edge case 38: an object that the server could not check is shown whole, with a note that it was
-// not checked; likewise in a dry run.
+// not checked. The same holds in a dry run.
 func TestNotChecked(t *testing.T) {
 	const why = "namespace prod is created by this set: not checked by the server"
 	diff := run(t, printer.ForDiff, output.Options{}, []event.Event{
@@ -57,7 +58,7 @@ func TestNotChecked(t *testing.T) {
 	}
 }
 
-// Edge case 5: an atomic path is marked, because it changes with everything in it.
+// Edge case 5: an atomic path is marked, because its value changes as a whole.
 func TestAtomic(t *testing.T) {
 	tests := map[string]struct {
 		change managedfields.Change
@@ -84,7 +85,7 @@ func TestAtomic(t *testing.T) {
 	}
 }
 
-// A diff that predicts a conflict says so separately from the diff itself.
+// A diff that predicts a conflict reports the conflict separately from the diff itself.
 func TestContestedDiffWarns(t *testing.T) {
 	got := run(t, printer.ForDiff, output.Options{}, diffStory(t))
 	const want = "1 contested path: apply stops there unless you --take or --yield\n"
@@ -93,8 +94,8 @@ func TestContestedDiffWarns(t *testing.T) {
 	}
 }
 
-// Edge case 30: an adoption removes the last-applied annotation, which repeats the whole object, so
-// it is shown as its size. An annotation that changes or stays is shown.
+// Edge case 30: an adoption removes the last-applied annotation. As this annotation repeats the
+// whole object, only its size is shown. An annotation that changes or stays is shown in full.
 func TestLastAppliedIsFolded(t *testing.T) {
 	annotated := func(text string) map[string]any {
 		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{managedfields.LastAppliedAnnotation: text}}}
@@ -128,7 +129,7 @@ func TestLastAppliedIsFolded(t *testing.T) {
 	}
 }
 
-// A client dry run does not look like a completed run.
+// The output of a client dry run does not look like that of a completed run.
 func TestClientDryRun(t *testing.T) {
 	got := run(t, printer.ForApply, output.Options{DryRun: true, Unasked: true}, []event.Event{
 		event.Applied{Ref: config("a"), Action: event.Created, DryRun: true},

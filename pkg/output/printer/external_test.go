@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// Edge case 44: no argument of KUBECTL_EXTERNAL_DIFF is lost.
+// Edge case 44: all arguments in KUBECTL_EXTERNAL_DIFF are passed on.
 func TestParseExternal(t *testing.T) {
 	tests := map[string]struct {
 		command string
@@ -54,7 +54,7 @@ func TestParseExternal(t *testing.T) {
 	}
 }
 
-// exited is the error of a program that ran.
+// exited is the error of a program that ran and failed.
 type exited int
 
 func (e exited) Error() string { return "exit status" }

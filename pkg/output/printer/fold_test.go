@@ -15,13 +15,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// folded describes lines that differ only in a name. line is the line of one object.
+// folded describes a test of lines that differ only in a name. line is the line for one object.
 func folded() map[string]struct {
 	of verb
-	// one is the event of the i-th object; all is the event for all objects, if there is only one.
+	// one returns the event for the i-th object. If there is only one event for all objects, all
+	// returns it.
 	one func(i int) event.Event
 	all func(n int) event.Event
-	// counted is set if, without -v 1, the line has the number of all objects.
+	// counted means that, without -v 1, the line has the number of all objects.
 	counted bool
 } {
 	at := func(i int) object.Source { return object.Source{File: "many.yaml", Line: i + 1} }
@@ -84,11 +85,11 @@ func folded() map[string]struct {
 	}
 }
 
-// numbered returns names, none of which is part of another.
+// numbered returns names, none of which is a part of another.
 func numbered(i int) string { return fmt.Sprintf("c-%03d", i) }
 
-// Lines that differ only in a name become one line. -v 1 and JSON name all objects. A hint is
-// printed once.
+// Lines that differ only in a name are printed as one line. With -v 1 and in JSON, all objects are
+// named. A hint is printed once.
 func TestLinesThatDifferInANameAreOne(t *testing.T) {
 	for name, row := range folded() {
 		events := func(n int) []event.Event {
@@ -158,7 +159,8 @@ func TestHintsOnce(t *testing.T) {
 	}
 }
 
-// Kinds that the run waits for are one line in a log, after a moment. A single kind is named.
+// All kinds that the run waits for are reported in one line of the log, after a moment. If there is
+// a single kind, it is named.
 func TestKindsThatAreWaitedForAreOneLine(t *testing.T) {
 	waiting := func(kind string) event.Event {
 		return event.Waiting{Ref: config("a"), Kind: kind, For: kind + " to be served"}

@@ -23,7 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// FuzzEvents prints unlikely events in every format of both verbs: nothing panics, documents can be
+// FuzzEvents prints unlikely events in every format of both verbs. Nothing panics, documents can be
 // parsed, and no control character reaches a terminal.
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08 \x1b[2J a\nb \u202e \xff\x9b"), 80)
@@ -51,7 +51,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzLive does the same for the status line.
+// FuzzLive prints unlikely events with a status line. Nothing panics, and no control character
+// reaches a terminal.
 func FuzzLive(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08 \x1b[2J a\nb \u202e \xff\x9b"), 80)
 	f.Add([]byte("\x06\x05\x05abc"), 12)
@@ -94,7 +95,7 @@ func readable(t *testing.T, format, text string) {
 	}
 }
 
-// harmless reports whether a terminal only displays the text.
+// harmless reports whether the text contains nothing but characters that a terminal displays.
 func harmless(t *testing.T, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) {

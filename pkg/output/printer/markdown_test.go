@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// changed is a change of one value that now has another owner.
+// changed is a change of a value, together with its owner.
 func changed(name, from, to string, since time.Time) event.Compared {
 	side := func(value string) map[string]any { return map[string]any{"data": map[string]any{"k": value}} }
 	return event.Compared{
@@ -35,7 +35,8 @@ func inMarkdown(t *testing.T, events ...event.Event) string {
 	return got.out
 }
 
-// The same diff gives the same text at any time, in whatever order its objects were compared.
+// The same diff gives the same text, at any time and for any order in which its objects were
+// compared.
 func TestDiffMarkdownIsTheSame(t *testing.T) {
 	planned := event.Planned{Phases: []event.Phase{{Name: "one", Total: 2, Refs: []object.Ref{config("a"), config("b")}}}}
 	a, b := changed("a", "1", "2", ago(time.Hour)), changed("b", "1", "2", ago(time.Hour))
@@ -46,8 +47,8 @@ func TestDiffMarkdownIsTheSame(t *testing.T) {
 	}
 }
 
-// However much changes, the text fits into a comment, and each object is shown, named or counted.
-// No content ends a fence.
+// The text fits into a comment, however much changes, and each object is shown, named or counted.
+// No content of an object can end a fence.
 func TestDiffMarkdownFits(t *testing.T) {
 	const most = 65_536
 	for name, tt := range map[string]struct {

@@ -13,9 +13,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/heap"
 )
 
-// The table keeps only the line and place of each result, so that its memory does not grow with the
-// events. The measurement is after the last result and before the phase is written, and includes
-// the plan.
+// The table keeps only the line and place of each result, so its memory does not grow with the
+// events. The test measures the memory after the last result, before the phase is written. The
+// measurement includes the plan.
 func TestTableKeepsLines(t *testing.T) {
 	const objects = 5000
 	for name, test := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// The line that no owner has to be rewritten comes only if everything was read.
+// The output says that no owner has to be rewritten only if everything could be read.
 func TestMigrationClaimsNothingUnseen(t *testing.T) {
 	const none = "no owner is at a version that the server does not serve"
 	unread := []event.Unread{{Ref: object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Gear"}}, Err: errors.New("forbidden")}}

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// thousand is a run over 1,000 objects in three phases, which finish in an order that the seed
-// determines. With refs, the plan names the objects of each phase.
+// thousand is a run over 1,000 objects in three phases. The seed determines the order in which the
+// objects finish. With refs, the plan names the objects of each phase.
 func thousand(t *testing.T, seed uint64, refs bool) []event.Event {
 	planned := event.Planned{Phases: []event.Phase{{Name: "one", Total: 100}, {Name: "two", Total: 500}, {Name: "three", Total: 400}}}
 	var results [][]event.Event
@@ -62,7 +62,7 @@ func outcome(t *testing.T, n int, ref object.Ref) event.Applied {
 	return applied
 }
 
-// The same results give the same bytes, whatever finished first.
+// The same results give the same bytes, in whatever order the objects finish.
 func TestOrderOfCompletionDoesNotShow(t *testing.T) {
 	seeds := uint64(3)
 	if testing.Short() {
@@ -87,8 +87,8 @@ func TestOrderOfCompletionDoesNotShow(t *testing.T) {
 	}
 }
 
-// Objects come in plan order, including those of phases that never began; objects outside the plan
-// come last.
+// Results are printed in plan order, including objects of phases that never began. Objects that are
+// not in the plan come last.
 func TestOrderOfThePlan(t *testing.T) {
 	first, second, third := config("z"), config("m"), config("a")
 	planned := event.Planned{Phases: []event.Phase{
@@ -151,7 +151,7 @@ func TestResultsComePhaseByPhase(t *testing.T) {
 	}
 }
 
-// A failed write is the only error.
+// A failed write to the output is the only error that Close returns.
 func TestStdoutIsGone(t *testing.T) {
 	for _, format := range []string{output.Table, output.JSON, output.Name, output.Stream, output.JUnit} {
 		gone := errors.New("broken pipe")

@@ -75,8 +75,8 @@ spec:
 status: {}
 `
 
-// Recorded changes of many objects have a line each, the newest first. Below, the output says what
-// may be missing.
+// Each recorded change of many objects has a line, the newest first. Below the lines, the output
+// says which changes may be missing.
 func TestPastChangesGolden(t *testing.T) {
 	o := ownedStory(t)[0].(event.Owned)
 	web := o.Ref
@@ -183,7 +183,7 @@ data: {a-long-name-with-much-in-it.example.com_Application: x, a-long-name-with-
 	}
 }
 
-// The size of a masked value is not shown: it would be the mask's.
+// The size of a masked value is not shown, because it would be the size of the mask.
 func TestMaskedLastApplied(t *testing.T) {
 	story := []event.Event{event.Planned{}, owned(t, fieldsOf(t, `
 apiVersion: v1

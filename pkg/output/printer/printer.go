@@ -32,8 +32,8 @@ type Printer struct {
 	onRun    func()
 }
 
-// newPrinter returns a printer for the results that choose returns; nil means that the format is
-// unknown. more lists formats that only some verbs have.
+// newPrinter returns a printer for the results that choose returns. If choose returns nil, the
+// format is unknown. more lists formats that only some verbs have.
 func newPrinter(o output.Options, s *output.State, choose func(output.Base, *progress.Reporter) (output.Results, error), more ...string) (*Printer, error) {
 	if o.Format == "" {
 		o.Format = output.Table
@@ -84,9 +84,9 @@ func (p *Printer) Print(e event.Event) {
 	p.reporter.Handle(e)
 }
 
-// Close prints the rest: the end of the table, documents, the summary. It always leaves the
-// terminal clean. ctx only limits an external diff program: results are printed even if ctx is
-// done. Close returns the first write error, or the program's error.
+// Close prints the rest: the end of the table, documents, and the summary. It always leaves the
+// terminal clean. ctx only limits an external diff program, so results are printed even if ctx is
+// done. Close returns the first write error, or else the program's error.
 func (p *Printer) Close(ctx context.Context) error {
 	p.mu.Lock()
 	if p.closed {
@@ -124,14 +124,14 @@ func (p *Printer) Pause(do func()) {
 	do()
 }
 
-// InFlags returns a function that names objects of the run in flags.
+// InFlags returns a function that names objects of the run as flags do.
 func (p *Printer) InFlags() func(object.Ref) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.state.InFlags()
 }
 
-// Flush prints what was held back until the end of a phase, warnings first.
+// Flush prints the output that was held back until the end of a phase, warnings first.
 func (p *Printer) Flush() {
 	p.reporter.Flush()
 	p.results.Flush()
@@ -145,7 +145,7 @@ func (p *Printer) tick() {
 	}
 }
 
-// redraw calls a function several times a second until it is stopped. The first call comes late
+// redraw calls a function several times a second until redraw is stopped. The first call comes late
 // enough that short runs show no status line.
 type redraw struct {
 	quit chan struct{}

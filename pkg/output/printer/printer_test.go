@@ -23,12 +23,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// verb is ForApply or ForDiff.
+// verb is ForApply or ForDiff, so that tests can use either.
 type verb func(output.Options) (*printer.Printer, error)
 
 type written struct{ out, err string }
 
-// run prints events with the options. Its clock stands still.
+// run prints events with the given options. Its clock does not advance.
 func run(t *testing.T, make verb, o output.Options, events []event.Event) written {
 	t.Helper()
 	var out, err bytes.Buffer

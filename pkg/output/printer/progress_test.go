@@ -24,7 +24,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// refused is a client's error if the API server is down.
+// refused is the error of a client if the API server is down.
 func refused() error {
 	return fmt.Errorf("list ConfigMaps: %w", &url.Error{
 		Op: "Get", URL: "https://[::1]:6443/api",
@@ -32,7 +32,8 @@ func refused() error {
 	})
 }
 
-// terminal emulates what the printer uses of a terminal, and returns the visible lines.
+// terminal emulates the features of a terminal that the printer uses, and returns the visible
+// lines.
 type terminal struct {
 	mu     sync.Mutex
 	lines  []string
@@ -95,8 +96,8 @@ func (t *terminal) bottom() string {
 	return strings.TrimRight(string(t.line), " ")
 }
 
-// watch prints both streams to one terminal, inside a bubble whose clock advances only when
-// everything waits.
+// watch prints stdout and stderr to one terminal, in virtual time: the clock advances only when all
+// goroutines wait.
 func watch(t *testing.T, make verb, width func() int, script func(term *terminal, p *printer.Printer)) *terminal {
 	term := &terminal{}
 	synctest.Test(t, func(t *testing.T) {
@@ -115,7 +116,7 @@ func watch(t *testing.T, make verb, width func() int, script func(term *terminal
 	return term
 }
 
-// pass advances the clock, and the status line with it.
+// pass advances the clock, and so updates the status line.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -185,8 +186,8 @@ func TestLiveLine(t *testing.T) {
 	}
 }
 
-// Output above the status line is complete and contains nothing of it. A countdown continues while
-// nothing happens; the rate is shown.
+// The output above the status line is complete and contains no part of the status line. A countdown
+// continues while nothing happens, and the rate is shown.
 func TestLiveLineAndResults(t *testing.T) {
 	term := watch(t, printer.ForApply, columns(100), func(term *terminal, p *printer.Printer) {
 		p.Print(phases())
@@ -224,7 +225,7 @@ func TestLiveLineAndResults(t *testing.T) {
 	}
 }
 
-// A short run shows no status line, which would only flicker.
+// A short run shows no status line, because it would only flicker.
 func TestShortRunsShowNoLine(t *testing.T) {
 	term := watch(t, printer.ForDiff, nil, func(_ *terminal, p *printer.Printer) {
 		p.Print(phases())
@@ -267,8 +268,8 @@ func TestReasonIsSaidOnce(t *testing.T) {
 	}
 }
 
-// Without a terminal, progress is plain lines: at the start of each phase, after ten silent
-// seconds, and one for a problem that many workers share.
+// Without a terminal, progress is printed as plain lines: at the start of each phase, and after ten
+// seconds without output. A problem that many workers share has one line.
 func TestPlainLines(t *testing.T) {
 	overloaded := func(name string) event.Event {
 		return event.Retrying{Ref: config(name), Err: apierrors.NewTooManyRequests("slow down, "+name, 1), Left: 30 * time.Second}
@@ -365,7 +366,7 @@ func TestCanRedraw(t *testing.T) {
 	}
 }
 
-// environment has a single variable.
+// environment is an environment with a single variable.
 func environment(setting string) func(string) string {
 	return func(name string) string {
 		if key, value, _ := strings.Cut(setting, "="); key == name {

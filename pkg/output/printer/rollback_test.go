@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// Restored values whose former owner has since applied at another API version have no owner. The
-// report names the values and that owner.
+// A rollback restores values, but not an owner that has since applied at another API version. The
+// report names such values and that owner.
 func TestUnownedAfterARollback(t *testing.T) {
 	ref := object.Ref{GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Gizmo"}, Namespace: "prod", Name: "g"}
 	path := fieldpath.Path{fieldpath.FieldElement("spec"), fieldpath.FieldElement("size")}

@@ -22,7 +22,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// log is a stderr without a terminal. It records what was written, and when.
+// log is a stderr that is not a terminal. It records each text with the time at which it was
+// written.
 type log struct {
 	mu    sync.Mutex
 	lines []string
@@ -38,25 +39,25 @@ func (l *log) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// since returns the lines from the nth on, and when they were written.
+// since returns the lines from the nth on, with the times at which they were written.
 func (l *log) since(n int) ([]string, []time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.lines[n:]), slices.Clone(l.at[n:])
 }
 
-// watched is a run with a log and the state that the test expects.
+// watched is a run with its log, and the state that the test expects.
 type watched struct {
 	t      *testing.T
 	log    *log
 	p      *printer.Printer
 	random *rand.Rand
-	// open names the objects in progress or awaited, as output names them.
+	// open has the objects in progress or awaited, named as in the output.
 	open map[string]bool
 	good int
 }
 
-// say prints an event and records what became of its object.
+// say prints an event and records the new state of its object.
 func (w *watched) say(e event.Event) {
 	switch e := e.(type) {
 	case event.Started:
@@ -91,12 +92,12 @@ func suffix(group string) string {
 	return "." + group
 }
 
-// counted returns how many objects a line counts as finished.
+// counted returns the number of objects that a line counts as finished.
 var counted = regexp.MustCompile(`(\d+) of (\d+) (applied|gone|met)`)
 
-// nothing advances the clock without events, and checks the log: a line after ten seconds, then
-// after twenty, forty, and every minute, which names the objects in progress and for how long, and
-// never a finished one.
+// nothing advances the clock without events, and checks the log. The log must have a line after ten
+// seconds, after twenty more, after forty more, and then every minute. Each line names objects in
+// progress, with the time that they have taken, and never a finished object.
 func (w *watched) nothing(atLeast time.Duration, limit string) {
 	w.t.Helper()
 	before, _ := w.log.since(0)
@@ -125,7 +126,7 @@ func (w *watched) nothing(atLeast time.Duration, limit string) {
 		if len(w.open) > 0 && !slices.ContainsFunc(slices.Collect(keys(w.open)), func(open string) bool { return strings.Contains(line, open) }) {
 			w.t.Errorf("the line does not name what the run waits for: %q; open are %v", line, w.open)
 		}
-		// Something that has just begun shows no time.
+		// An activity that has just begun is shown without a time.
 		if (i > 0 || limit != "") && !regexp.MustCompile(`\((\d+h)?(\d+m)?(\d+s)?`+limit+`\)`).MatchString(line) {
 			w.t.Errorf("how long? %q", line)
 		}
@@ -181,7 +182,7 @@ func planOf(refs []object.Ref, within time.Duration) event.Planned {
 	return event.Planned{Phases: []event.Phase{{Name: "objects", Total: len(refs), Refs: refs}}, Within: within}
 }
 
-// A log repeats, at growing intervals, what the run waits for, even if nothing arrives (edge case
+// Even if no event arrives, a log repeats what the run waits for, at growing intervals (edge case
 // 91).
 func TestNoSilenceInALog(t *testing.T) {
 	const limit = " of 5m"
@@ -257,7 +258,7 @@ func TestNoSilenceInALog(t *testing.T) {
 	}
 }
 
-// If the cluster is down for minutes, the log says how the server fails, and for how much longer
+// If the API server is down for minutes, the log says how requests fail, and for how much longer
 // the run retries (story 4).
 func TestWaitingForTheServerIsToldInALog(t *testing.T) {
 	lines := in(t, 1, printer.ForApply, func(w *watched) {
@@ -283,8 +284,8 @@ func TestWaitingForTheServerIsToldInALog(t *testing.T) {
 	}
 }
 
-// Once a cause is known, the waiting line shows it, at growing intervals, whatever the conditions
-// say. The cause itself is printed again only when it changes.
+// Once a cause is known, the line about the wait shows the cause, at growing intervals, whatever
+// the conditions say. The cause itself is printed again only when it changes.
 func TestTheWaitingLineIsTheCause(t *testing.T) {
 	cache, web := ref("apps/v1", "StatefulSet", "shop", "cache"), ref("apps/v1", "Deployment", "shop", "web")
 	because := func(code string) event.Stalled {
@@ -325,15 +326,15 @@ func TestTheWaitingLineIsTheCause(t *testing.T) {
 	}
 }
 
-// away is an error that is not an answer from the server.
+// away is an error that does not come from the server.
 type away struct{ error }
 
 func (away) Unreachable() bool { return true }
 
 func (e away) Unwrap() error { return e.error }
 
-// The end of an object does not prove that the server is up: the log does not report that the
-// server answers again because objects were given up or skipped.
+// If an object is given up or skipped, this does not prove that the server is up. So the log does
+// not report in this case that the server answers again.
 func TestServerThatStaysAwayDoesNotAnswerAgain(t *testing.T) {
 	const again = "the API server answers again"
 	unreachable := away{refused()}
@@ -373,8 +374,8 @@ func TestServerThatStaysAwayDoesNotAnswerAgain(t *testing.T) {
 	}
 }
 
-// No progress about an object follows its printed result: nothing is printed between two adjacent
-// results, however late they come.
+// No progress about an object is printed after the object's result. Nothing is printed between two
+// adjacent results, even if the results come late.
 func TestNoProgressAboveTheResult(t *testing.T) {
 	lines := in(t, 1, printer.ForWait, func(w *watched) {
 		refs := several(4)
@@ -393,7 +394,7 @@ func TestNoProgressAboveTheResult(t *testing.T) {
 	}
 }
 
-// A terminal and a log say the same: what the run waits for, and for how long.
+// A terminal and a log describe a wait in the same words: what the run waits for, and for how long.
 func TestTerminalTellsHowLong(t *testing.T) {
 	watch(t, printer.ForWait, columns(120), func(term *terminal, p *printer.Printer) {
 		refs := several(2)

@@ -13,8 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// The end of a container's log follows the cause that names the container, in every
-// format.
+// In every format, the end of a container's log follows the cause that names the container.
 func TestCauseWithLog(t *testing.T) {
 	cause := event.Cause{Code: "ContainerCrash", Message: "container app ends", Log: []string{"opening /data", "DBPathInUse: \x1b[31mlocked"}}
 	web := object.Ref{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "shop", Name: "web"}
@@ -46,8 +45,8 @@ func TestCauseWithLog(t *testing.T) {
 	}
 }
 
-// A failed evaluation is reported once below its object, next to the values that it read, and not
-// again as the object's error and as the condition's message.
+// A failed evaluation is reported once below its object, next to the values that it read. It is not
+// repeated as the object's error and as the condition's message.
 func TestErrorOfAConditionOnce(t *testing.T) {
 	const said = "these types do not match: self.spec.members is a string, an int"
 	err := errors.New("rules.yaml:2: " + said)
@@ -66,8 +65,8 @@ func TestErrorOfAConditionOnce(t *testing.T) {
 	}
 }
 
-// An unreadable kind is reported in full with the first object that it keeps from being explained,
-// and not again with others, neither during the wait nor in the results.
+// If a kind cannot be read, the first object that cannot be explained for this reason has the full
+// report. It is not repeated for other objects, neither during the wait nor in the results.
 func TestDoubtsOnce(t *testing.T) {
 	doubt := event.Cause{
 		Code: "NotAllowed", Message: "you are not allowed to read these, so their state is unknown: pods in shop", Doubt: true,

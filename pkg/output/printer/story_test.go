@@ -34,7 +34,7 @@ func flux() managedfields.Owner {
 	return managedfields.Owner{Manager: "flux", Operation: "Apply", Time: ago(72 * time.Hour)}
 }
 
-// contractConflict is the conflict in the contract.
+// contractConflict is the conflict that the contract shows.
 func contractConflict(t *testing.T) event.Applied {
 	return event.Applied{Ref: web(), Action: event.InConflict, Conflicts: []managedfields.Conflict{
 		{

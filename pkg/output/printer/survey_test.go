@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// aSurvey uses long names everywhere.
+// aSurvey is a survey with long names everywhere.
 func aSurvey(summary bool) event.Surveyed {
 	webhooks := schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}
 	controller := managedfields.Owner{Manager: "cert-manager-cainjector", Operation: managedfields.Update, APIVersion: "admissionregistration.k8s.io/v1beta1"}
@@ -65,7 +65,8 @@ func TestSurveyFits(t *testing.T) {
 	}
 }
 
-// Sets fit too: the names of a lock's holder and of the last user may be long.
+// The list of sets fits the terminal too, although the names of a lock's holder and of the last
+// user may be long.
 func TestSetsFit(t *testing.T) {
 	events := []event.Event{event.Set{
 		Ref:     ref("v1", "Secret", "shop-of-a-customer", "shop-with-a-long-name"),

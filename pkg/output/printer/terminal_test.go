@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// A whole run on a terminal: each status line, in order, and the final screen.
+// The test prints a whole run to a terminal: each status line, in order, and the final screen.
 func TestTerminalGolden(t *testing.T) {
 	for _, width := range []int{120, 80, 40} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {

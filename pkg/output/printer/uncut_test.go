@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// Without a terminal, nothing is shortened in any output: a log is read later, when it is too late
-// to run again.
+// Without a terminal, nothing is shortened in any output. A log is read later, when the run cannot
+// be repeated to see the rest.
 func TestNothingIsCutInALog(t *testing.T) {
 	long := "begins " + strings.Repeat("x y", 2000) + " ends"
 	err, name := errors.New(long), config("a")

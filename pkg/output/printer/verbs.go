@@ -78,8 +78,8 @@ func ForWait(o output.Options) (*Printer, error) {
 	})
 }
 
-// referring returns tables that do not repeat causes that are already on the same terminal. A log,
-// which people read from its end, repeats them.
+// referring returns tables that do not repeat causes that are already on the same terminal. In a
+// log, tables repeat the causes, because people read a log from its end.
 func referring(o output.Options, format string, told *progress.Reporter, table func(output.Base) output.Results) func(output.Base) output.Results {
 	onTerminal := o.Progress && (o.Width != nil || format != output.Table && format != "")
 	if !onTerminal {
@@ -106,8 +106,8 @@ func ForDelete(o output.Options) (*Printer, error) {
 	gone := output.Word{Text: "gone", Good: []event.Action{event.Gone, event.Absent}, Awaited: true}
 	return newPrinter(o, output.NewState(gone, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
 		told.Explain()
-		// Refer to causes on stderr if both streams end up in the same place: on a terminal, or
-		// when the table itself goes to stderr.
+		// The table refers to causes on stderr if both streams end up in the same place: on a
+		// terminal, or because the table itself goes to stderr.
 		referring := func(b output.Base) output.Results { return table.NewDelete(b, told.Reported) }
 		if b.Format == output.Table && (o.Width == nil || !o.Progress) {
 			referring = func(b output.Base) output.Results { return table.NewDelete(b, nil) }
@@ -189,7 +189,7 @@ func ForMigration(o output.Options) (*Printer, error) {
 	})
 }
 
-// printerOf returns a printer for results that are not counted, in one of the given formats.
+// printerOf returns a printer for results that are not counted. formats lists its formats.
 func printerOf(o output.Options, formats []string, choose func(output.Base) output.Results) (*Printer, error) {
 	if o.Format != "" && !slices.Contains(formats, o.Format) {
 		return nil, unknownFormat(o.Format, formats)
@@ -208,8 +208,8 @@ func ForGive(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForSets returns a printer for sets. members is set for a single set, whose members are listed.
-// The error is about the format.
+// ForSets returns a printer for sets. members means that there is a single set, whose members are
+// listed. The error is about the format.
 func ForSets(o output.Options, members bool) (*Printer, error) {
 	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
 		switch b.Format {
@@ -244,8 +244,8 @@ func report(b output.Base, asTable, asDocument func(output.Base) output.Results,
 	}
 }
 
-// logged writes a report to stdout and the table to stderr: the report goes into a file, and the
-// log of a CI job shows only stderr.
+// logged writes a report to stdout and the table to stderr. The report usually goes into a file,
+// and the log of a CI job then shows only stderr.
 type logged struct{ report, log output.Results }
 
 func (l *logged) Handle(e event.Event) {

@@ -88,7 +88,8 @@ func TestWaitPath(t *testing.T) {
 	}
 }
 
-// On a terminal, the output of a template is escaped like everything else.
+// On a terminal, control characters in the output of a template are escaped, as in all other
+// output.
 func TestWaitPathOnTerminal(t *testing.T) {
 	o := output.Options{Format: output.JSONPath + "={.data.text}", Width: columns(80)}
 	if got := run(t, printer.ForWait, o, waitStory(t)).out; got != `a\x1b[31mb`+"\n" {
@@ -115,7 +116,7 @@ func TestApplyWaits(t *testing.T) {
 	}
 }
 
-// The status line shows the value that an expression read, not the expression as well.
+// The status line shows the value that an expression read, and not the expression itself.
 func TestWaitLiveExpression(t *testing.T) {
 	watch(t, printer.ForWait, columns(80), func(term *terminal, p *printer.Printer) {
 		p.Print(event.Planned{Phases: []event.Phase{{Name: "waiting", Total: 1, Refs: []object.Ref{web()}}}})
@@ -131,7 +132,7 @@ func TestWaitLiveExpression(t *testing.T) {
 	})
 }
 
-// The status line of a wait says what is still missing, as it changes.
+// During a wait, the status line says what is still missing, and follows its changes.
 func TestWaitLive(t *testing.T) {
 	term := watch(t, printer.ForWait, columns(120), func(term *terminal, p *printer.Printer) {
 		for _, e := range waitStory(t)[:5] {

@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// words returns a value of about the given width: an image, a sentence, a URL. No two are alike,
-// and none is part of another.
+// words returns a value of about the given width: an image, a sentence, or a URL. All values
+// differ, and none is part of another.
 func words(random *rand.Rand, columns int) string {
 	unit := []string{"registry.example.com/", "a few words ", "日本語", "x"}[random.IntN(4)]
 	text := fmt.Sprintf("v%08x-", random.Uint32())
@@ -24,7 +24,7 @@ func words(random *rand.Rand, columns int) string {
 	return strings.TrimSpace(string([]rune(text)[:max(columns, 10)])) + "#"
 }
 
-// columnsOf counts columns as a terminal does: East Asian characters take two.
+// columnsOf counts columns as a terminal does. East Asian characters take two columns.
 func columnsOf(text string) int {
 	n := 0
 	for _, r := range text {
@@ -36,9 +36,9 @@ func columnsOf(text string) int {
 	return n
 }
 
-// The difference between two values is never lost: a log shortens nothing, and a terminal nothing
-// that fits on its own line. No line is wider than the terminal, except for a path or word that
-// must be copied in one piece.
+// The output always shows where two values differ. A log shortens nothing, and a terminal shortens
+// nothing that fits on a line of its own. No line is wider than the terminal, except for a path or
+// word that users must be able to copy in one piece.
 func TestValuesAreNotCutWhereTheyFit(t *testing.T) {
 	const label = len("          → ") // what may precede a value on its own line
 	random := rand.New(rand.NewPCG(16, 1))
@@ -93,8 +93,7 @@ func TestValuesAreNotCutWhereTheyFit(t *testing.T) {
 	}
 }
 
-// The notes of a diff fit the terminal, as those of an apply do, and each of their lines is a
-// comment.
+// The notes of a diff fit the terminal, as those of an apply do. Each of their lines is a comment.
 func TestNotesOfADiffFit(t *testing.T) {
 	contested := []managedfields.Change{{Path: path(t, image), Kind: managedfields.Contested, Owners: []managedfields.Owner{editor(), flux()}}}
 	events := []event.Event{event.Compared{
@@ -110,13 +109,13 @@ func TestNotesOfADiffFit(t *testing.T) {
 	}
 }
 
-// onlyPath matches a line with only a path and, at most, what became of it.
+// onlyPath matches a line that contains only a path and, at most, the change to the path.
 func onlyPath(text string) bool {
 	fields := strings.Fields(text)
 	return len(fields) == 2 && strings.HasPrefix(fields[1], ".")
 }
 
-// Two values that have to be shortened still differ.
+// Two different values still look different if both have to be shortened.
 func TestValuesThatAreCutDiffer(t *testing.T) {
 	same := strings.Repeat("registry.example.com/", 20)
 	for width := 40; width <= 200; width++ {

@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// rollout is a wait for two workloads and another object, reported as it proceeds.
+// rollout is a wait for two workloads and another object, as events in the order of their progress.
 func rollout(print func(event.Event), pass func()) {
 	db, settings := ref("apps/v1", "StatefulSet", "prod", "database"), config("settings")
 	lacks := func(r object.Ref, message string) {
@@ -40,7 +40,7 @@ func rollout(print func(event.Event), pass func()) {
 	print(event.Waited{Ref: db, Action: event.TimedOut, Causes: causes})
 }
 
-// On a terminal, each awaited workload has a line with its replicas, updated in place.
+// On a terminal, each awaited workload has a line with its replicas. The line is updated in place.
 func TestWorkloadLines(t *testing.T) {
 	var screens []string
 	onTerminal := func(o output.Options) (*printer.Printer, error) {
@@ -71,15 +71,15 @@ func TestWorkloadLines(t *testing.T) {
 	if diff := cmp.Diff(want, screens[:min(len(screens), len(want))]); diff != "" {
 		t.Error(diff)
 	}
-	// The lines disappear at the end, and the result does not repeat causes that were reported
-	// during the wait.
+	// The lines of workloads disappear at the end. The result does not repeat causes that were
+	// reported during the wait.
 	said := strings.Join(term.lines, "\n")
 	if strings.Contains(said, "4 of 6") || strings.Count(said, "fits no node") != 1 || !strings.Contains(said, "    Unschedulable: see above\n      next     kubectl get nodes\n") {
 		t.Errorf("on the terminal:\n%s", said)
 	}
 }
 
-// A log gets no such lines, and its result is complete, because a log is read from its end.
+// A log has no lines of workloads. Its result is complete, because a log is read from its end.
 func TestWorkloadsInALog(t *testing.T) {
 	var out, notes strings.Builder
 	synctest.Test(t, func(t *testing.T) {

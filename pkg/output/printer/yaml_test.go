@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 )
 
-// hostile mixes characters that a terminal must not get with harmless ones.
+// hostile contains both harmless characters and characters that a terminal must not receive.
 func hostile(random *rand.Rand) string {
 	parts := []string{"\x1b[2J", "\u009b31m", "\u202e", "\u0085", "\u2028", "\x07", "\x00", "\u200b", "\U000e0041", "\x7f", "\r", "a", " ", "\n", "\t", `"`, "'", ": ", "# ", "日本", "|", "-"}
 	var b strings.Builder
@@ -27,7 +27,7 @@ func hostile(random *rand.Rand) string {
 	return b.String()
 }
 
-// objects is how many random objects a test prints.
+// objects is the number of random objects that a test prints.
 func objects() int {
 	if testing.Short() {
 		return 75
@@ -35,7 +35,8 @@ func objects() int {
 	return 300
 }
 
-// Printed YAML is safe for a terminal and lossless: reading it back gives every character.
+// Printed YAML is safe for a terminal and loses nothing: reading it gives every character of the
+// original.
 func TestYAMLIsHarmlessAndWhole(t *testing.T) {
 	random := rand.New(rand.NewPCG(33, 1))
 	for range objects() {

@@ -13,18 +13,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// activity is what the run is doing: the objects in progress or awaited, and their latest news.
+// activity describes what the run does at present: the objects in progress or awaited, with their
+// latest news.
 type activity struct {
 	state    *output.State
 	underway []task // the longest first
-	// lacking is what awaited objects lack; news counts these reports.
+	// lacking maps each awaited object to the conditions that it does not meet. news counts the
+	// reports about them.
 	lacking map[object.Key]lack
 	news    int
 	// explained lists objects with a known cause, in order of appearance.
 	explained []explanation
-	// waiting is since when, and how long at most, the run waits for them.
+	// waiting says since when, and for how long at most, the run waits for the awaited objects.
 	waiting pending
-	// step is the work before there is a plan. found is what it has found.
+	// step is the work before there is a plan. found lists what this work has found.
 	step  pending
 	found []string
 }
@@ -41,7 +43,8 @@ type explanation struct {
 	codes string
 }
 
-// lack is what an object lacks. news numbers the report, first the first report about the object.
+// lack is what an object lacks to meet its conditions. news is the number of the report, and first
+// the number of the first report about the object.
 type lack struct {
 	event.Judged
 	news, first int
@@ -112,7 +115,7 @@ func (a *activity) taskOf(ref object.Ref) int {
 	return slices.IndexFunc(a.underway, func(t task) bool { return t.ref.Key() == ref.Key() })
 }
 
-// pending returns what the run is doing; ok is false if the events do not tell.
+// pending returns what the run is doing; ok is false if no event says so.
 func (a *activity) pending() (p pending, ok bool) {
 	s := a.state
 	switch {
@@ -143,8 +146,8 @@ func (a *activity) pending() (p pending, ok bool) {
 	}
 }
 
-// explains records the codes of an object's causes. Their messages were just printed, and may keep
-// changing.
+// explains records the codes of an object's causes. It does not record their messages, which were
+// just printed and may keep changing.
 func (a *activity) explains(e event.Stalled) {
 	key, codes := e.Ref.Key(), format.Codes(e.Causes)
 	i := slices.IndexFunc(a.explained, func(x explanation) bool { return x.key == key })
@@ -156,8 +159,8 @@ func (a *activity) explains(e event.Stalled) {
 	}
 }
 
-// latest returns the first awaited object with a known cause, or else the one with the latest news,
-// and what it lacks.
+// latest returns one awaited object and what it lacks. This is the first object with a known cause,
+// or else the object with the latest news.
 func (a *activity) latest() (event.Judged, string) {
 	for _, x := range a.explained {
 		if l, ok := a.lacking[x.key]; ok && x.codes != "" {
@@ -173,7 +176,7 @@ func (a *activity) latest() (event.Judged, string) {
 	return latest.Judged, shortly(latest.Judged)
 }
 
-// others names one more object in progress, and counts the rest.
+// others names one more object in progress, and counts the others.
 func others(tasks []task) string {
 	if len(tasks) == 0 {
 		return ""
@@ -220,24 +223,25 @@ func hooksText(e event.HooksLeftOut, all bool) string {
 	return b.String()
 }
 
-// pending is what the run waits for or works on. If that is several things, it is the longest one.
-// Terminal and log describe it in the same words.
+// pending describes what the run waits for or works on. If there are several such things, it
+// describes the one that began first. Terminal and log describe it in the same words.
 type pending struct {
 	what string
-	// since is when it began; zero if unknown. limit is how long it may take; 0 means no limit.
+	// since is when the wait or work began; zero if unknown. limit is how long it may take; 0 means
+	// no limit.
 	since time.Time
 	limit time.Duration
 	// lacks describes what is missing, or why; it may be empty.
 	lacks string
-	// others is what else is pending. It is truncated first.
+	// others describes what else is pending. It is the first part to be truncated.
 	others string
 }
 
-// worthTelling is how long a step without a limit lasts before its duration is shown.
+// worthTelling is the duration from which on the duration of a step without a limit is shown.
 const worthTelling = 3 * time.Second
 
-// line describes what the run waits for, for how long, and what is missing. The time precedes parts
-// that may be long.
+// line describes what the run waits for, for how long, and what is missing. The time comes before
+// the parts that may be long.
 func (p pending) line(now time.Time) string {
 	text := p.what
 	switch elapsed := now.Sub(p.since); {
@@ -295,7 +299,8 @@ func shortly(j event.Judged) string {
 			read = append(read, reading(v))
 		}
 		message := strings.Join(format.Lines(c.Message), " ")
-		// A log repeats the line, and the rejection in it may be long. Results have all of it.
+		// A log repeats the line, and the rejection in the line may be long. Results show all of
+		// it.
 		excerpt := text.Excerpt(message)
 		switch {
 		case message == "false: "+text.Printable(c.For) && len(read) > 0:

@@ -35,8 +35,8 @@ func plainRetry(e event.Retrying) string {
 	return text + why
 }
 
-// answered returns the status code if the API server itself answered; 0 if nothing did, or only a
-// gateway.
+// answered returns the status code if the API server itself answered. It returns 0 if there was no
+// answer, or only one of a gateway.
 func answered(err error) int32 {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -62,7 +62,8 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%d s", int64(max(0, d).Round(time.Second)/time.Second))
 }
 
-// root returns the innermost error, which is the shortest description: "connection refused".
+// root returns the innermost error, which is the shortest description of the problem: "connection
+// refused".
 func root(err error) error {
 	for {
 		inner := errors.Unwrap(err)
@@ -76,8 +77,8 @@ func root(err error) error {
 // goingEvery is the shortest pause between two plain lines about one deletion.
 const goingEvery = 3 * time.Second
 
-// going reports progress of a deletion: always on the status line, and occasionally as a plain
-// line.
+// going reports progress of a deletion. It always updates the status line, and occasionally prints
+// a plain line.
 func (c *Reporter) going(e event.Going) {
 	if c.activity.taskOf(e.Ref) < 0 { // The news of an object in progress is shown elsewhere.
 		c.blocked = &pending{what: format.Name(e.Ref), lacks: going(e)}
@@ -109,8 +110,8 @@ func (c *Reporter) Reported(d event.Deleted) bool {
 	})
 }
 
-// stuck reports why an object is stuck. If many share a cause, it reports only the first; the
-// results list all.
+// stuck reports why an object is stuck. If many objects share a cause, it reports only the first of
+// them; the results list all.
 func (c *Reporter) stuck(e event.Stuck) {
 	c.hangs("still there: "+format.Name(e.Ref)+format.TerminatingFor(e.Since, c.now()), "more objects are still there for the same reason\n", e)
 }

@@ -21,15 +21,15 @@ func (notReadyError) Error() string {
 
 func (notReadyError) Starting() bool { return true }
 
-// sick is an error from a server with problems.
+// sick is an error answer from a server with problems.
 func sick(code int32, causes ...metav1.StatusCause) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: code, Message: "etcd is away", Details: &metav1.StatusDetails{Causes: causes},
 	}}
 }
 
-// A server that answers with errors is not reported as down, and a time is given only if the
-// retries have a limit.
+// A server that answers with errors is not reported as down. A time is shown only if the retries
+// have a limit.
 func TestPlainRetry(t *testing.T) {
 	web := object.Ref{Name: "web", Namespace: "prod"}
 	web.GVK.Kind = "ConfigMap"

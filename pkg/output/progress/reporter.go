@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// every is how long a log is silent before a progress line. A line with the same content comes
-// after twice the time, up to seldom.
+// every is the time without output after which a log gets a progress line. Before a line with the
+// same content is repeated, the time doubles, up to seldom.
 const (
 	every  = 10 * time.Second
 	seldom = time.Minute
@@ -32,8 +32,8 @@ type Reporter struct {
 	screen     *output.Screen
 	now        func() time.Time
 	statusLine *statusLine // nil for plain lines
-	// headings is set if the name of a phase precedes its results. Programs find the phases in the
-	// stream.
+	// headings means that the name of a phase is printed before the phase's results.
+	// Machine-readable formats have no headings, since programs find the phases in the stream.
 	headings bool
 
 	warnings output.PlanOrdered[said]
@@ -80,7 +80,7 @@ func (c *Reporter) HidePhases() { c.headings = false }
 // Explain makes the reporter explain stuck objects during the run.
 func (c *Reporter) Explain() { c.explains = true }
 
-// Handle reports what matters of an event during the run.
+// Handle reports those parts of an event that matter during the run.
 func (c *Reporter) Handle(e event.Event) {
 	if c.start.IsZero() {
 		c.start = c.now()
@@ -147,7 +147,7 @@ func (c *Reporter) retrying(e event.Retrying) {
 	} else {
 		h.what = "trying " + format.Name(e.Ref) + " again"
 	}
-	// The time counts from the start of the problem, not of its report.
+	// The time counts from the start of the problem, and not from the report.
 	switch {
 	case e.Of > 0:
 		h.since, h.limit = c.now().Add(e.Left-e.Of), e.Of
@@ -159,7 +159,7 @@ func (c *Reporter) retrying(e event.Retrying) {
 	if h.limit == 0 && e.Left > 0 {
 		h.limit = c.now().Add(e.Left).Sub(h.since)
 	}
-	// Many workers have the same problem at once: report only the first.
+	// If many workers have the same problem at once, only the first one reports it.
 	key := cmp.Or(format.Reason(e.Err), h.lacks)
 	if c.unreached {
 		key = "unreached: " + key
@@ -190,11 +190,11 @@ func (c *Reporter) waiting(e event.Waiting) {
 		c.blocked = h // Applied objects are usually ready immediately.
 		return
 	}
-	// Objects that wait for the same are one line.
+	// Objects that wait for the same thing share one line.
 	c.holdOn(h, e.For, plain.line(c.now()))
 }
 
-// holdOn records what the run waits for. Plain lines report it once for each key.
+// holdOn records what the run waits for. In plain lines, each key is reported once.
 func (c *Reporter) holdOn(h *pending, key, plain string) {
 	c.blocked = h
 	if c.redraws() || c.said[key] {
@@ -206,20 +206,21 @@ func (c *Reporter) holdOn(h *pending, key, plain string) {
 
 // redraws reports whether a status line shows the progress. Before there is a plan, a program that
 // generates manifests or fetches credentials may prompt for a password on the same terminal, and
-// the status line must not overwrite what is typed. A step with a limit comes after that.
+// the status line must not overwrite the typed text. A step with a limit begins only after such
+// prompts.
 func (c *Reporter) redraws() bool {
 	return c.statusLine != nil && (c.state.Begun || c.unreached || c.activity.step.limit > 0)
 }
 
-// step handles the next step of the run. It means progress, unless objects were given up.
+// step handles the next step of the run. A step counts as progress, unless objects were given up.
 func (c *Reporter) step() {
 	if !c.lost {
 		c.resume()
 	}
 }
 
-// result handles the result for an object. Only an answer from the server proves that it is
-// reachable, because objects also get a result when the retries run out.
+// result handles the result for an object. A result proves that the server is reachable only if it
+// is an answer of the server, because objects also get a result when the retries run out.
 func (c *Reporter) result(action event.Action, err error) {
 	switch {
 	case !c.unreached || heard(action, err):
@@ -229,7 +230,7 @@ func (c *Reporter) result(action event.Action, err error) {
 	}
 }
 
-// heard reports whether the server must have answered for this result.
+// heard reports whether this result is possible only if the server answered.
 func heard(action event.Action, err error) bool {
 	if !slices.Contains([]event.Action{event.Failed, event.Skipped, event.Unknown, event.TimedOut, event.Unmet, event.Remains}, action) {
 		return true
@@ -284,8 +285,9 @@ func (c *Reporter) Refer(w event.Waited) event.Waited {
 	return w
 }
 
-// Tick updates the status line or, in a log, reports progress if nothing was printed for a while.
-// No other code does that, so no object is reported as in progress right above its result.
+// Tick updates the status line. In a log, it instead reports progress if nothing was printed for a
+// while. No other code reports progress, so no object is reported as in progress right above its
+// result.
 func (c *Reporter) Tick() {
 	now := c.now()
 	if c.blocked != nil && c.blocked.over(now) {
@@ -311,7 +313,7 @@ func (c *Reporter) Tick() {
 	c.pause = min(2*c.pause, seldom)
 }
 
-// pending returns what blocks the run, or else what it is doing; nil if unknown.
+// pending returns what blocks the run, or else what the run is doing; nil if unknown.
 func (c *Reporter) pending() *pending {
 	if c.blocked != nil {
 		return c.blocked
@@ -322,8 +324,8 @@ func (c *Reporter) pending() *pending {
 	return nil
 }
 
-// status returns one line with the progress, what the run waits for, and for how long; and the same
-// line without times and rates.
+// status returns one line with the progress, what the run waits for, and for how long. It also
+// returns the same line without times and rates.
 func (c *Reporter) status(now time.Time) (line, same string) {
 	var parts []string
 	p := c.pending()

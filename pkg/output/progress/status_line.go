@@ -19,7 +19,7 @@ import (
 // roomForBar is the narrowest terminal that has room for a bar.
 const roomForBar = 60
 
-// statusLine composes the status line. The screen places it.
+// statusLine composes the status line. The Screen draws it.
 type statusLine struct {
 	rate  rate
 	width func() int
@@ -69,8 +69,8 @@ func (l *statusLine) progress(c *output.State, width int) string {
 	if width < roomForBar {
 		return figures + troubles(c)
 	}
-	// The bar with its figures takes a third of the line, so that names remain legible. It always
-	// leaves room for a rate, so that it does not jump.
+	// The bar with its figures takes a third of the line, so that there is enough room for names.
+	// The room always includes the rate, so that the bar does not change its width.
 	drawn := bar(c.Ended(), c.Total, min(width/3, 40)-len(" ")-len(counted)-rateWidth)
 	return phaseName(c) + strings.TrimSpace(drawn+" "+figures) + troubles(c)
 }
@@ -105,7 +105,7 @@ func hasReplicas(kind schema.GroupKind) bool {
 	}
 }
 
-// workloads returns the awaited workloads, in the order of their first report.
+// workloads returns the awaited workloads, in the order in which they were first reported.
 func (a *activity) workloads() []lack {
 	var all []lack
 	for _, l := range a.lacking {
@@ -168,7 +168,8 @@ func (a *activity) latestBut(shown []lack) (latest event.Judged, ok bool) {
 	return latest, ok
 }
 
-// replicas returns readiness's message, which counts the replicas, without the values that it read.
+// replicas returns the part of readiness's message that counts the replicas. It omits the values
+// that readiness read.
 func replicas(j event.Judged) string {
 	for _, c := range j.Conditions {
 		if c.For == "ready" && !c.Met && j.Note == "" && c.Message != "" {
@@ -183,15 +184,15 @@ func bar(done, total, width int) string {
 	if total <= 0 || inner < 1 {
 		return ""
 	}
-	// Any progress is visible, and the bar is full only when everything is done.
+	// The bar shows any progress, and is full only when everything is done.
 	filled := (min(done, total)*inner + total - 1) / total
 	return "[" + strings.Repeat("=", max(0, filled-1)) + strings.Repeat(">", min(1, filled)) + strings.Repeat(" ", inner-filled) + "]"
 }
 
 const (
-	// rateEvery is how often the rate is updated. More often, the figures would be unreadable.
+	// rateEvery is how often the rate is updated.
 	rateEvery = time.Second / 2
-	// rateMemory is how far back the rate looks.
+	// rateMemory is the period over which the rate is measured.
 	rateMemory = 10 * time.Second
 	// rateWidth is the width of the rate in columns.
 	rateWidth = len(" 1234/s")
@@ -213,7 +214,7 @@ func (r *rate) observe(done int, now time.Time) {
 	if elapsed < rateEvery {
 		return
 	}
-	// At first, there are only few measurements.
+	// At the beginning, there are few measurements.
 	memory := min(rateMemory, now.Sub(r.began))
 	weight := 1 - math.Exp(-elapsed.Seconds()/memory.Seconds())
 	if r.at.Equal(r.began) {

@@ -31,7 +31,7 @@ func TestBar(t *testing.T) {
 	}
 }
 
-// The rate follows recent progress.
+// The rate adapts to recent progress.
 func TestRate(t *testing.T) {
 	var r rate
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -66,7 +66,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// Hooks are one line: a few are named, the rest are counted. -v 1 has a line for each.
+// All hooks are reported in one line, which names a few and counts the others. With -v 1, each hook
+// has a line.
 func TestHooksAreCounted(t *testing.T) {
 	for _, n := range []int{1, few, few + 1, 400} {
 		var e event.HooksLeftOut

@@ -16,25 +16,26 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// few is how many objects one line names. Others are counted, and -v 1 names them.
+// few is the number of objects that one line names. The other objects are counted, and named with
+// -v 1.
 const few = 5
 
-// warning identifies a warning. The same text for two objects is two warnings; for one object (in a
-// dry run, then in the write) it is one.
+// warning identifies a warning. The same text for two objects counts as two warnings. The same text
+// twice for one object (in a dry run, then in the write) counts as one.
 type warning struct {
 	key  object.Key
 	text string
 }
 
-// said is a warning to print. If several share the text, details are omitted.
+// said is a warning to print. If several warnings have the same text, details are omitted.
 type said struct {
 	of           object.Ref
 	text, detail string
 	hint         string
 }
 
-// warn keeps a warning until the end of its phase, so that warnings come in plan order. A warning
-// about the whole run is printed immediately.
+// warn keeps a warning until the end of its object's phase, so that warnings are printed in plan
+// order. A warning about the whole run is printed immediately.
 func (c *Reporter) warn(e event.Warned, hint string) {
 	w := warning{key: e.Ref.Key(), text: e.String()}
 	if c.warned[w] {
@@ -92,7 +93,7 @@ func (c *Reporter) shown() int {
 	return few
 }
 
-// warning formats a warning. It omits a hint that was shown before.
+// warning formats a warning. It omits a hint that was printed before.
 func (c *Reporter) warning(said, hint string) string {
 	var width func() int
 	if c.statusLine != nil {
@@ -134,7 +135,7 @@ func (c *Reporter) leaveOut() {
 	}
 }
 
-// annotateFaults shows errors in the input at their places, in a CI job.
+// annotateFaults makes a CI job show errors in the input at their places in the files.
 func (c *Reporter) annotateFaults(faults []error) {
 	for _, err := range faults {
 		if fault, place := faultOf(err); fault != nil && c.place != nil {
@@ -145,8 +146,8 @@ func (c *Reporter) annotateFaults(faults []error) {
 	}
 }
 
-// faultOf returns the fault behind an error, and the start of its text. Use the error's text: the
-// fault's own may quote a Secret.
+// faultOf returns the fault in an error, and the start of the error's text. Callers must print the
+// error's text, because the text of the fault may quote a Secret.
 func faultOf(err error) (*object.FaultError, string) {
 	fault, ok := errors.AsType[*object.FaultError](err)
 	if !ok {
@@ -155,8 +156,8 @@ func faultOf(err error) (*object.FaultError, string) {
 	return fault, fault.Place()
 }
 
-// kindsAfter is how long the run waits for kinds before a log says so: the kinds of the set's CRDs
-// are served within moments.
+// kindsAfter is how long the run waits for kinds before a log says so. The delay is useful because
+// the kinds of the set's CRDs are usually served within moments.
 const kindsAfter = time.Second / 2
 
 // awaitKind records that the run waits for a kind. h is the report if it is the only kind.
@@ -175,7 +176,7 @@ func (c *Reporter) awaitKind(kind string, h *pending) {
 	c.blocked = h
 }
 
-// tellKinds reports, once in a log, which kinds the run waits for.
+// tellKinds reports which kinds the run waits for. In a log, it does so once.
 func (c *Reporter) tellKinds(now time.Time) {
 	if len(c.kinds) == 0 || c.blocked == nil || now.Sub(c.blocked.since) < kindsAfter {
 		return
@@ -184,7 +185,7 @@ func (c *Reporter) tellKinds(now time.Time) {
 	c.kinds = nil
 }
 
-// annotateApplied shows a conflict or failure at the object's place, in a CI job.
+// annotateApplied makes a CI job show a conflict or failure at the object's place in its file.
 func (c *Reporter) annotateApplied(e event.Applied) {
 	switch {
 	case e.Action == event.InConflict:
@@ -216,7 +217,8 @@ func (c *Reporter) annotateConflict(at object.Source, of object.Ref, paths []str
 	c.annotate(at, of, fmt.Errorf("conflict: others own %s", text.List(paths, few)))
 }
 
-// annotate makes a CI job show an error where the object, or the field if known, is written.
+// annotate makes a CI job show an error at the place in the file where the field is written, or
+// else the object.
 func (c *Reporter) annotate(at object.Source, of object.Ref, err error) {
 	if c.place == nil || err == nil {
 		return
@@ -230,7 +232,7 @@ func (c *Reporter) annotate(at object.Source, of object.Ref, err error) {
 	}
 }
 
-// annotateUses makes a CI job show deprecated uses where they are written.
+// annotateUses makes a CI job show deprecated uses at their places in the files.
 func (c *Reporter) annotateUses(e event.Deprecations) {
 	if c.place == nil {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// A terminal wraps long lines anywhere, even inside a name or flag. So warnings are wrapped between
-// words there; in a log, where people search, each is one line.
+// A terminal breaks long lines anywhere, even inside a name or flag. So on a terminal, warnings are
+// wrapped between words. In a log, where people search, each warning is one line.
 func TestWarningsWrapBetweenWords(t *testing.T) {
 	const width = 40
 	said := "secret/shop -n shop: 2 objects left this set; apply again with --apply-set=shop -n shop"

@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// applyTable prints one line for each object, with notes below. Failures come at the end of their
-// phase and conflicts at the end of the table, where readers look for them.
+// applyTable prints one line for each object, with notes below. Failures are printed at the end of
+// their phase and conflicts at the end of the table, because readers look for them there.
 type applyTable struct {
 	output.Base
 	// lines are the lines of finished objects, kept instead of thousands of events to save memory.
@@ -69,8 +69,8 @@ func (t *applyTable) Handle(e event.Event) {
 	}
 }
 
-// listed reports whether an object gets a line. An unchanged object without news is only counted;
-// paths that it still yields are not news.
+// listed reports whether an object gets a line. An unchanged object is only counted, unless there
+// is news about it. Paths that it still yields are not news.
 func (t *applyTable) listed(a event.Applied) bool {
 	quiet := a.Action == event.Unchanged || a.Action == event.Shared || a.OnlyOwners
 	if !quiet || t.Verbose || a.Reason != "" || a.Joined != nil {
@@ -112,8 +112,8 @@ func (t *applyTable) Flush() {
 	t.Screen.Result(b.String())
 }
 
-// failed writes a line for each object, and the error once below each group of objects that share
-// it.
+// failed writes a line for each failed object. An error that several objects share is written once,
+// below the group of these objects.
 func (t *applyTable) failed(b *strings.Builder, failed []event.Applied) {
 	for _, group := range sameFault(failed, func(a event.Applied) error { return a.Err }) {
 		for i, a := range group {
@@ -181,8 +181,8 @@ func applyLine(base output.Base, b *strings.Builder, action event.Action, text s
 	}
 }
 
-// details returns the notes on an applied object: how the apply changed the ownership of its
-// fields. They fit into room columns; 0 means any width.
+// details returns the notes on an applied object: how the apply changed the ownership of the
+// object's fields. The notes fit into room columns; 0 means any width.
 func details(b output.Base, a event.Applied, room int) []string {
 	var all []string
 	most := manyPaths
@@ -348,7 +348,7 @@ func (r *rollback) handle(s *output.State, e event.Event) {
 	r.objects.Add(s.Place(back.Ref), back)
 }
 
-// write writes the result for each object. below is set if there is text above.
+// write writes the result for each object. below means that there is text above the results.
 func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
 	if len(r.tally) == 0 {
 		return
@@ -386,9 +386,9 @@ func (r *rollback) summary() string {
 	return "; rolled back: " + strings.Join(parts, ", ")
 }
 
-// takeovers counts objects whose fields became ours, by their former manager. A new owner gets one
-// line for the whole run; more important changes, such as a changed value, are reported with the
-// object.
+// takeovers counts the objects with fields that became ours, by the former manager of the fields. A
+// change of owners alone is reported in one line for the whole run. More important changes, such as
+// a changed value, are reported with the object.
 type takeovers map[string]int
 
 func (t takeovers) add(managers []string) {
@@ -397,7 +397,7 @@ func (t takeovers) add(managers []string) {
 	}
 }
 
-// lines returns a line for each manager. asked is set if nothing was changed yet.
+// lines returns a line for each manager. asked means that nothing was changed yet.
 func (t takeovers) lines(asked bool) []string {
 	words := " taken over from "
 	if asked {
@@ -410,7 +410,7 @@ func (t takeovers) lines(asked bool) []string {
 	return all
 }
 
-// leftOver counts the values that were left to the manager that should set them, by manager.
+// leftOver counts, by manager, the values that were left to the manager that should set them.
 type leftOver map[string]int
 
 func (l leftOver) add(left []managedfields.Conflict) {

@@ -22,8 +22,8 @@ import (
 
 const widestColumn = 60
 
-// report writes every conflict of the run, then the ways to settle them. opening says how far the
-// run got.
+// report writes every conflict of the run, and then the ways to settle the conflicts. opening says
+// how far the run got.
 func report(base output.Base, b *strings.Builder, conflicts []event.Applied, opening string) {
 	width := format.Columns(base.Width)
 	for i, a := range conflicts {
@@ -61,8 +61,8 @@ type row struct {
 func (r row) owner() string { return strings.Join(r.owners, ", ") }
 
 // conflictRows lays out paths in conflict in columns. On a terminal that is too narrow, each path
-// gets its own line, with the rest below. Paths are never shortened, because users copy them;
-// values only if they are longer than a line.
+// gets its own line, with the other columns below it. Paths are never shortened, because users copy
+// them. Values are shortened only if they are longer than a line.
 func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) []string {
 	rows := make([]row, len(conflicts))
 	var path, yours, live, owned int
@@ -89,7 +89,7 @@ func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) 
 	return laid
 }
 
-// stacked writes each path on its own line, with as much as fits on each line below.
+// stacked writes each path on its own line. Below it, each line has as many parts as fit.
 func stacked(rows []row, width int) []string {
 	const indent = "    "
 	room := max(width-len("  "+indent), format.LeastValue)
@@ -114,13 +114,14 @@ const fewFlags = 5
 type choice struct {
 	value   string
 	objects int
-	// refused is set if the server would reject taking it; unstated if the manifest lacks it, so
-	// that it cannot be yielded.
+	// refused means that the server would refuse to let us take the path. unstated means that the
+	// manifest lacks the path, so that it cannot be yielded.
 	refused, unstated bool
 }
 
-// resolutions returns the paragraph below all conflicts: what was not written, and the flags that
-// settle them, ready to be pasted. named returns the name of an object in flags.
+// resolutions returns the paragraph below all conflicts. It says what was not written, and has the
+// flags that settle the conflicts, ready to be pasted. named returns the name of an object in
+// flags.
 func resolutions(conflicts []event.Applied, opening string, named func(object.Ref) string) []string {
 	choices, gathered := choicesOf(conflicts, named)
 	shown := choices[:min(fewFlags, len(choices))]
@@ -176,8 +177,8 @@ func (c choice) flag(flag string) string {
 	return said
 }
 
-// nothingWritten says how far the run got: up to the first phase with conflicts. contested are the
-// phases with conflicts, changed those in which something was written.
+// nothingWritten says how far the run got: up to the first phase with conflicts. contested lists
+// the phases with conflicts, and changed those in which something was written.
 func nothingWritten(b output.Base, contested, changed map[int]bool) string {
 	first := slices.Min(slices.Collect(maps.Keys(contested)))
 	written := "was written"

@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// A shortened image keeps its name and tag; the digest goes first.
+// A shortened image keeps its name and tag. Its digest is removed first.
 func TestCutImage(t *testing.T) {
 	digest := "@sha256:" + strings.Repeat("a1", 32)
 	tests := map[string]struct {
@@ -59,7 +59,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// Different values look different at any width.
+// Different values look different at any width of the terminal.
 func TestCutPair(t *testing.T) {
 	long := strings.Repeat("x", 40)
 	tests := map[string][2]string{

@@ -141,7 +141,7 @@ func (t *deleteTable) Finish(context.Context) error {
 	return nil
 }
 
-// held writes objects with the same blocker, then the blocker.
+// held writes the objects that have the same blocker, and then the blocker.
 func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 	shown := all
 	if len(all) > oneScreen && !t.Verbose && len(all[0].Causes) > 0 {

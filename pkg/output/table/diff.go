@@ -131,7 +131,7 @@ func (t *diffTable) Finish(ctx context.Context) error {
 	return err
 }
 
-// notes counts what is not shown for each object.
+// notes counts the facts about each object that the diff does not show.
 func (t *diffTable) notes() []string {
 	lines := t.left.lines()
 	if t.joining > 0 {
@@ -199,7 +199,7 @@ func (t *diffTable) changes(c event.Compared, before, after string) string {
 	}
 	unified, err := udiff.ToUnified(from, to, before, udiff.Lines(before, after), contextLines)
 	if err != nil {
-		// It cannot fail for edits of the same library.
+		// The call cannot fail for edits that the same library made.
 		return "# " + text.Printable(fmt.Sprintf("no diff of %s: %v", c.Ref, err)) + "\n"
 	}
 	if unified == "" {
@@ -313,7 +313,8 @@ func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) 
 	anew := c.Action == event.Recreate
 	for _, change := range changes {
 		if change.Kind == managedfields.Removed && (anew || len(change.Owners) == 0 && !change.Atomic) {
-			// The diff shows it, or many are alike; only a few get a note too.
+			// The diff shows the changes, or there are many similar ones, so only a few get a note
+			// as well.
 			if removed++; removed > manyPaths && !all {
 				continue
 			}
@@ -339,8 +340,8 @@ func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) 
 	return notes, contested
 }
 
-// diffNote names the owners of a path if they matter. anew is set if the object would be recreated,
-// which loses the fields that only others own.
+// diffNote names the owners of a path if they matter. anew means that the object would be
+// recreated, which loses the fields that only others own.
 func diffNote(c managedfields.Change, anew bool, now time.Time) string {
 	word, whose := string(c.Kind), ""
 	switch c.Kind {
