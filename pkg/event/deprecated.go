@@ -10,11 +10,13 @@ import (
 // Deprecations lists what still uses deprecated API versions and fields before an upgrade: the
 // result of the verb deprecated.
 type Deprecations struct {
-	// Release is the release to upgrade to. Server is the server's release; empty without a server.
+	// Release is the release to upgrade to. Server is the release of the server; empty without a
+	// server.
 	Release, Server string
-	// Namespace is the only namespace whose live objects were read; empty for all, or for none.
+	// Namespace is the only namespace whose live objects were read. It is empty if all were read,
+	// or none.
 	Namespace string
-	// Uses are sorted: first those of APIs that the release removes.
+	// Uses lists the uses. Uses of APIs that the release removes come first.
 	Uses []DeprecatedUse
 	// Left counts managed-fields entries at deprecated versions whose managers no longer write
 	// them. Hint says how to rewrite them.
@@ -32,16 +34,16 @@ type DeprecatedUse struct {
 	Ref object.Ref
 	// Path is the deprecated field; empty if the whole version is deprecated.
 	Path string
-	// Text is the text of the webhook's warning.
+	// Text is the text that the webhook's warning has, too.
 	Text string
-	// Goes is set if the release removes it.
+	// Goes means that the release removes the version or field.
 	Goes bool
-	// Since and Removed are releases; empty if unknown. Use is the replacement; empty if there is
-	// none, and for fields.
+	// Since and Removed are releases; empty if unknown. Use is the replacement; empty for a field,
+	// or if there is none.
 	Since, Removed string
 	Use            schema.GroupVersionKind
-	// Writers are the managers that still write it, Sources its places in manifests, Releases the
-	// Helm releases that contain it.
+	// Writers are the managers that still write the version or field, Sources its places in
+	// manifests, and Releases the Helm releases that contain it.
 	Writers  []managedfields.Owner
 	Sources  []object.Source
 	Releases []HelmRevision
@@ -59,9 +61,9 @@ type HelmRevision struct {
 type StoredVersions struct {
 	Definition string   `json:"definition"`
 	Versions   []string `json:"versions"`
-	// Storage is the version at which objects are written now.
+	// Storage is the version at which objects are stored now.
 	Storage string `json:"storage"`
-	// Why says what they block, Next what to do.
+	// Why says what the stored versions block, and Next what to do.
 	Why  string   `json:"message"`
 	Next []string `json:"next"`
 }

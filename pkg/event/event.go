@@ -16,7 +16,7 @@ type Event interface{ event() }
 // Action is the outcome for one object.
 type Action string
 
-// Actions of apply.
+// These are the actions of apply.
 const (
 	Created    Action = "created"
 	Configured Action = "configured"
@@ -24,7 +24,8 @@ const (
 	InConflict Action = "conflict"
 	Failed     Action = "failed"
 	Skipped    Action = "skipped"
-	// Pruned members are no longer in the input and were deleted; Kept members were not.
+	// Pruned members are no longer in the input and were deleted. Kept members are no longer in the
+	// input and were not deleted.
 	Pruned Action = "pruned"
 	// Recreated objects were deleted and created from the manifest.
 	Recreated Action = "recreated"
@@ -32,7 +33,7 @@ const (
 	Shared Action = "shared"
 )
 
-// Actions of diff.
+// These are the actions of diff.
 const (
 	Create  Action = "create"
 	Update  Action = "update"
@@ -45,8 +46,8 @@ const (
 	Share Action = "share"
 )
 
-// Applied converts an action of diff to apply's, so that documents use one vocabulary. It returns
-// other actions unchanged.
+// Applied converts an action of diff to the corresponding action of apply, so that documents use
+// one vocabulary. It returns other actions unchanged.
 func (a Action) Applied() Action {
 	switch a { //nolint:exhaustive // all others are equal
 	case Create:
@@ -75,20 +76,21 @@ func (a Action) Compared() Action {
 	return a
 }
 
-// Preparing says what the run does before it has a plan, such as discovering kinds.
+// Preparing says what the run does before it has a plan. An example is discovering kinds.
 type Preparing struct {
 	Text string
-	// Since is when it began; zero means now. Within is how long it may take; 0 means unknown.
+	// Since is when this step began; zero means now. Within is how long the step may take; 0 means
+	// unknown.
 	Since  time.Time
 	Within time.Duration
-	// Found are lines to show on a terminal.
+	// Found lists what the step has found, as lines for a terminal.
 	Found []string
 }
 
 // Planned lists the objects of the run. It comes once, before any result.
 type Planned struct {
 	Phases []Phase
-	// Within limits the whole wait; 0 if the run does not wait or has no limit.
+	// Within limits the whole wait. It is 0 if the run does not wait or has no limit.
 	Within time.Duration
 }
 
@@ -96,16 +98,16 @@ type Planned struct {
 type Phase struct {
 	Name  string
 	Total int
-	// Refs are in plan order; results come in any order.
+	// Refs lists the objects in plan order. Results come in any order.
 	Refs []object.Ref
 }
 
-// PhaseStarted says that a phase begins. Index is its index in Planned.
+// PhaseStarted means that a phase begins. Index is the index of the phase in Planned.
 type PhaseStarted struct {
 	Index int
 }
 
-// Started says that work on an object has begun. One Applied or Compared event follows.
+// Started means that work on an object has begun. It is followed by one Applied or Compared event.
 type Started struct {
 	Ref object.Ref
 	// Within is how long the work may take; 0 means no limit.
@@ -117,52 +119,52 @@ type Applied struct {
 	Ref    object.Ref
 	Source object.Source
 	Action Action
-	// DryRun is set if nothing was persisted.
+	// DryRun means that nothing was persisted.
 	DryRun bool
-	// Err is set with Failed. With Skipped, it is the reason; with InConflict, it may say why
-	// taking all paths would fail.
+	// Err is set if the action is Failed. If the action is Skipped, Err is the reason; if it is
+	// InConflict, Err may say why taking all paths would fail.
 	Err error
 	// Reason says what was not checked, such as an object in a namespace that the same dry run
-	// would create. With Recreated, it names the immutable fields.
+	// would create. If the action is Recreated, Reason names the immutable fields.
 	Reason string
-	// Conflicts are all paths in conflict, with InConflict. Unleavable are those that cannot be
-	// yielded. AdoptFrom is the manager whose adoption would settle all of them; empty if there is
-	// none.
+	// Conflicts lists all paths in conflict, if the action is InConflict. Unleavable lists the
+	// paths among them that cannot be yielded. AdoptFrom is the manager whose adoption would settle
+	// all conflicts; empty if there is none.
 	Conflicts  []managedfields.Conflict
 	Unleavable []fieldpath.Path
 	AdoptFrom  string
-	// Released lists paths that left the manifest but stay in the object, because others own them or
-	// because they are yielded. Removed are paths that left both.
+	// Released lists paths that left the manifest but stay in the object, because others own them
+	// or because they are yielded. Removed lists paths that left both the manifest and the object.
 	Released, Removed []managedfields.Change
-	// Taken lists paths of other owners that now have the manifest's value: conflicts that the user
-	// chose to take, and fields of adopted managers.
+	// Taken lists paths of other owners that now have the manifest's value. These are conflicts
+	// that the user chose to take, and fields of adopted managers.
 	Taken []managedfields.Change
 	// Yielded lists paths that the user left to their owners; Left lists values that differ from the
 	// manifest's because something in the cluster sets them.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
-	// Adopted lists the managers whose fields became ours in this run. OnlyOwners is set if nothing
-	// but owners changed in the object.
+	// Adopted lists the managers whose fields became ours in this run. OnlyOwners means that
+	// nothing but owners changed in the object.
 	Adopted    []string
 	OnlyOwners bool
-	// Object is the object as the server has it, or would have it, without managed fields and with
-	// masked Secret values. It is nil if it was not requested or not applied.
+	// Object is the object as the server has it, or would have it. Its managed fields are removed
+	// and its Secret values masked. Object is nil if it was not requested or not applied.
 	Object *unstructured.Unstructured
-	// Sharing is set with Shared.
+	// Sharing is set if the action is Shared.
 	Sharing *managedfields.Sharing
-	// Departed is set if the object is a member that left the set. Causes say why it still exists
+	// Departed means that the object is a member that left the set. Causes say why it still exists
 	// after its deletion.
 	Departed bool
 	Causes   []Cause
-	// Joined is set if an existing object became a member of the set in this run.
+	// Joined is set if an existing object became a member of the set in this run; otherwise nil.
 	Joined *Joined
 }
 
-// Joined says that an existing object became part of a set.
+// Joined describes how an existing object became part of a set.
 type Joined struct {
-	// Set is the set's name, such as secret/shop.
+	// Set is the name of the set, such as secret/shop.
 	Set string `json:"set"`
-	// From are its former owners: "Helm release prod/web".
+	// From lists the former owners of the object, such as "Helm release prod/web".
 	From []string `json:"from,omitempty"`
 }
 
@@ -171,7 +173,7 @@ type Compared struct {
 	Ref    object.Ref
 	Source object.Source
 	Action Action
-	// Departed is set if the object is a member that left the set.
+	// Departed means that the object is a member that left the set.
 	Departed bool
 	// Reason says why the action is Unknown or Recreate, or what was not checked.
 	Reason string
@@ -182,23 +184,23 @@ type Compared struct {
 	Left    []managedfields.Conflict
 	// Changes are the changes to managed fields, sorted by path.
 	Changes []managedfields.Change
-	// Adopted lists the managers whose fields would become ours. OnlyOwners is set if nothing but
+	// Adopted lists the managers whose fields would become ours. OnlyOwners means that nothing but
 	// owners would change in the object.
 	Adopted    []string
 	OnlyOwners bool
-	// Sharing is set with Share.
+	// Sharing is set if the action is Share.
 	Sharing *managedfields.Sharing
-	// Before and After are the managed fields now and as the server would make them. Before is nil
-	// for Create, After for Delete.
+	// Before holds the managed fields as they are now, and After as the server would make them.
+	// Before is nil for Create, After for Delete.
 	Before, After map[string]any
 }
 
-// Reviewed ends a diff in which no action is Unknown.
+// Reviewed is emitted at the end of a diff in which no action is Unknown.
 type Reviewed struct {
 	// Digest identifies the whole diff, for --confirm.
 	Digest string
-	// Objects are the objects that would change, each with a digest, so that --confirm can name the
-	// ones that differ later.
+	// Objects lists the objects that would change, each with a digest. With these digests,
+	// --confirm can name the objects that differ later.
 	Objects []ReviewedObject
 }
 
@@ -208,7 +210,8 @@ type ReviewedObject struct {
 	Digest string
 }
 
-// Warned is a warning from the server or from us. A zero Ref means that it concerns the whole run.
+// Warned is a warning from the server or from us. If Ref is zero, the warning concerns the whole
+// run.
 type Warned struct {
 	Ref  object.Ref
 	Text string
@@ -219,11 +222,11 @@ type Warned struct {
 
 func (w Warned) String() string { return w.Text + w.Detail }
 
-// Remarked predicts a failure, or points out something that may mislead. A zero Ref means that it
+// Remarked predicts a failure, or points out something that may mislead. If Ref is zero, the remark
 // concerns the whole run.
 type Remarked struct {
 	Ref object.Ref `json:"-"`
-	// Code is stable, for programs: SecretMissing.
+	// Code is a stable identifier for programs, such as SecretMissing.
 	Code string `json:"code"`
 	// Path is the field in question; it may be empty.
 	Path string `json:"path,omitempty"`
@@ -241,23 +244,23 @@ type Decided struct {
 // Decision is the decision about one path, and its reason.
 type Decision struct {
 	Path fieldpath.Path
-	// Outcome is yielded, taken, left or overruled.
+	// Outcome is one of yielded, taken, left and overruled.
 	Outcome string
-	// By is the source: a flag, the annotation, or a place in a file; empty for the built-in table.
-	// Choice is the text of the choice there.
+	// By is the source of the decision: a flag, the annotation, or a place in a file. It is empty
+	// for the built-in table. Choice is the text of the choice at the source.
 	By, Choice string
 }
 
-// LeftOut says that an invalid part of the input was skipped. Err says what is wrong with it, and
-// where.
+// LeftOut means that an invalid part of the input was skipped. Err says what is wrong with this
+// part, and where it is.
 type LeftOut struct {
 	Err error
 }
 
-// HooksLeftOut lists the Helm hooks of the input, which are skipped. That is not an error.
+// HooksLeftOut lists the Helm hooks in the input that are skipped. Skipping them is not an error.
 type HooksLeftOut struct {
 	Hooks []Hook
-	// Hint says how to apply them; empty if they cannot be applied.
+	// Hint says how to apply the hooks; empty if they cannot be applied.
 	Hint string
 }
 
@@ -265,13 +268,13 @@ type HooksLeftOut struct {
 type Hook struct {
 	Ref    object.Ref
 	Source object.Source
-	// On are these points, such as pre-install.
+	// On lists the points at which Helm applies the hook, such as pre-install.
 	On []string
 }
 
-// Retrying says that a request failed temporarily and will be retried.
+// Retrying means that a request failed temporarily and will be retried.
 type Retrying struct {
-	// Ref is the object of the request; zero if the whole server is unavailable.
+	// Ref is the object of the request. It is zero if the whole server is unavailable.
 	Ref object.Ref
 	Err error
 	// In is the pause before the next attempt; Left is the remaining time for retries.
@@ -280,11 +283,12 @@ type Retrying struct {
 	Of time.Duration
 }
 
-// Waiting says that the run is blocked until something else happens, such as a CRD being served.
+// Waiting means that the run is blocked until something else happens, such as a CRD being served.
 type Waiting struct {
 	Ref object.Ref
 	For string
-	// Kind is the kind that the run waits for, if any. Waits for one kind become one line.
+	// Kind is the kind that the run waits for, if any. Several waits for one kind are printed as
+	// one line.
 	Kind string
 	// Since is when the wait began; zero means now.
 	Since time.Time

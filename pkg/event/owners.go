@@ -14,17 +14,17 @@ import (
 // Owned is an object with the owners of its fields: the result of the verb owners.
 type Owned struct {
 	Ref object.Ref
-	// Path is the selected part of the object; nil means all of it.
+	// Path is the selected part of the object. If it is nil, the whole object is selected.
 	Path fieldpath.Path
-	// Fields are the object's fields with their values. Absent are fields that have an owner but
-	// are not in the object.
+	// Fields lists the object's fields with their values. Absent lists fields that have an owner
+	// but are not in the object.
 	Fields, Absent []managedfields.Node
-	// Holdings counts the fields of each owner in the whole object, the most first. The zero Owner
-	// stands for fields without an owner.
+	// Holdings counts the fields of each owner in the whole object. The owner with the most fields
+	// comes first. The zero Owner stands for fields without an owner.
 	Holdings []Holding
-	// StatusHidden is set if Fields does not include the status.
+	// StatusHidden means that Fields does not include the status.
 	StatusHidden bool
-	// Unmanaged is set if the object has no managed fields.
+	// Unmanaged means that the object has no managed fields.
 	Unmanaged bool
 	// History is nil unless it was requested.
 	History *History
@@ -38,14 +38,15 @@ type Holding struct {
 
 // History lists the ownership changes of an object that the webhook recorded.
 type History struct {
-	// Transitions are sorted by when each last happened. If From is set, none is older.
+	// Transitions lists the changes of owners, sorted by the time of their last occurrence. If From
+	// is set, none is older.
 	Transitions []Transition
 	From        time.Time
 	// Dropped is how many older transitions were discarded.
 	Dropped int
 	// Lost is how many transitions the webhook could not write.
 	Lost int
-	// Err is why the history is unknown.
+	// Err is the reason why the history is unknown.
 	Err error
 	// Coverage is the period that the record covers.
 	Coverage Coverage
@@ -53,22 +54,22 @@ type History struct {
 
 // Coverage says when the webhook watched. Its times are in UTC.
 type Coverage struct {
-	// Since is when the watch of this kind and namespace began; zero if there is none or that is
-	// unknown. Unknown says why.
+	// Since is when the watch of this kind and namespace began. It is zero if there was no watch,
+	// or if the time is unknown; Unknown then says why.
 	Since time.Time `json:"since,omitzero"`
 	// Until is when the webhook last saved its progress, which it does every minute; zero if never.
 	Until time.Time `json:"until,omitzero"`
-	// Gaps are later periods in which changes may be missing.
+	// Gaps lists later periods in which changes may be missing.
 	Gaps []Gap `json:"gaps,omitempty"`
-	// Behind is nil if the webhook had recorded everything at Until.
+	// Behind is nil if the webhook had recorded all changes at Until.
 	Behind  *Behind `json:"behind,omitempty"`
 	Unknown string  `json:"unknown,omitempty"`
-	// Stale is set if Until is so long ago that the webhook is probably down.
+	// Stale means that Until is so long ago that the webhook is probably down.
 	Stale bool `json:"-"`
 }
 
-// Behind counts changes in the whole cluster that the webhook has seen and not yet recorded. It saw
-// the oldest at Since.
+// Behind counts changes, in the whole cluster, that the webhook has seen and not yet recorded. It
+// saw the oldest of them at Since.
 type Behind struct {
 	Changes int       `json:"changes"`
 	Since   time.Time `json:"since"`
@@ -83,8 +84,7 @@ func (c Coverage) From(since time.Time) Coverage {
 	return c.For(since)
 }
 
-// For returns the coverage of an object created at the given time: gaps that ended before are
-// dropped.
+// For returns the coverage of an object created at the given time. It omits gaps that ended before.
 func (c Coverage) For(created time.Time) Coverage {
 	c.Gaps = slices.DeleteFunc(slices.Clone(c.Gaps), func(g Gap) bool { return !g.To.After(created) })
 	return c
@@ -102,22 +102,23 @@ type Gap struct {
 type Transition struct {
 	// Path may be truncated.
 	Path string `json:"path"`
-	// Kind is how it last happened: taken, released or lost.
+	// Kind describes the last occurrence: taken, released or lost.
 	Kind string                `json:"change"`
 	From []managedfields.Owner `json:"from"`
 	To   []managedfields.Owner `json:"to"`
-	// Cut is set if there were more owners than From and To list.
+	// Cut means that there were more owners than From and To list.
 	Cut bool `json:"cut,omitempty"`
-	// Forced is set if the last change was forced. Gap is set if one of the changes fell into a gap
-	// in the watch.
+	// Forced means that the last change was forced. Gap means that one of the changes fell into a
+	// gap in the watch.
 	Forced bool `json:"forced,omitempty"`
 	Gap    bool `json:"gap,omitempty"`
-	// User sent the request; empty if unknown.
+	// User is the user who sent the request; empty if unknown.
 	User string `json:"user,omitempty"`
-	// FromValue and ToValue are the values when it last happened; empty if they are not recorded.
+	// FromValue and ToValue are the values before and after the last occurrence; empty if they are
+	// not recorded.
 	FromValue string `json:"fromValue,omitempty"`
 	ToValue   string `json:"toValue,omitempty"`
-	// Count is how often it happened.
+	// Count is how often the path changed between these owners.
 	Count int       `json:"count"`
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
@@ -132,10 +133,10 @@ type PastChanges struct {
 	Where string
 	// From is the requested start; zero for all time.
 	From time.Time
-	// Changes are sorted: the newest first.
+	// Changes lists the changes, the newest first.
 	Changes  []ObjectTransition
 	Coverage Coverage
-	// Limits says which of the objects are not watched, or not for the whole period.
+	// Limits lists the selected objects that are not watched, or not for the whole period.
 	Limits []string
 	// Dropped is how many older changes in the period may have been discarded, Lost how many the
 	// webhook could not write.
@@ -153,25 +154,26 @@ func (PastChanges) event() {}
 // Surveyed counts the owners of fields in many objects. It is the result of the verb owners if no
 // object is named.
 //
-// A field is shared if another manager also owns it or something below it. Any other field has a
-// sole owner: without this manager, the field would have no owner.
+// A field is shared if another manager also owns the field or something below it. Any other field
+// has a sole owner: without this manager, the field would have no owner.
 type Surveyed struct {
 	// Where describes the selection, to be appended to a sentence.
 	Where string
-	// Objects is how many objects were read, Unmanaged how many of them have no managed fields.
+	// Objects is the number of objects that were read, Unmanaged the number of those without
+	// managed fields.
 	Objects, Unmanaged int
 	// Managers has one row for each manager, Holdings one for each owner and kind.
 	Managers []ManagerHolding
 	Holdings []KindHolding
-	// Unexpected lists the fields outside the status, by object, of managers that --expect does not
-	// name. Expecting is set if --expect was given.
+	// Unexpected lists, by object, the fields outside the status that belong to managers which
+	// --expect does not name. Expecting means that --expect was given.
 	Unexpected []ObjectHolding
 	Expecting  bool
-	// Leaving is what the managers in From own, by object.
+	// Leaving lists, by object, the fields that the managers in From own.
 	Leaving []ObjectHolding
-	// From are the managers of --from.
+	// From lists the managers named with --from.
 	From []string
-	// Unserved is what is owned at API versions that the server does not serve.
+	// Unserved lists the owners at API versions that the server does not serve.
 	Unserved []VersionHolding
 	// Seen lists all managers that own anything.
 	Seen []string
@@ -181,7 +183,7 @@ type Surveyed struct {
 
 // Fields counts paths of managed fields.
 type Fields struct {
-	// All counts all fields, Shared those that are shared.
+	// All counts all fields. Shared counts the shared ones among them.
 	All, Shared int
 }
 
@@ -196,10 +198,10 @@ func (f Fields) Plus(other Fields) Fields {
 // ManagerHolding counts what one manager owns, by any operation.
 type ManagerHolding struct {
 	Manager string
-	// Kinds and Objects count those in which it owns fields.
+	// Kinds and Objects count the kinds and objects in which the manager owns fields.
 	Kinds, Objects int
 	Fields         Fields
-	// Expected is set if --expect names the manager or was not given.
+	// Expected means that --expect names the manager or was not given.
 	Expected bool
 }
 
@@ -220,7 +222,8 @@ type ObjectHolding struct {
 	Ref     object.Ref
 	Manager string
 	Fields  Fields
-	// Paths are its sole fields, with --from, or all of its fields, if the manager is unexpected.
+	// Paths lists the fields of the manager. With --from, it lists only the fields of which the
+	// manager is the sole owner.
 	Paths []FieldName
 }
 
@@ -242,25 +245,25 @@ func (Surveyed) event() {}
 // Migrated is the result for one object that has owners at versions that the server does not serve.
 type Migrated struct {
 	Ref object.Ref
-	// To is the version to which they are, or would be, rewritten.
+	// To is the version to which the owners are, or would be, rewritten.
 	To string
 	// Rewritten lists the rewritten owners, with their old versions. Left lists owners that cannot be
 	// rewritten.
 	Rewritten []managedfields.Owner
 	Left      []LeftOwner
-	// Err says why nothing is known or nothing was written.
+	// Err is the reason why nothing is known or nothing was written.
 	Err error
 }
 
 // LeftOwner is an owner that stays at its version.
 type LeftOwner struct {
 	Owner managedfields.Owner
-	// Unknown lists its paths that the served version does not have; empty if that version has no
-	// schema.
+	// Unknown lists the owner's paths that the served version does not have. It is empty if the
+	// served version has no schema.
 	Unknown []FieldName
 }
 
-// MigrationEnded says that every readable object was read: those without a Migrated event have
+// MigrationEnded means that every readable object was read. Objects without a Migrated event have
 // nothing to rewrite.
 type MigrationEnded struct {
 	Unread []Unread
@@ -277,7 +280,7 @@ type Given struct {
 	Ref object.Ref
 	// Action is Handed, Unchanged, Failed or Unknown.
 	Action Action
-	// DryRun is set if nothing was written.
+	// DryRun means that nothing was written.
 	DryRun bool
 	// Moves are the fields that changed owners, grouped by former owner.
 	Moves []Move
@@ -297,7 +300,7 @@ type Move struct {
 	From  managedfields.Owner
 	// To is zero if the fields were released.
 	To managedfields.Owner
-	// Shared is set if From still owns them too.
+	// Shared means that From still owns the fields as well.
 	Shared bool
 }
 
@@ -305,26 +308,26 @@ type Move struct {
 type Withheld struct {
 	Paths []fieldpath.Path
 	Owner managedfields.Owner
-	// Why is the reason in a few words.
+	// Why is the reason why the fields stay, in a few words.
 	Why string
-	// Unstated is set if the receiver's manifest does not contain them, so that its next apply
-	// would remove them.
+	// Unstated means that the receiver's manifest does not contain the fields, so that its next
+	// apply would remove them.
 	Unstated bool
 }
 
 // NextApply predicts a manager's next apply from the manifest that it applied last.
 type NextApply struct {
 	Manager string
-	// Before and After are its conflicts before and after the transfer.
+	// Before and After are the manager's conflicts before and after the transfer.
 	Before, After []managedfields.Conflict
-	// Guarded and StillGuarded count the fields in its manifest that others own, before and after:
-	// it cannot change them without a conflict.
+	// Guarded and StillGuarded count the fields in the manager's manifest that others own, before
+	// and after the transfer. The manager cannot change these fields without a conflict.
 	Guarded, StillGuarded int
-	// Overwrites are values that it will replace, now that no other owner stops it.
+	// Overwrites lists values that the manager will replace, now that no other owner prevents it.
 	Overwrites []managedfields.Change
-	// Removes are fields that it owns now and that its manifest does not contain.
+	// Removes lists fields that the manager owns now and that its manifest does not contain.
 	Removes []fieldpath.Path
-	// Err says why that is unknown.
+	// Err is the reason why the next apply cannot be predicted.
 	Err error
 }
 

@@ -9,17 +9,17 @@ import (
 
 // Set describes one set: the result of the verb sets.
 type Set struct {
-	// Ref is its parent object.
+	// Ref is the parent object of the set.
 	Ref object.Ref
 	ID  string
-	// Tooling is the tool that writes it, as NAME/VERSION.
+	// Tooling is the tool that writes the set, as NAME/VERSION.
 	Tooling string
-	// Kinds and Namespaces are where its members may be.
+	// Kinds and Namespaces are the kinds and namespaces in which members may be.
 	Kinds, Namespaces []string
 	// Members is nil if they were not requested, or if Err says why they are unknown.
 	Members []Member
 	Err     error
-	// Fault says why we cannot apply to the set; nil if we can.
+	// Fault is the reason why we cannot apply to the set; nil if we can.
 	Fault error
 	// Lock is nil if the set is not locked.
 	Lock *Lock
@@ -45,7 +45,7 @@ type SetRun struct {
 	Who string `json:"who,omitempty"`
 	// Result is applied, failed, rolledBack, running, or unfinished if the run was killed.
 	Result string `json:"result"`
-	// Started and Ended are by the clock of the run's machine; zero if unknown.
+	// Started and Ended are times by the clock of the run's machine; zero if unknown.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 	// Line describes a run of the history: its id, start and user.
@@ -55,8 +55,8 @@ type SetRun struct {
 // Member is a member of a set.
 type Member struct {
 	Ref object.Ref
-	// Ready is valid if Judged is set. Reason says why the member is not ready, or why that is
-	// unknown.
+	// Ready is valid if Judged is set. Reason says why the member is not ready, or why its
+	// readiness is unknown.
 	Ready, Judged bool
 	Reason        string
 }
@@ -75,15 +75,16 @@ func (SetBegun) event() {}
 
 func (NoSets) event() {}
 
-// Actions of a rollback. The others are Failed, and Gone for objects that the run had created.
+// These are the actions of a rollback. It also uses Failed, and it uses Gone for objects that the
+// run had created.
 const (
 	// Restored objects have their former values and owners again.
 	Restored Action = "restored"
-	// Kept objects were not changed; the Reason says why. Prune uses it too.
+	// Kept objects were not changed, for the reason in Reason. Prune uses this action too.
 	Kept Action = "kept"
 )
 
-// RollingBack says that the run is being rolled back, and why.
+// RollingBack means that the run is being rolled back, and says why.
 type RollingBack struct {
 	Err error
 	// Objects is how many objects the run wrote.
@@ -96,19 +97,19 @@ type RollingBack struct {
 type RolledBack struct {
 	Ref    object.Ref
 	Action Action
-	// Left lists paths that others have changed since the run, and that therefore keep their values.
+	// Left lists paths that others have changed since the run. These paths keep their values.
 	Left []fieldpath.Path
-	// Unreturned lists taken paths that their former owner could not get back.
+	// Unreturned lists paths that were taken and that their former owner could not get back.
 	Unreturned []Unreturned
 	// Reason says why the object was Kept, what could not be restored, or, with Failed, in what
 	// state the object is.
 	Reason string
-	// Err is why it Failed.
+	// Err is the reason if the action is Failed.
 	Err error
 }
 
-// Unreturned lists paths that Manager owned before the run and that now have no owner, because it has
-// since applied at another API version.
+// Unreturned lists paths that Manager owned before the run and that now have no owner. The rollback
+// could not return them, because Manager has since applied at another API version.
 type Unreturned struct {
 	Manager string
 	Paths   []fieldpath.Path

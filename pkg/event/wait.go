@@ -8,13 +8,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Actions of wait. The others are Failed, Unknown, and Gone for selected objects that were deleted
-// before they met their conditions.
+// These are the actions of wait. It also uses Failed and Unknown, and it uses Gone for selected
+// objects that were deleted before they met their conditions.
 const (
 	Met Action = "met"
 	// TimedOut objects did not meet their conditions in time.
 	TimedOut Action = "timeout"
-	// Unmet objects had not met theirs when the wait ended for another reason.
+	// Unmet objects had not met their conditions when the wait ended for another reason than a
+	// timeout.
 	Unmet Action = "unmet"
 	// Unselected objects no longer match the labels: either they were deleted or their labels
 	// changed. A watch by labels does not distinguish the two.
@@ -30,7 +31,7 @@ type Awaited struct {
 type Judged struct {
 	Ref        object.Ref
 	Conditions []Condition
-	// Note is a remark: the object does not exist, or was replaced.
+	// Note is a remark, such as that the object does not exist, or was replaced.
 	Note string
 }
 
@@ -40,7 +41,7 @@ type Stalled struct {
 	Ref object.Ref
 	// Since is when the object last made progress.
 	Since time.Time
-	// Causes are sorted: the most important first.
+	// Causes lists the causes, the most important first.
 	Causes []Cause
 }
 
@@ -48,12 +49,12 @@ type Stalled struct {
 type Waited struct {
 	Ref    object.Ref
 	Action Action
-	// Any is set if one of the conditions is enough.
+	// Any means that meeting one of the conditions is enough.
 	Any        bool
 	Conditions []Condition
 	// Note is a remark, as in Judged.
 	Note string
-	// Err is why the result is Unknown.
+	// Err is the reason why the result is Unknown.
 	Err error
 	// Causes say why the conditions were not met, as far as known.
 	Causes []Cause
@@ -65,26 +66,26 @@ type Waited struct {
 type Condition struct {
 	// For is the condition as the user typed it.
 	For string
-	// Forbidden is set if the wait fails when the condition is met.
+	// Forbidden means that the wait fails when the condition is met.
 	Forbidden bool
 	Met       bool
-	// Failed is set if the condition will not be met unless someone intervenes.
+	// Failed means that the condition will not be met without an intervention.
 	Failed bool
 	// Reason is for programs, Message a sentence for people; both may be empty.
 	Reason, Message string
-	// Values are the values that it read.
+	// Values lists the values that the condition read.
 	Values []Value
-	// Err says why it could not be evaluated.
+	// Err is the reason why the condition could not be evaluated.
 	Err error
 }
 
 // Value is a value that a condition read.
 type Value struct {
-	// Expr is the expression in the condition: self.status.readyReplicas.
+	// Expr is the expression in the condition, such as self.status.readyReplicas.
 	Expr string
 	// Value is a JSON value.
 	Value any
-	// Absent is set if the object does not have this path.
+	// Absent means that the object does not have this path.
 	Absent bool
 }
 
@@ -95,40 +96,41 @@ func (Waited) event()  {}
 
 // Cause is a reason why an object is not ready, or not deleted.
 type Cause struct {
-	// Code is stable, for programs: FinalizerControllerGone.
+	// Code is a stable identifier for programs, such as FinalizerControllerGone.
 	Code string `json:"code"`
 	// Message is one sentence for people.
 	Message string `json:"message"`
-	// Evidence are the facts behind the cause, one a line.
+	// Evidence lists the facts behind the cause, one on each line.
 	Evidence []string `json:"evidence,omitempty"`
-	// Log is the end of Container's log, line by line, if it was requested.
+	// Log is the end of the log of Container, line by line, if logs were requested.
 	Log []string `json:"log,omitempty"`
 	// Next is the command to run, or the decision to make; empty if only waiting helps. A command
 	// has a placeholder for flags, which package command fills in.
 	Next string `json:"next,omitempty"`
 	// Risk is what Next may destroy; empty if nothing.
 	Risk string `json:"risk,omitempty"`
-	// BlockedBy is the object that has to change; zero if there is none or it is unknown.
+	// BlockedBy is the object that has to change. It is zero if there is none, or if it is unknown.
 	BlockedBy object.Ref `json:"blockedBy,omitzero"`
-	// Passing is set if the cause does not prevent readiness: it concerns Pods of an older
+	// Passing means that the cause does not prevent readiness. It concerns Pods of an older
 	// revision, which are being replaced, or something behind a load balancer. The wait may end
-	// while it persists.
+	// while the cause persists.
 	Passing bool `json:"-"`
-	// Doubt is set if this is not a cause, but something that could not be read while searching for
-	// one.
+	// Doubt means that this is not a cause, but something that could not be read while searching
+	// for one.
 	Doubt bool `json:"-"`
-	// Hearsay is set if the cause is a controller's record of its last attempt, which cannot be
+	// Hearsay means that the cause is a controller's record of its last attempt, which cannot be
 	// verified and may be outdated. Age is how old the record was when it was found.
 	Hearsay bool          `json:"-"`
 	Age     time.Duration `json:"-"`
-	// Container is the container in question; zero if there is none, or if its log would not help.
+	// Container is the container that the cause concerns. It is zero if there is none, or if its
+	// log would not help.
 	Container Container `json:"-"`
 }
 
 // Container names a container of a Pod.
 type Container struct {
 	Namespace, Pod, Name string
-	// Previous selects the log of the previous instance.
+	// Previous selects the log of the container's previous instance.
 	Previous bool
 }
 
@@ -142,11 +144,11 @@ type Runs struct {
 // Image is an image that a container of a workload runs.
 type Image struct {
 	Container string `json:"container"`
-	// Image is the name in the Pod template. ID is the name on the node, with the registry's digest
-	// if known.
+	// Image is the name of the image in the Pod template. ID is the name on the node, with the
+	// registry's digest if known.
 	Image string `json:"image"`
 	ID    string `json:"imageID"`
-	// Pulls is set if nodes pull it whenever they start the container.
+	// Pulls means that nodes pull the image whenever they start the container.
 	Pulls bool         `json:"-"`
 	Pods  []RunningPod `json:"pods"`
 }
@@ -160,7 +162,7 @@ type RunningPod struct {
 
 func (Runs) event() {}
 
-// Actions of delete. The others are Failed, Skipped and Unknown.
+// These are the actions of delete. It also uses Failed, Skipped and Unknown.
 const (
 	// Gone objects were deleted and no longer exist.
 	Gone Action = "deleted"
@@ -175,7 +177,7 @@ type Deleted struct {
 	Ref    object.Ref
 	Source object.Source
 	Action Action
-	// DryRun is set if nothing was deleted.
+	// DryRun means that nothing was deleted.
 	DryRun bool
 	// Since is when the deletion of an object that Remains was requested, by the server's clock;
 	// zero if unknown.
@@ -184,17 +186,17 @@ type Deleted struct {
 	Reason string
 	// Err is set with Failed and Unknown. With Skipped, it is the reason.
 	Err error
-	// Overdue is set if the object Remains after the wait has timed out.
+	// Overdue means that the object Remains after the wait has timed out.
 	Overdue bool
 	// Causes say why an object Remains, as far as known.
 	Causes []Cause
 }
 
-// Going is progress of a terminating object: it is slow, not stuck.
+// Going reports progress of a terminating object, which is slow and not stuck.
 type Going struct {
 	Ref object.Ref
-	// Text is what changed: "finalizer example.com/hold is gone". If it is empty, Done of Total
-	// objects in it are gone.
+	// Text describes the progress, such as "finalizer example.com/hold is gone". If it is empty,
+	// Done of the Total objects in the terminating object are gone.
 	Text        string
 	Done, Total int
 }
@@ -203,9 +205,9 @@ type Going struct {
 // the result of the verb stuck for one object.
 type Stuck struct {
 	Ref object.Ref
-	// Since is when its deletion was requested.
+	// Since is when the deletion of the object was requested.
 	Since time.Time
-	// Causes are sorted: the most important first.
+	// Causes lists the causes, the most important first.
 	Causes []Cause
 	// Err says why some causes are unknown. If Since and Causes are empty too, nothing is known
 	// about the object, not even whether it is terminating.
