@@ -24,15 +24,15 @@ import (
 
 // Query selects recorded ownership changes by place and time. The zero value selects all.
 type Query struct {
-	// Places are the selected kinds, each in a namespace; nil selects all kinds in Namespace. An
-	// empty namespace selects all of them, and objects without one.
+	// Places are the selected kinds, each in a namespace. If Places is nil, all kinds in Namespace
+	// are selected. An empty namespace selects all namespaces, and cluster-scoped objects.
 	Places    []Place
 	Namespace string
 	// From is the start of the period; zero for all time.
 	From time.Time
 	// Managers selects changes in which one of them gained or lost a path; nil selects all.
 	Managers []string
-	// Path selects fields, and fields above and below them; nil selects all.
+	// Path selects a field, with the fields above and below it; nil selects all fields.
 	Path fieldpath.Pattern
 }
 
@@ -43,8 +43,8 @@ type Place struct {
 }
 
 // Changes reads the changes that the webhook recorded. In addition to the result, it returns an
-// error if a record cannot be decoded, or if nothing was found and that does not prove that nothing
-// changed.
+// error if a record cannot be decoded. It also returns an error if nothing was found and it is
+// unknown whether anything changed.
 func (q Query) Changes(ctx context.Context, reader Reader, now time.Time) (event.PastChanges, error) {
 	out := event.PastChanges{From: q.From}
 	records := map[object.Ref]ownership.Record{} // A page may be read twice.
@@ -79,7 +79,8 @@ func (q Query) Changes(ctx context.Context, reader Reader, now time.Time) (event
 }
 
 // listed returns the namespace whose records are read; empty for all. Records of cluster-scoped
-// objects are in the webhook's namespace, which is unknown here.
+// objects are in the webhook's namespace, which is unknown here, so all namespaces are needed for
+// them.
 func (q Query) listed() string {
 	if len(q.Places) == 0 {
 		return q.Namespace
@@ -110,7 +111,7 @@ func (q Query) add(out *event.PastChanges, r ownership.Record) {
 			out.Changes = append(out.Changes, event.ObjectTransition{Ref: ref, Transition: t})
 		}
 	}
-	// Dropped transitions are older than all that were kept.
+	// The dropped transitions are older than all that were kept.
 	if len(r.Entries) == 0 || !r.Entries[0].Last.Time.Before(q.From) {
 		out.Dropped += r.Dropped
 	}
@@ -126,8 +127,8 @@ func (q Query) names(t event.Transition) bool {
 	return q.Path == nil || err != nil || q.Path.Touches(path) // A truncated path is shown.
 }
 
-// atOnce is how long the first lists of all kinds may take: kinds watched within this time were
-// watched from the beginning.
+// atOnce is how long the first lists of all kinds may take after the webhook's start. A kind whose
+// watch began within this time was watched from the beginning.
 const atOnce = time.Minute
 
 // cover sets when the places were watched and which of them were not. It returns an error if none
@@ -181,7 +182,7 @@ func (q Query) cover(out *event.PastChanges, n notes, now time.Time) error {
 // maxNamed is how many kinds or namespaces a limit names.
 const maxNamed = 5
 
-// limitsOf says which kinds are not watched, or only since a time after from.
+// limitsOf says which kinds are not watched, and which are watched only since a time after from.
 func limitsOf(omitted map[ownership.Omission][]string, later map[time.Time][]string, from time.Time) (limits []string) {
 	for _, o := range []struct {
 		why  ownership.Omission

@@ -121,7 +121,7 @@ func TestChanges(t *testing.T) {
 			if diff := gocmp.Diff(test.limits, got.Limits); diff != "" {
 				t.Errorf("limits (-want +got):\n%s", diff)
 			}
-			// The gap in the first hour of that day is before the period.
+			// The gap is in the first hour of that day, before the period.
 			if gaps := len(got.Coverage.Gaps); gaps > 0 != (test.hour == 0) || got.Coverage.Since.IsZero() {
 				t.Errorf("coverage %+v", got.Coverage)
 			}
@@ -131,7 +131,7 @@ func TestChanges(t *testing.T) {
 
 func kind(group, kind string) schema.GroupKind { return schema.GroupKind{Group: group, Kind: kind} }
 
-// Transitions that did not fit into a record are mentioned if they may be in the period.
+// Transitions for which a record had no room are mentioned if they may be in the period.
 func TestChangesThatWereDropped(t *testing.T) {
 	for hour, want := range map[int]int{2: 1, 4: 0} {
 		q := owners.Query{Namespace: "prod", From: time.Date(2026, 1, 2, hour, 0, 0, 0, time.UTC)}

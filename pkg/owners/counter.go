@@ -18,9 +18,9 @@ import (
 
 // Question says what a survey reports. The zero Question only asks for counts.
 type Question struct {
-	// Managers are counted; nil counts all.
+	// Managers lists the managers whose fields are counted; nil counts all.
 	Managers []string
-	// From are the managers whose objects are listed, with the fields that only they own.
+	// From lists the managers whose objects are listed, with the fields that have no other owner.
 	From []string
 	// Expected lists patterns of [path.Match] for expected managers; nil expects all. Status fields,
 	// and fields written through the status subresource, are always expected, and so are the
@@ -66,7 +66,7 @@ type Counter struct {
 	leaving    []event.ObjectHolding
 	unread     []event.Unread
 	names      map[string]event.FieldName
-	// seen lists all managers with an entry, counted or not.
+	// seen lists all managers with an entry, whether or not they are counted.
 	seen map[string]bool
 }
 
@@ -185,7 +185,7 @@ func (c *Counter) countVersions(kind schema.GroupKind, entries []managedfields.E
 	}
 }
 
-// Miss records something that could not be read.
+// Miss records a kind or object that could not be read.
 func (c *Counter) Miss(unread event.Unread) { c.unread = append(c.unread, unread) }
 
 // Merge adds the counts of another counter with the same question.

@@ -24,8 +24,8 @@ type subject struct {
 	fields []metav1.ManagedFieldsEntry
 }
 
-// A survey merged from any parts, in any order, equals one that lists every path of every object as
-// text and counts the lines.
+// A survey can be merged from any parts, in any order. It must equal the result of a slow count,
+// which lists every path of every object as text and counts the lines.
 func TestSurveyCounts(t *testing.T) {
 	seeds := uint64(400)
 	if testing.Short() {
@@ -79,7 +79,7 @@ func report(s event.Surveyed) map[string]string {
 	return out
 }
 
-// judge counts the slow way, without field sets.
+// judge counts in a slow and simple way, without field sets.
 func judge(cluster []subject, q owners.Question) map[string]string {
 	type count struct {
 		objects, all, shared int
@@ -347,7 +347,8 @@ func TestUnreadableFields(t *testing.T) {
 	}
 }
 
-// The memory of a survey does not grow with the objects, unless the question asks for them.
+// The memory of a survey does not grow with the number of objects, unless the question asks for a
+// list of them.
 func TestCounterForgetsObjects(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	cluster := randomCluster(random)

@@ -23,7 +23,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// ErrHistoryUnknown says that the history of an object is unknown. Its [event.History] says why.
+// ErrHistoryUnknown means that the history of an object is unknown. The reason is in the object's
+// [event.History].
 var ErrHistoryUnknown = errors.New("the history is not known")
 
 // Engine finds the owners of objects. Reader is required.
@@ -31,7 +32,7 @@ type Engine struct {
 	Reader Reader
 	// Path limits the result to a path and everything below; empty means everything.
 	Path fieldpath.Path
-	// Managers limits the result to their fields; nil means all fields.
+	// Managers limits the result to the fields of these managers; nil means all fields.
 	Managers []string
 	// Status includes the status.
 	Status bool
@@ -130,8 +131,8 @@ func of(u *unstructured.Unstructured, path fieldpath.Path) (event.Owned, error) 
 	return owned, nil
 }
 
-// anyOwnable reports whether any field could have an owner: an object with nothing but a name has
-// no managed fields.
+// anyOwnable reports whether any field could have an owner. It is false for an object with nothing
+// but a name, which has no managed fields.
 func anyOwnable(fields []managedfields.Node) bool {
 	found := false
 	managedfields.Walk(fields, func(n managedfields.Node) { found = found || n.Ownable() })
@@ -171,7 +172,7 @@ func meant(u *unstructured.Unstructured, owned event.Owned) []fieldpath.Path {
 	return append(paths, fieldpath.StatedPaths(stated)...)
 }
 
-// UnknownError says why it is unknown whether anything was taken.
+// UnknownError means that it is unknown whether anything was taken, and says why.
 type UnknownError struct {
 	Reason string
 	hint   string
@@ -179,7 +180,7 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return e.Reason }
 
-// Hint says what to do about it.
+// Hint says how to find out.
 func (e *UnknownError) Hint() string { return e.hint }
 
 // newOmission returns an error with the rule by which the webhook excludes an object.
@@ -215,8 +216,9 @@ func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own s
 	}
 }
 
-// unvouched returns why an empty record does not prove that no selected field was taken; nil if it
-// does. onlyStatus is set if all of them are in the status.
+// unvouched returns the reason why an empty record does not prove that no selected field was taken.
+// It returns nil if the record proves that. onlyStatus means that all selected fields are in the
+// status.
 func unvouched(c event.Coverage, onlyStatus bool) error {
 	switch {
 	case onlyStatus:

@@ -23,7 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// fakeReader has objects, and kinds that fail.
+// fakeReader holds objects, and the kinds for which reads fail.
 type fakeReader struct {
 	objects []string
 	errs    map[string]error // by kind, or "list KIND"
@@ -112,7 +112,8 @@ metadata: {name: tracker, namespace: webhook-system, labels: {k8sconnect.io/trac
 data: {coverage: '{"since":"2026-01-01T00:00:00Z","gaps":[{"from":"2026-01-02T00:00:00Z","to":"2026-01-02T01:00:00Z"}],"behind":{"changes":3,"since":"2026-01-04T00:00:00Z"}}', checkpoint: '{"resources":{"pods":{"version":"7","time":"2026-01-05T00:00:30Z"},"nodes":{"version":"7","time":"2026-01-05T00:00:00Z"}}}', scope: '{"kinds":{"ConfigMap":"2026-01-01T00:00:00Z","Node":"2026-01-01T00:00:00Z"},"never":["Event"],"excludedKinds":["Pod","Secret"],"excludedNamespaces":["kube-system","loud","webhook-system"],"refused":["Bird.example.com"]}'}`
 )
 
-// public is what the webhook of tracker publishes; unfilled is what the chart created for it.
+// public is the copy that the webhook of tracker publishes. unfilled is the empty object that the
+// chart created for it.
 var (
 	public = strings.NewReplacer(
 		`{name: tracker, namespace: webhook-system, labels: {k8sconnect.io/tracker: "true"}}`, "{name: k8sconnect-history, namespace: kube-public}",
@@ -153,7 +154,7 @@ func ref(kind, namespace, name string) object.Ref {
 	return object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: kind}, Namespace: namespace, Name: name}
 }
 
-// told runs an engine and returns what it emits.
+// told runs an engine and returns the events that it emits.
 func told(t *testing.T, e owners.Engine, refs ...object.Ref) ([]event.Owned, error) {
 	t.Helper()
 	var all []event.Owned
@@ -380,7 +381,7 @@ func TestHistoryWhole(t *testing.T) {
 	}
 }
 
-// A gap that ended before the object was created is not in its history.
+// The history of an object does not include a gap that ended before the object was created.
 func TestGapsBeforeBirth(t *testing.T) {
 	for created, want := range map[string]int{"2026-01-02T00:30:00Z": 1, "2026-01-02T01:00:00Z": 0, "2026-01-03T00:00:00Z": 0} {
 		young := strings.Replace(configMap, "metadata:\n", "metadata:\n  creationTimestamp: '"+created+"'\n", 1)

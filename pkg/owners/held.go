@@ -13,9 +13,11 @@ import (
 
 type manager struct {
 	name string
-	// owners are its operations and subresources. One of them may be at several API versions.
+	// owners are the manager's operations and subresources. One of them may be at several API
+	// versions.
 	owners []owner
-	// fields are all its fields, written those that did not come through the status subresource.
+	// fields are all fields of the manager. written are those that the manager did not write
+	// through the status subresource.
 	fields, written *fieldpath.Set
 	// others are the fields of all other managers.
 	others *fieldpath.Set
@@ -78,14 +80,14 @@ func union(a, b *fieldpath.Set) *fieldpath.Set {
 type walked struct {
 	// path is only valid during the call.
 	path fieldpath.Path
-	// shared is set if others own it or something below it.
+	// shared means that other managers own the path or something below it.
 	shared bool
-	// status is set if it is part of the status.
+	// status means that the path is a part of the status.
 	status bool
 }
 
 // tally counts the fields in a set that can have an owner. If tell is not nil, it is called for
-// each.
+// each of these fields.
 func tally(own, others *fieldpath.Set, tell func(walked)) event.Fields {
 	t := &tallying{tell: tell}
 	t.below(nil, own, others, false)
@@ -97,8 +99,8 @@ type tallying struct {
 	tell func(walked)
 }
 
-// below counts what is below a path. It walks both sets side by side, so that it never looks up a
-// path from the top.
+// below counts the fields below a path. It walks both sets in parallel, so that it never looks up a
+// path from the root.
 func (t *tallying) below(path fieldpath.Path, own, others *fieldpath.Set, status bool) {
 	for pe := range own.Members.All() {
 		t.field(path, pe, others, status)
@@ -136,7 +138,7 @@ func (t *tallying) field(path fieldpath.Path, pe fieldpath.Element, others *fiel
 // ManagerError says that the named managers own none of the selected fields.
 type ManagerError struct {
 	Managers []string
-	// Others are managers that own some of them.
+	// Others are managers that own some of the selected fields.
 	Others []string
 }
 
@@ -160,7 +162,7 @@ func (e *ManagerError) Error() string {
 	return "none of these managers owns any of its fields: " + strings.Join(e.Managers, ", ")
 }
 
-// Hint names the managers that do.
+// Hint names the managers that own some of the selected fields.
 func (e *ManagerError) Hint() string {
 	if len(e.Others) == 0 {
 		return "no manager does"
@@ -201,8 +203,8 @@ func holdingsOf(nodes []managedfields.Node) []event.Holding {
 	return out
 }
 
-// ownedBy returns the nodes that one of the managers owns, with their parents. An item keeps its
-// key fields, whoever owns them. A map or list stays, if need be empty.
+// ownedBy returns the nodes that one of the managers owns, with their parents. A list item keeps
+// its key fields, whoever owns them. A map or list is kept even if it becomes empty.
 func ownedBy(nodes []managedfields.Node, managers []string) []managedfields.Node {
 	var out []managedfields.Node
 	for _, n := range nodes {
@@ -223,7 +225,7 @@ func ownedBy(nodes []managedfields.Node, managers []string) []managedfields.Node
 	return out
 }
 
-// withKey returns the fields together with the item's key fields, in the item's order.
+// withKey returns the fields together with the key fields of the item, in the item's order.
 func withKey(item managedfields.Node, fields []managedfields.Node) []managedfields.Node {
 	var out []managedfields.Node
 	for _, n := range item.Below {

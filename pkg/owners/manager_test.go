@@ -60,7 +60,7 @@ func leaves(o event.Owned) map[string][]string {
 	return out
 }
 
-// With one manager named, everything that it owns is shown, and nothing else except the keys of
+// If a manager is named, everything that it owns is shown, and nothing else except for the keys of
 // list items.
 func TestOnlyOneManager(t *testing.T) {
 	all, err := told(t, pods(pod), ref("Pod", "prod", "web"))
@@ -111,7 +111,8 @@ func ofKey(path string) bool {
 	return regexp.MustCompile(`\](\.name|\.containerPort|\.protocol)$`).MatchString(path)
 }
 
-// The head counts as many fields for each owner as are listed with its name.
+// The head's count of fields for each owner equals the number of fields that are listed with the
+// owner's name.
 func TestShares(t *testing.T) {
 	all, err := told(t, pods(pod), ref("Pod", "prod", "web"))
 	if err != nil {
@@ -127,7 +128,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// The status is shown only on request. Otherwise, the output says that there is one.
+// The status is shown only on request. Without the request, the output says that there is a status.
 func TestStatusIsLeftOut(t *testing.T) {
 	for name, tt := range map[string]struct {
 		engine func(*owners.Engine)

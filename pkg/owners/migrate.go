@@ -36,16 +36,16 @@ const (
 	PathUnknown
 )
 
-// Migrator rewrites owners at API versions that the server no longer serves. Otherwise, the next
-// apply of such a manager would not remove fields, and the next write of another manager would drop
-// its entry.
+// Migrator rewrites owners at API versions that the server no longer serves. Without the rewrite,
+// the next apply of such a manager would not remove fields, and the next write of another manager
+// would drop the entry of such a manager.
 type Migrator struct {
 	Server MigrationServer
 	// Served reports whether the server serves a kind at a version.
 	Served func(schema.GroupVersionKind) bool
 	// Has reports whether a kind has a path at the kind's version.
 	Has func(object.Kind, fieldpath.Path) Knowledge
-	// Managers are rewritten; nil means all.
+	// Managers lists the managers whose entries are rewritten; nil means all.
 	Managers []string
 	// DryRun writes nothing.
 	DryRun bool
@@ -66,7 +66,7 @@ func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref
 	}
 }
 
-// once reads the object and writes it. It reports whether another write came in between.
+// once reads the object and writes it. It reports whether another client wrote between the two.
 func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, attempts *retry.Attempts) (told event.Migrated, again bool) {
 	told = event.Migrated{Ref: ref, To: kind.GVK.GroupVersion().String()}
 	live, err := m.Server.Get(ctx, kind, ref)
@@ -111,7 +111,8 @@ func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, a
 	return told, false
 }
 
-// movable reports whether the kind has all paths of an owner at its version, and which are missing.
+// movable reports whether the kind has, at its version, all paths of an owner, and which paths are
+// missing.
 func (m *Migrator) movable(kind object.Kind, fields *fieldpath.Set) (unknown []event.FieldName, movable bool) {
 	movable = true
 	fieldpath.Each(fields, func(p fieldpath.Path) {
@@ -127,8 +128,8 @@ func (m *Migrator) movable(kind object.Kind, fields *fieldpath.Set) (unknown []e
 	return unknown, movable
 }
 
-// Stale reports whether an owner is at a version of the kind that the server does not serve, and is
-// one of the managers, if these are not nil.
+// Stale reports whether an owner is at a version of the kind that the server does not serve. If
+// managers is not nil, the owner must also be one of them.
 func Stale(kind string, owner managedfields.Owner, managers []string, served func(schema.GroupVersionKind) bool) bool {
 	if managers != nil && !slices.Contains(managers, owner.Manager) {
 		return false

@@ -22,8 +22,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// raced is a server on which another client writes before the first writes of a migration arrive,
-// and adds an owner each time. It rejects writes for an older version.
+// raced is a server on which another client writes before the first writes of a migration arrive.
+// Each time, that client adds an owner. The server rejects a write that is based on an older
+// version.
 type raced struct {
 	live  *unstructured.Unstructured
 	races int
@@ -87,7 +88,8 @@ func migrator(s *raced) *Migrator {
 	}
 }
 
-// A concurrent writer keeps its entry. An owner with a path that the version lacks stays.
+// The entry of a concurrent writer stays. An owner also stays if the version lacks one of its
+// paths.
 func TestMigrateInARace(t *testing.T) {
 	kind := object.Kind{GVK: schema.GroupVersionKind{Group: "x.example", Version: "v1", Kind: "Gear"}}
 	for _, test := range []struct {

@@ -34,7 +34,7 @@ func (e *NoWebhookError) Hint() string {
 	return "install it to record takeovers from then on: " + build.Page("webhook.md#install")
 }
 
-// past reads histories. It reads what they share only once.
+// past reads histories. It reads only once what several histories need.
 type past struct {
 	reader Reader
 	now    func() time.Time
@@ -153,8 +153,8 @@ const (
 	namespaceKey  = "namespace"
 )
 
-// stale is the age of the last note after which the webhook is considered down. It writes a note
-// every minute, even if nothing happens.
+// stale is the age of the webhook's last note from which on the webhook is considered down. A
+// running webhook writes a note every minute, even if nothing happens.
 const stale = 3 * time.Minute
 
 type note struct {
@@ -163,14 +163,14 @@ type note struct {
 	coverage  event.Coverage
 }
 
-// notes are the notes of all webhooks in the cluster, or why they are unknown.
+// notes are the notes of all webhooks in the cluster, or the reason why they are unknown.
 type notes struct {
 	all []note
 	err error
 }
 
-// readNotes reads the notes of webhooks: the published copy, which all users may read, or else what
-// the user may list, since older webhooks publish nothing.
+// readNotes reads the notes of webhooks. It reads the published copy, which all users may read.
+// Older webhooks publish nothing, so it then reads the ConfigMaps that the user may list.
 func readNotes(ctx context.Context, reader Reader) notes {
 	var out notes
 	configMaps := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
@@ -202,7 +202,8 @@ func readNotes(ctx context.Context, reader Reader) notes {
 	return out
 }
 
-// longest returns the note of the webhook that has watched longest, and whether there is one.
+// longest returns the note of the webhook that has watched longest. It returns false if there is no
+// note.
 func (n notes) longest() (note, bool) {
 	if len(n.all) == 0 {
 		return note{}, false
@@ -210,8 +211,8 @@ func (n notes) longest() (note, bool) {
 	return slices.MinFunc(n.all, func(a, b note) int { return a.coverage.Since.Compare(b.coverage.Since) }), true
 }
 
-// of returns when the webhook watched objects of a kind in a namespace, or why that is unknown. If
-// there are several webhooks, it uses the one that has watched longest.
+// of returns since when the webhook has watched objects of a kind in a namespace, or why that is
+// unknown. If there are several webhooks, it uses the one that has watched longest.
 func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event.Coverage, error) {
 	if len(n.all) == 0 {
 		return event.Coverage{}, n.err
@@ -236,7 +237,7 @@ func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event
 	return best, nil
 }
 
-// parseNote decodes the note in a ConfigMap. noted is false for a copy that a backup tool restored
+// parseNote decodes the note in a ConfigMap. noted is false if a backup tool copied the ConfigMap
 // from another cluster.
 func parseNote(u *unstructured.Unstructured) (n note, noted bool, err error) {
 	data, _, _ := unstructured.NestedStringMap(u.Object, "data")
