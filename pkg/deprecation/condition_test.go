@@ -40,8 +40,8 @@ func (t *tree) at(path string) *tree {
 }
 
 // expression returns a CEL expression that is true if one of the rules may apply to the optional
-// value root. It ignores releases and the replacements of annotations, so it is true a little too
-// often; the webhook checks those.
+// value root. It ignores releases and the replacements of annotations, so it is sometimes true
+// although no rule applies; the webhook checks these.
 //
 // The API server's time for a list grows with the square of its length, and 10,000 volumes would
 // delay a write for seconds. So a list that is too long is not searched, and the expression is
@@ -182,8 +182,8 @@ func TestChartConditionIsGenerated(t *testing.T) {
 	}
 }
 
-// asked returns a function that evaluates the chart's condition as an API server does, on an object
-// without a type, with its cost.
+// asked returns a function that evaluates the chart's condition as an API server does, for an
+// object without a type. The function also returns the cost of the evaluation.
 func asked(t testing.TB) func(kind schema.GroupKind, object map[string]any) (asked bool, cost uint64) {
 	t.Helper()
 	text, err := os.ReadFile(chartsCondition)
@@ -228,7 +228,7 @@ func with(path string, value any) any {
 	return map[string]any{name: []any{other, with(rest, value), other}}
 }
 
-// values returns a value that a rule calls deprecated, and another one.
+// values returns a value that a rule calls deprecated, and a value that it does not.
 func values(r rule) (deprecated, fine any) {
 	switch {
 	case r.labels && strings.HasSuffix(r.path, "odeSelector"):
@@ -288,8 +288,8 @@ func TestConditionMatchesRules(t *testing.T) {
 	}
 }
 
-// A write waits for the condition, whose time grows with the square of a list, so a list or map
-// that is too long leads to a call.
+// A write waits until the condition is evaluated, and the time for this grows with the square of a
+// list's length. So a list or map that is too long leads to a call.
 func TestConditionIsBounded(t *testing.T) {
 	ask := asked(t)
 	items, keys := make([]any, 10_000), map[string]any{}

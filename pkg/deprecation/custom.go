@@ -22,7 +22,8 @@ type Definition struct {
 type DefinedVersion struct {
 	Name               string
 	Served, Deprecated bool
-	// Storage: objects are stored at this version. Stored: some may still be.
+	// Storage means that objects are stored at this version. Stored means that some objects may
+	// still be stored at it.
 	Storage, Stored bool
 	// Warning is the author's warning for users of the version; may be empty.
 	Warning string
@@ -75,8 +76,8 @@ type Custom struct {
 	mu sync.RWMutex
 	// definitions are the CRDs with a deprecated version, by name.
 	definitions map[string]definition
-	// kinds contains the CRDs of each kind. There may briefly be more than one, when one replaces
-	// another.
+	// kinds contains the CRDs of each kind. A kind may briefly have more than one CRD, when one
+	// replaces another.
 	kinds map[schema.GroupKind][]string
 }
 

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Sources other than a field of k8s.io/api: files with kube-apiserver's own warnings.
+// These are sources other than a field of k8s.io/api: files with kube-apiserver's own warnings.
 const (
 	serverPods     = "kube-apiserver: pkg/api/pod/warnings.go"
 	serverServices = "kube-apiserver: pkg/api/service/warnings.go"
@@ -166,11 +166,11 @@ type rule struct {
 	key string
 	// value is the deprecated value; empty for any.
 	value string
-	// labels: the field may refer to deprecated labels of nodes, which have their own releases and
-	// replacements.
+	// labels means that the field may refer to deprecated labels of nodes. These labels have their
+	// own releases and replacements.
 	labels bool
-	// unless are paths of the replacement. If one is set, the field is not reported, since the API
-	// server may have set it.
+	// unless lists paths of the replacement. If one of them is set, the field is not reported,
+	// since the API server may have set the field.
 	unless      []string
 	since, gone Release
 	use         string
@@ -190,7 +190,7 @@ type ruleSet struct {
 func podRules() []rule {
 	rules := []rule{
 		{
-			// The API server sets each from the other.
+			// The API server sets each of the two fields from the other.
 			path: "spec.serviceAccount", unless: []string{"spec.serviceAccountName"},
 			use: ".spec.serviceAccountName", source: "v1 PodSpec.serviceAccount",
 		},

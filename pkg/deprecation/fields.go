@@ -51,8 +51,8 @@ func NewFields(old, updated *unstructured.Unstructured, server Release) []FieldN
 	return found
 }
 
-// warnsOnUpdate reports whether the API server warns about new fields in an update as it does at
-// creation. It does not for Pods and Ingresses, and for a ReplicationController it examines the old
+// warnsOnUpdate reports whether the API server warns about new fields in an update as it does in a
+// create. It does not for Pods and Ingresses, and for a ReplicationController it examines the old
 // template.
 func warnsOnUpdate(kind schema.GroupKind) bool {
 	return kind != schema.GroupKind{Kind: "Pod"} && kind != schema.GroupKind{Kind: "ReplicationController"} && kind.Kind != "Ingress"

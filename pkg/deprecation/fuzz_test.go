@@ -21,7 +21,7 @@ func checkText(t *testing.T, text string) {
 	}
 }
 
-// Whatever the author of a CRD wrote, the text is one printable line.
+// For any content of a CRD, the text is one printable line.
 func FuzzNotice(f *testing.F) {
 	f.Add("example.com", "Widget", "v1", "v1beta1", "use Gadgets")
 	f.Add("example.com", "Widget", "v1", "v1", "a\nb\r\n\x1b[31m\u202e\x00\xff")
@@ -39,7 +39,7 @@ func FuzzNotice(f *testing.F) {
 	})
 }
 
-// Whatever an object contains, nothing panics, the texts are printable, and an update that changes
+// For any content of an object, nothing panics, the texts are printable, and an update that changes
 // nothing adds no notice.
 func FuzzFields(f *testing.F) {
 	for _, seed := range []string{

@@ -101,7 +101,7 @@ func (n Notice) String() string {
 	return line(b.String())
 }
 
-// subject returns the version, with the kind if it has no group.
+// subject returns the version. If the version has no group, subject adds the kind.
 func (n Notice) subject() string {
 	if n.Kind.Group == "" {
 		return n.Kind.Version + " " + n.Kind.Kind
@@ -109,7 +109,7 @@ func (n Notice) subject() string {
 	return n.Kind.GroupVersion().String()
 }
 
-// advice returns the replacement, without what it has in common with Kind.
+// advice returns the replacement. It omits the parts that the replacement has in common with Kind.
 func (n Notice) advice() string {
 	switch {
 	case n.Use.Empty():
@@ -124,8 +124,8 @@ func (n Notice) advice() string {
 
 // FieldNotice says that a deprecated field is set in an object.
 type FieldNotice struct {
-	// Path is its path in the notation of field ownership; list items without a name are numbered.
-	// It contains no values.
+	// Path is the path of the field in the notation of field ownership. List items without a name
+	// are numbered. The path contains no values.
 	Path string
 	// Value is the deprecated value, if the field itself is not deprecated: a term of Kubernetes,
 	// such as the name of a label, never a user's value.
@@ -135,10 +135,11 @@ type FieldNotice struct {
 	Since, Gone Release
 	// Use is the replacement; empty if there is none.
 	Use string
-	// ServerWarns reports whether the API server warns about it too, by its path and without the
-	// object's name.
+	// ServerWarns reports whether the API server warns about the field as well. Its warning has the
+	// path, and not the object's name.
 	ServerWarns bool
-	// spot is Path without numbers, and Value: a field is not new because its list item moved.
+	// spot is Path without the numbers of items, and Value. With numbers, a field would look new if
+	// its list item moved.
 	spot  string
 	steps []any
 }

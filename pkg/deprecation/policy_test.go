@@ -232,7 +232,7 @@ func TestPolicyMatchesRules(t *testing.T) {
 				u.SetGroupVersionKind(gk.WithVersion("v1"))
 				notice := Fields(u, newest)[0]
 				path, notice.Path = notice.Path, "."
-				// Without the parts that shorten a long path.
+				// This is the text without the parts that shorten a long path.
 				want := strings.NewReplacer("[1]", "[*]", strings.Replace(r.key, "*", "app", 1)+`"]`, r.key+`"]`).Replace(path) + notice.String()[1:]
 				if got := says(name, base, u.Object); len(got) != 1 || got[0] != want {
 					t.Errorf("%s, %s: %q, want %q", name, path, got, want)

@@ -36,8 +36,8 @@ func TestCheckUpgrade(t *testing.T) {
 	}
 }
 
-// The recommended version is one that both releases serve, because another one cannot be written
-// before the upgrade.
+// The recommended version is one that both releases serve. A version that only the new release
+// serves cannot be written before the upgrade.
 func TestAdviceBeforeAnUpgrade(t *testing.T) {
 	oldest, last := Known()
 	all := everyRow(t)

@@ -24,7 +24,8 @@ import (
 
 // Question is the upgrade that a [Tally] checks.
 type Question struct {
-	// Server is the current release, zero without a server. Release is the one to upgrade to.
+	// Server is the current release of the server; zero without a server. Release is the release to
+	// upgrade to.
 	Server, Release deprecation.Release
 	// Custom contains the versions that CRDs deprecate.
 	Custom deprecation.Custom
@@ -75,8 +76,8 @@ type use struct {
 type verdict struct {
 	event.DeprecatedUse
 	deprecated bool
-	// counts: a manager that writes the version has to change. Most versions that are deprecated
-	// but stay are written by Kubernetes itself, such as Endpoints.
+	// counts means that a manager that writes the version has to change. Most versions that are
+	// deprecated and not removed, such as Endpoints, are written by Kubernetes itself.
 	counts, served bool
 }
 
@@ -201,7 +202,7 @@ func (t *Tally) Rendered(ref object.Ref, u *unstructured.Unstructured, of event.
 	t.manifest(ref, u, func(found *event.DeprecatedUse, _ []any) { found.Releases = append(found.Releases, of) })
 }
 
-// manifest checks an object that will be written; place records where it is.
+// manifest checks an object that will be written. place records where the object is written.
 func (t *Tally) manifest(ref object.Ref, u *unstructured.Unstructured, place func(*event.DeprecatedUse, []any)) {
 	if t.verdict(ref.GVK).deprecated {
 		place(t.version(ref), []any{"apiVersion"})
