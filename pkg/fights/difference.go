@@ -11,13 +11,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// difference is what changed between the managed fields of two versions.
+// difference holds the changes between the managed fields of two versions.
 type difference struct {
 	before, after []managedfields.Entry
-	// gained and lost are paths by owner, without those in the status.
+	// gained and lost list paths by owner. They omit paths in the status.
 	gained, lost []managedfields.Entry
-	// touched lists the owners that gained a path, in the status or not; timed lists those whose time
-	// changed.
+	// touched lists the owners that gained a path, including paths in the status. timed lists the
+	// owners whose time changed.
 	touched, timed []managedfields.Owner
 	dropped        []managedfields.Owner
 	status         bool
@@ -159,10 +159,10 @@ func isStatus(p fieldpath.Path) bool {
 	return len(p) > 0 && p[0].FieldName != nil && *p[0].FieldName == "status"
 }
 
-// writer returns the owner that made the write, or nil if the managed fields do not prove it. It is
-// the owner that gained a path, or else the one whose time changed. Times are in whole seconds, so
-// a quick second write may change neither; then it is the owner with the latest time, if there is
-// only one. A client that only removes other owners' fields leaves no trace.
+// writer returns the owner that made the write, or nil if the managed fields do not prove who did.
+// It is the owner that gained a path, or else the owner whose time changed. As times are in whole
+// seconds, a quick second write may change neither; the writer is then the owner with the latest
+// time, if there is only one. A client that only removes other owners' fields leaves no trace.
 func (d *difference) writer(is []metav1.ManagedFieldsEntry, since time.Duration) *managedfields.Owner {
 	touched := slices.DeleteFunc(slices.Clone(d.touched), func(o managedfields.Owner) bool { return o.Manager == managedfields.BeforeFirstApply })
 	switch {
@@ -193,7 +193,7 @@ func (d *difference) writer(is []metav1.ManagedFieldsEntry, since time.Duration)
 	return &latest[0]
 }
 
-// ofStatus reports whether a write without any other change was to the status.
+// ofStatus reports whether a write changed the status and nothing else.
 func (d *difference) ofStatus(is *metav1.PartialObjectMetadata) bool {
 	all := slices.Concat(d.touched, d.timed)
 	if len(all) == 0 { // A status of the same second: whoever writes anything else raises the generation.

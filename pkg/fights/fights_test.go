@@ -75,7 +75,8 @@ func version(t *testing.T, number int, text string) *metav1.PartialObjectMetadat
 	return o
 }
 
-// see hands versions to a tally: the first is there before the watch begins if it begins with "was".
+// see passes versions to a tally. If the first one begins with "was", the object exists before the
+// watch begins.
 func see(t *testing.T, tally *fights.Tally, kind object.Kind, versions ...string) (was *metav1.PartialObjectMetadata) {
 	t.Helper()
 	for i, text := range versions {
@@ -122,7 +123,7 @@ func told(found []event.Fight) []string {
 	return out
 }
 
-// Stories of one object's metadata, with what the API server leaves of each write.
+// Each story has the metadata of one object as the API server stores them after each write.
 func TestMetadata(t *testing.T) {
 	const (
 		argo = "argo/Apply@1:.spec.replicas,.spec.paused"
@@ -193,7 +194,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// With the status, its paths count as well.
+// If the status is included, its paths count as well.
 func TestStatus(t *testing.T) {
 	for status, want := range map[bool][]string{false: nil, true: {"several-owners .status.a k (status) l (status)"}} {
 		tally := fights.New(status)
@@ -223,7 +224,8 @@ func whole(t *testing.T, kind object.Kind, number int, text, replicas, status st
 	return u
 }
 
-// Only whole objects show values that one writer sets to and fro, and writes without a change.
+// Only whole objects show which values a single writer changes back and forth, and which writes
+// change nothing.
 func TestValues(t *testing.T) {
 	const entry = "a/Update@%d:.spec.replicas b/Update@1:.spec.paused"
 	scale := strings.ReplaceAll(entry, "a/Update", "a/Update/scale")
@@ -270,7 +272,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// Values of a Secret are not shown, the command can be pasted, and the autoscaler gets the replicas.
+// Values of a Secret are not shown. The suggested command can be pasted, and gives the replicas to
+// the autoscaler.
 func TestNext(t *testing.T) {
 	const one, two = "%d argo/Apply@%d:.spec.replicas c/Update@1:.spec.x", "%d kcm/Update/scale@%d:.spec.replicas c/Update@1:.spec.x"
 	tally := fights.New(false)
@@ -289,7 +292,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// Writes that are not stored are counted by kind, and found if one object must have several.
+// Writes that are not stored are counted by kind. A fight is reported if one object must have
+// received several of them.
 func TestUnstored(t *testing.T) {
 	tally, kind := fights.New(false), webs()
 	resource := kind.GVR().GroupResource()

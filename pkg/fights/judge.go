@@ -43,9 +43,8 @@ func (t *Tally) judge(w *watched) (event.Fight, bool) {
 	return f, true
 }
 
-// handed returns the paths that changed owners and came back. A path that was set and removed must
-// be set or removed again, unless it had another owner before: a client may set a mark and remove
-// it once.
+// handed returns the paths that changed owners and came back. If a path had no owner before, it
+// counts only if it was set or removed again, because a client may set a mark and remove it once.
 func (w *watched) handed() []event.FoughtPath {
 	type story struct {
 		path  fieldpath.Path
@@ -94,8 +93,8 @@ func (w *watched) handed() []event.FoughtPath {
 	return out
 }
 
-// alternating returns the other paths whose value changes back and forth. A path that is set and
-// removed changes owners, so handed has it.
+// alternating returns the other paths whose value changes back and forth. It leaves out a path that
+// is set and removed: the path changes owners, so handed returns it.
 func (w *watched) alternating(handed []event.FoughtPath) []event.FoughtPath {
 	by, paths := map[string][]*managedfields.Owner{}, map[string]fieldpath.Path{}
 	for i := range w.log {
@@ -121,8 +120,8 @@ func (w *watched) alternating(handed []event.FoughtPath) []event.FoughtPath {
 	return out
 }
 
-// follows reports whether a writer only reacts to changes elsewhere: an autoscaler to the load, a
-// controller of Kubernetes to the object's owner.
+// follows reports whether a writer only reacts to changes elsewhere. An autoscaler reacts to the
+// load, and a controller of Kubernetes to the object's owner.
 func (w *watched) follows(by *managedfields.Owner) bool {
 	return by != nil && (by.Subresource == "scale" || by.Manager == "kube-controller-manager" && metav1.GetControllerOf(w.now) != nil)
 }
@@ -144,8 +143,8 @@ func (w *watched) values(p fieldpath.Path) []*any {
 	return out
 }
 
-// returns reports whether a sequence goes back and forth: at least every other change leads to an
-// earlier state. A counter or a clock never does.
+// returns reports whether a sequence goes back and forth: at least every other change must lead to
+// an earlier state. The values of a counter or a clock never do.
 func returns[T comparable](states []T) bool {
 	distinct := map[T]bool{}
 	for _, s := range states {
@@ -176,7 +175,7 @@ func textOf(v *any) string {
 // shown returns the last value that each of several writers wrote, in their order, or the last two
 // of a single writer. It returns none for a Secret, or if the writer of a value is unknown.
 func (w *watched) shown(path fieldpath.Path, values []*any, writers []*managedfields.Owner) []*any {
-	// The text of the last-applied annotation was replaced by a digest.
+	// The text of the last-applied annotation was replaced by a digest, which is not worth showing.
 	if len(values) < 2 || redact.IsSecret(w.ref) || managedfields.IsLastApplied(path) {
 		return nil
 	}
@@ -190,7 +189,8 @@ func (w *watched) shown(path fieldpath.Path, values []*any, writers []*managedfi
 	return last
 }
 
-// valuesBy returns the last value of each writer; nil unless all are known.
+// valuesBy returns the last value of each writer. It returns nil unless all of these values are
+// known.
 func (w *watched) valuesBy(path fieldpath.Path, writers []*managedfields.Owner) []*any {
 	wrote := map[string]*any{}
 	for i := range w.log {
@@ -234,7 +234,7 @@ func writersOf(log []write) []*managedfields.Owner {
 	return distinctOwners(all)
 }
 
-// distinctOwners returns each owner once, without time and version, the unknown one last.
+// distinctOwners returns each owner once, without time and version. The unknown owner comes last.
 func distinctOwners(all []*managedfields.Owner) []*managedfields.Owner {
 	var out []*managedfields.Owner
 	for _, o := range all {
@@ -273,8 +273,8 @@ func inner(all []event.FoughtPath) []event.FoughtPath {
 	return out
 }
 
-// builtIn reports whether a controller of Kubernetes owns the object, as with the ReplicaSets of a
-// Deployment.
+// builtIn reports whether a controller of Kubernetes owns the object. An example is a ReplicaSet of
+// a Deployment.
 func (w *watched) builtIn() bool {
 	owner := metav1.GetControllerOf(w.now)
 	return owner != nil && object.IsBuiltIn(schema.FromAPIVersionAndKind(owner.APIVersion, "").Group)

@@ -10,7 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// give returns the commands that end a fight between two known owners; one of them is enough.
+// give returns the commands that end a fight between two known owners. Running one of them is
+// enough.
 func (w *watched) give(paths []event.FoughtPath) []string {
 	writers := paths[0].Writers
 	var names []string
@@ -68,8 +69,8 @@ func isAutoscaler(o *managedfields.Owner) bool {
 	return o.Subresource == "scale" || slices.ContainsFunc([]string{"autoscal", "keda"}, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// leaves reports whether an owner had no field left after one of the writes. Then give cannot see
-// how it writes and needs --as-operation.
+// leaves reports whether an owner had no field left after one of the writes. The verb give then
+// cannot see how the owner writes, and needs --as-operation.
 func (w *watched) leaves(o managedfields.Owner) bool {
 	return slices.ContainsFunc(w.log, func(one write) bool {
 		return slices.ContainsFunc(one.moves, func(m move) bool { return m.leaves && m.from == handOf(o) })

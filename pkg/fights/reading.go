@@ -22,8 +22,8 @@ type Reading struct {
 	Versions []string
 }
 
-// Baselines returns the objects whose metadata before the first observed change are worth reading,
-// at most that many. An object with many writes does not need them.
+// Baselines returns objects whose metadata before the first observed change are worth reading, up
+// to a maximum number. It omits objects with many writes, because these show enough.
 func (t *Tally) Baselines(most int) []Reading {
 	const few = 8
 	var out []Reading
@@ -56,8 +56,9 @@ func (t *Tally) Baseline(uid types.UID, before *metav1.PartialObjectMetadata) {
 // readWrites is how many versions of an object are read.
 const readWrites = 8
 
-// Unexplained returns the objects to read in full, at most that many with several owners and as
-// many with writes that the metadata do not explain. beyond counts the rest of the latter.
+// Unexplained returns the objects to read in full. Up to a maximum number each, these are objects
+// with several owners, and objects with writes that the metadata do not explain. beyond counts the
+// others of the second kind.
 func (t *Tally) Unexplained(most int) (read []Reading, beyond int) {
 	two := func(w *watched) bool {
 		f, found := t.judge(w)

@@ -21,9 +21,10 @@ import (
 )
 
 const (
-	// keptWrites per object and keptPaths per write are enough to recognize a circle.
+	// keptWrites for each object and keptPaths for each write are enough to recognize a circle.
 	keptWrites, keptPaths = 64, 50
-	// justNow is how long after a write the next one may have the same time, in whole seconds.
+	// justNow is how long after a write another write may still have the same time, because times
+	// are in whole seconds.
 	justNow = 2 * time.Second
 )
 
@@ -40,7 +41,7 @@ type Change struct {
 
 // Tally collects changes. It is not safe for concurrent use.
 type Tally struct {
-	// status includes changes of the status.
+	// status means that changes of the status count.
 	status  bool
 	objects map[types.UID]*watched
 	// stored and created count changes by kind.
@@ -59,7 +60,7 @@ func New(status bool) *Tally {
 type watched struct {
 	kind object.Kind
 	ref  object.Ref
-	// first is the state after the first observed change, now the state after the last.
+	// first is the state after the first observed change, and now the state after the last one.
 	first, now *metav1.PartialObjectMetadata
 	at         time.Time
 	// writes counts all relevant writes; log keeps the last of them.
@@ -74,9 +75,9 @@ type write struct {
 	writer *managedfields.Owner
 	moves  []move
 	steps  []step
-	// unseen: the state before the write is unknown, as for the first observed change.
+	// unseen means that the state before the write is unknown, as for the first observed change.
 	unseen bool
-	// read: steps includes all values, not only labels and annotations.
+	// read means that steps has all values, and not only labels and annotations.
 	read bool
 }
 
@@ -93,7 +94,7 @@ func (h hand) owner() *managedfields.Owner {
 type move struct {
 	path     fieldpath.Path
 	from, to hand
-	// leaves: the former owner has no field left in the object.
+	// leaves means that the former owner has no field left in the object.
 	leaves bool
 }
 
@@ -155,7 +156,7 @@ func (t *Tally) See(c Change) {
 	w.log = append(w.log, one)
 }
 
-// slim replaces large parts by digests: only whether they change matters.
+// slim replaces large parts by digests, because it matters only whether these parts change.
 func (t *Tally) slim(o *metav1.PartialObjectMetadata) {
 	for i := range o.ManagedFields {
 		e := &o.ManagedFields[i]
