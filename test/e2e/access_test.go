@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// For a user who may get but not list, the plugin reads object by object.
+// If a user may get objects but not list them, the plugin reads them one by one.
 func TestWithoutList(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -20,8 +20,8 @@ func TestWithoutList(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "30 unchanged")
 	k8sconnect(t, kubeconfig, "diff", "-n", ns, "-f", set).ends(t, 0)
 
-	// A user who may not write gets an error for each object that would change; these errors are
-	// not refusals of the objects.
+	// If a user may not write, each object that would change gets an error. These errors do not
+	// count as refusals of the objects.
 	kubectl(t, c, "delete", "role/writer", "-n", ns)
 	kubectl(t, c, "create", "role", "writer", "-n", ns, "--verb=get", "--resource=configmaps")
 	changed := file(t, configMaps(29, 1, "1")+strings.ReplaceAll(configMaps(1, 1, "2"), "cm-0000", "cm-0029"))

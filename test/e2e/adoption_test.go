@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// A run that adopts is killed before each of its requests in turn: the next run reports the same as
+// A run that adopts is killed before each of its requests in turn. The next run reports the same as
 // a run that was not killed (edge cases 30, 36). This test uses built-in kinds; test/property uses
 // random objects.
 func TestAdoptionKilled(t *testing.T) {
@@ -99,7 +99,8 @@ func TestAdoptionKilled(t *testing.T) {
 	}
 }
 
-// told is the content of a run's JSON report on objects, without place and time.
+// told is the content of a run's JSON report about objects, without their places in files and
+// without times.
 func told(r *run, ns string) string {
 	var out struct{ Objects []json.RawMessage }
 	if err := json.Unmarshal(r.stdout.Bytes(), &out); err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// wrongBodies are responses with status 200 from an intermediary.
+// wrongBodies are responses with status 200 that come from an intermediary and not from the API
+// server.
 func wrongBodies() map[string]string {
 	const failed = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no","details":{"name":"cm-0000","kind":"configmaps"},`
 	return map[string]string{
@@ -25,7 +26,7 @@ func wrongBodies() map[string]string {
 	}
 }
 
-// sick are the requests that get wrong responses.
+// sick lists the requests that get wrong responses.
 func sick(ns string) map[string]proxy.Match {
 	objects := func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/namespaces/"+ns+"/") }
 	return map[string]proxy.Match{
@@ -36,13 +37,13 @@ func sick(ns string) map[string]proxy.Match {
 	}
 }
 
-// claims are words for conclusions that a wrong response does not allow.
+// claims are words for conclusions that a wrong response does not justify.
 var claims = []string{
 	`"action": "created"`, `"action": "configured"`, `"action": "unchanged"`, `"action": "deleted"`, `"action": "absent"`, `"action": "met"`,
 }
 
-// Edge case 85: whatever an intermediary answers with status 200, no verb reports that an object
-// exists or is gone, was written, or was refused.
+// Edge case 85: an intermediary answers with status 200 and arbitrary content. No verb then reports
+// that an object exists or is gone, was written, or was refused.
 func TestWrongAnswers(t *testing.T) {
 	c := shared.Cluster(t)
 	c.OwnOnly(t)
@@ -120,7 +121,7 @@ func claimsNothing(t *testing.T, p *proxy.HTTP, kubeconfig string, args []string
 	}
 }
 
-// failed counts the requests so far that the proxy failed.
+// failed is the number of requests that the proxy has failed so far.
 func failed(p *proxy.HTTP) int {
 	n := 0
 	for _, r := range p.Requests() {
@@ -131,8 +132,8 @@ func failed(p *proxy.HTTP) int {
 	return n
 }
 
-// After half a response that looks complete, the write may have been carried out: the run reads the
-// object again and reports its live state.
+// A response may be cut in half and still look complete. The write may have been carried out, so
+// the run reads the object again and reports its live state.
 func TestHalfAnswersToWrites(t *testing.T) {
 	c := shared.Cluster(t)
 	ns := namespace(t, c)
@@ -147,7 +148,7 @@ func TestHalfAnswersToWrites(t *testing.T) {
 	k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", set).ends(t, 0).says(t, "13 unchanged")
 }
 
-// After a transient fault, the result is correct, and only the retries show it.
+// After a transient fault, the result is correct. Only the retries show that there was a fault.
 func TestWrongAnswersThatPass(t *testing.T) {
 	c := shared.Cluster(t)
 	for what, body := range wrongBodies() {
@@ -225,9 +226,8 @@ func isOfNamed(r *http.Request) bool {
 	return strings.HasSuffix(r.URL.Path, "/core") || strings.HasSuffix(r.URL.Path, "/grouped")
 }
 
-// If lists return 404, from the server or an intermediary, delete neither reports objects as gone
-// nor continues forever. It ends with --server-timeout, and reports what it could not read (edge
-// case 85).
+// If lists return 404, from the server or an intermediary, delete does not report objects as gone.
+// It ends with --server-timeout, and reports what it could not read (edge case 85).
 func TestDeleteWithoutLists(t *testing.T) {
 	c := shared.Cluster(t)
 	const unfound = "the server could not find the requested resource"

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// If another client creates an object between the check and the write, the run has not created it:
-// a rollback neither deletes the object nor leaves our values in it.
+// If another client creates an object between the check and the write, the run did not create the
+// object. A rollback neither deletes the object nor leaves our values in it.
 func TestAtomicCreatedByOthersMeanwhile(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)
@@ -28,8 +28,8 @@ func TestAtomicCreatedByOthersMeanwhile(t *testing.T) {
 	}
 }
 
-// An object that another client creates and deletes before the run can read it is created by the
-// run. The same check applies to an object that appears before that create.
+// If another client creates an object and deletes it before the run can read it, the run creates
+// the object. The same check applies to an object that appears before that create.
 func TestCreatedAndDeletedByOthersMeanwhile(t *testing.T) {
 	c := shared.Cluster(t)
 	p, kubeconfig := proxied(t, c)

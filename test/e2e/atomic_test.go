@@ -39,7 +39,7 @@ spec:
 	return strings.NewReplacer("VERSION", version, "NODES", nodes).Replace(set)
 }
 
-// state is a set's values, image and owners.
+// state has the values, image and owners of the objects in a set.
 func state(t *testing.T, c *cluster.Cluster, ns string) string {
 	t.Helper()
 	owners := func(object string) []string {
@@ -138,9 +138,9 @@ func TestAtomicWayBackFails(t *testing.T) {
 	}
 }
 
-// A partly restored object is reported with its actual state, not with the run's result: a
-// recreated object is gone if its former version is refused, and an object may have its values back
-// but not its owners.
+// A partly restored object is reported with its actual state, and not with the run's result. A
+// recreated object is gone if its former version is refused. An object may have its former values
+// but not its former owners.
 func TestAtomicHalfWayBack(t *testing.T) {
 	t.Parallel() // uses only its own namespaces
 	c := shared.Cluster(t)

@@ -31,7 +31,7 @@ func continued(t *testing.T, c *cluster.Cluster, p *proxy.HTTP, kubeconfig strin
 	ns, set := namespace(t, c), file(t, configMaps(n, 1, "1"))
 	inside := "/api/v1/namespaces/" + ns + "/"
 	configMaps := inside + "configmaps"
-	// Half of them are never answered in time, so the run ends after the others.
+	// Half of the requests are never answered in time, so the run ends after the others.
 	hangs := func(r *http.Request) bool {
 		return r.Method == http.MethodPatch && regexp.MustCompile(`/cm-00[23]`).MatchString(r.URL.Path) && strings.HasPrefix(r.URL.Path, configMaps)
 	}
@@ -76,7 +76,8 @@ func continued(t *testing.T, c *cluster.Cluster, p *proxy.HTTP, kubeconfig strin
 	if len(reads) != 1 || wrote != n-len(there) || len(again) > 0 {
 		t.Errorf("reads %v, %d writes for %d objects, again %v", reads, wrote, n-len(there), again)
 	}
-	// Renewals are not counted: they depend on the duration of the run.
+	// Renewals of the lock are not counted, because their number depends on the duration of the
+	// run.
 	delete(costs, "PATCH leases")
 	delete(costs, "PUT leases")
 	var want map[string]int

@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster/proxy"
 )
 
-// Edge case 90: if a server is overloaded for as long as we retry, that is not a refusal.
+// Edge case 90: a server that is overloaded for as long as we retry has not refused anything.
 func TestBusyServer(t *testing.T) {
 	c := shared.Cluster(t)
 	set := file(t, configMaps(3, 1, "1"))

@@ -70,7 +70,7 @@ func TestConfirmBesideAWriter(t *testing.T) {
 	}
 }
 
-// race changes objects from a moment on, mostly without changing the outcome.
+// race changes objects from a given moment on. Most of its changes do not affect the outcome.
 func race(t *testing.T, kubeconfig, ns string, objects int, seed uint64) (stop func()) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -127,7 +127,7 @@ func race(t *testing.T, kubeconfig, ns string, objects int, seed uint64) (stop f
 type version struct {
 	number int
 	code   int
-	// confirmed reports whether the tested run wrote it.
+	// confirmed reports whether the tested run wrote the version.
 	confirmed bool
 	value     string
 	owners    []string

@@ -25,7 +25,7 @@ import (
 // object that the reviewed manifests change, and returns whether it can.
 type between struct {
 	name string
-	// first runs before the diff; nil does nothing.
+	// first runs before the diff; nil means that nothing runs.
 	first func(r *reviewOfSet) bool
 	do    func(r *reviewOfSet) bool
 }
