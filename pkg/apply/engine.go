@@ -174,8 +174,8 @@ func (t *target) applied(action event.Action) event.Applied {
 }
 
 // overtaken reports whether a write was refused because another client wrote the object after we
-// read it. A write names the version that was read if the user reviewed that version, or if the
-// write takes fields.
+// read it. This can happen only to writes that are bound to a version: after a review, or if they
+// take fields.
 func (t *target) overtaken(refusal error) bool {
 	return predict.IsContested(refusal) || apierrors.IsConflict(refusal) && (t.Live == nil || t.bound || len(t.Taken) > 0 || t.Adopts())
 }

@@ -188,7 +188,7 @@ type keepMark struct {
 	says func(text, value string) bool
 	// labels means that the tool reads the mark from labels, too.
 	labels bool
-	// whole means that the tool regards the mark only when it deletes the whole set.
+	// whole means that the tool honors the mark only when it deletes the whole set.
 	whole bool
 }
 

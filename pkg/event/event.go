@@ -76,7 +76,7 @@ func (a Action) Compared() Action {
 	return a
 }
 
-// Preparing says what the run does before it has a plan. An example is discovering kinds.
+// Preparing reports what the run is doing before it has a plan, such as discovering kinds.
 type Preparing struct {
 	Text string
 	// Since is when this step began; zero means now. Within is how long the step may take; 0 means

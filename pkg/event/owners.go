@@ -138,8 +138,8 @@ type PastChanges struct {
 	Coverage Coverage
 	// Limits lists the selected objects that are not watched, or not for the whole period.
 	Limits []string
-	// Dropped is how many older changes in the period may have been discarded, Lost how many the
-	// webhook could not write.
+	// Dropped counts older changes that are no longer kept and may belong to the period. Lost
+	// counts changes that the webhook could not write.
 	Dropped, Lost int
 }
 

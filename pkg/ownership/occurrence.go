@@ -23,7 +23,7 @@ type Hint struct {
 	// The write makes Manager, if that is known, an owner of the number of replicas.
 	Scaled  bool
 	Manager string
-	// Verdicts are the verdicts on the transitions that lead to Owners.
+	// Verdicts has a verdict for each change of owners that led to Owners.
 	Verdicts Verdicts
 	// Values are the values that a record may keep, by path.
 	Values map[string]ValueChange

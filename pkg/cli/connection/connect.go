@@ -177,11 +177,10 @@ func checkAddress(config *rest.Config) error {
 		"kubeconfig: the server's address %q is not an https URL", config.Host)
 }
 
-// Transport learns the values of Secrets from responses before other code reads them, and masks
-// errors and warnings about a Secret at once, including short values. For that it reads the Secret;
-// if it cannot, it withholds the whole text.
-//
-// base is the prefix of every path on the server.
+// Transport learns the values of Secrets from responses before other code reads them. It also masks
+// errors and warnings about a Secret, including its short values. To do so, it reads the Secret; if
+// it cannot, it withholds the whole error or warning. base is the prefix of every path on the
+// server.
 func Transport(next http.RoundTripper, vault *redact.Vault, base string) http.RoundTripper {
 	return &maskingTransport{next: next, vault: vault, base: base}
 }

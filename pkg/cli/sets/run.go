@@ -208,7 +208,7 @@ func (r *Run) label(p *plan.Plan) error {
 				continue // The server does not store such an object.
 			}
 			if other := it.Object.GetLabels()[applyset.PartOfLabel]; other != "" && other != id {
-				faults = append(faults, object.Hinted("remove the label: apply adds it",
+				faults = append(faults, object.Hinted("remove the label from the manifest; apply adds it",
 					"%s: %s: its label %s says that it is part of another set", it.Source, it.Ref, applyset.PartOfLabel))
 				continue
 			}

@@ -164,7 +164,7 @@ type Options struct {
 	Outage time.Duration
 	// Concurrency limits the concurrent requests; 0 means [MaxConcurrency].
 	Concurrency int
-	// Telling is held while OnRetry or OnStall is called.
+	// Telling is a mutex that is held while OnRetry or OnStall is called.
 	Telling *sync.Mutex
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
 	// Credentials is the name of a non-interactive credential program; empty if there is none.

@@ -198,8 +198,9 @@ func (v *view) podsBy(namespace string, selector labels.Selector) ([]*unstructur
 }
 
 // variables reports each $(NAME) that Kubernetes does not replace because the container has no
-// variable of that name. It makes no remark if some of the variables are unknown (from envFrom,
-// Services, webhooks), or if the string may be a shell command or meant for another program.
+// variable of that name. It reports nothing if some of the variables cannot be determined (from
+// envFrom, Services, webhooks), or if the string may be a shell command or input for another
+// program.
 func variables(s *set) []event.Remarked {
 	var out []event.Remarked
 	for _, t := range s.fresh() {

@@ -65,8 +65,8 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	return []finding{d.refused(u, finalizer, err, said)}
 }
 
-// settled reports whether it is known which webhooks the server calls for updates, or known that
-// this cannot be found out.
+// settled reports whether the search for the webhooks that the server calls for updates is
+// finished, with or without a result.
 func (d *diagnosis) settled() bool {
 	misses := d.Misses()
 	d.Kinds()

@@ -100,8 +100,8 @@ type evaluation struct {
 	others         []managedfields.Entry
 	// oneVersion means that all entries have the manifest's API version.
 	oneVersion bool
-	// types is the schema of the kind; nil if unknown. It decides where managed fields leave a
-	// doubt.
+	// types is the schema of the kind; nil if unknown. It resolves cases that managed fields leave
+	// open.
 	types *openapi.Schema
 	// statusApart means that the kind has a status subresource, so that the server drops the status
 	// from an apply.

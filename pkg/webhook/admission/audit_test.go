@@ -39,8 +39,8 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// The audit annotation is short and valid JSON, however much a request takes. It counts what it
-// omits.
+// The audit annotation is short and valid JSON, however many fields a request takes. It counts the
+// fields that it omits.
 func TestAuditBounded(t *testing.T) {
 	var before []managedfields.Owner
 	for n := range 50 {

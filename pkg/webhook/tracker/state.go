@@ -182,7 +182,7 @@ func (s *state) wrote(version string, at time.Time) {
 	}
 }
 
-// hint handles a hint of admission. The changes that waited for this hint become due.
+// hint handles a hint from admission. The changes that waited for this hint can now be recorded.
 func (s *state) hint(h ownership.Hint, now time.Time) {
 	if s.hints.add(h, now) {
 		s.counts.dropped++
