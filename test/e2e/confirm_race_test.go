@@ -45,10 +45,12 @@ func TestConfirmBesideAWriter(t *testing.T) {
 	all := map[string][]version{}
 	for i := range circle.Of(20, 1_000, 1_000) {
 		from := log.mark(t)
+		began := time.Now()
 		k8sconnect(t, users["reviewed"], "apply", "-n", ns, "-f", base, "--take=all").ends(t, 0)
+		run := time.Since(began)
 		plan := confirmable(t, c, "-n", ns, "-f", change)
 		applied := log.mark(t)
-		stop := race(t, users["racer"], ns, objects, uint64(i))
+		stop := race(t, users["racer"], ns, objects, uint64(i), run)
 		r := k8sconnect(t, users["reviewed"], "apply", "-n", ns, "-f", change, "--confirm="+plan, "--continue-on-conflict", "-o", "json")
 		stop()
 		end := log.mark(t)
@@ -71,7 +73,7 @@ func TestConfirmBesideAWriter(t *testing.T) {
 }
 
 // race changes objects from a given moment on. Most of its changes do not affect the outcome.
-func race(t *testing.T, kubeconfig, ns string, objects int, seed uint64) (stop func()) {
+func race(t *testing.T, kubeconfig, ns string, objects int, seed uint64, run time.Duration) (stop func()) {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -87,7 +89,7 @@ func race(t *testing.T, kubeconfig, ns string, objects int, seed uint64) (stop f
 	done := make(chan struct{})
 	var over sync.WaitGroup
 	over.Go(func() {
-		time.Sleep(time.Duration(random.IntN(200)) * time.Millisecond)
+		time.Sleep(time.Duration(random.Int64N(2 * int64(run))))
 		for {
 			select {
 			case <-done:

@@ -83,7 +83,7 @@ func mutations() map[string]mutation {
 			kubectl: []string{"apply --server-side --field-manager=k8sconnect -f APPLIED --force-conflicts"}, before: "secrets/s",
 			applied: `{apiVersion: v1, kind: Secret, metadata: {name: s, labels: {applyset.kubernetes.io/part-of: "ID"}}, data: {token: eg==}}`,
 			named:   `nothing was written: a value in secret/s -n \S+ differs from the reviewed one`,
-			raced:   `secret/s .*\n.*the result would differ from what was confirmed: reviewed to update, now with another value`,
+			raced:   `secret/s .*\n.*the result would differ from what was confirmed: reviewed to update, now with different values, fields or owners`,
 		},
 		"a deletion": {
 			kubectl: []string{"delete configmap a"}, before: a,

@@ -139,7 +139,7 @@ spec:
 	set("3")
 
 	write("k8sconnect.yaml", "take: [{kind: Deployment, path: .spec.replicas}]\n")
-	if r := apply().ends(t, 2); !strings.Contains(r.stderr.String(), "k8sconnect.yaml:1:1: take counts only in a file that you name") {
+	if r := apply().ends(t, 2); !strings.Contains(r.stderr.String(), "k8sconnect.yaml:1:1: take is allowed only in a file that you name") {
 		t.Error(r)
 	}
 	apply("--config=").ends(t, 1)

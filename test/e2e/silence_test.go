@@ -35,7 +35,7 @@ func TestAWordWhileARequestHangs(t *testing.T) {
 	ns := namespace(t, c)
 	p.Fail(-1, proxy.Path("PATCH", "/api/v1/namespaces/"+ns), proxy.Fault{Delay: 15 * time.Second, Status: http.StatusForbidden})
 	r := k8sconnect(t, kubeconfig, "apply", "-n", ns, "-f", file(t, configMaps(1, 1, "1")), "--server-timeout=4s").ends(t, 1)
-	said := regexp.MustCompile(`(?m)^configmap/cm-0000 -n ` + ns + ` \(\d+s of 2m\): waiting for an answer; the API server itself is healthy$`)
+	said := regexp.MustCompile(`(?m)^configmap/cm-0000 -n ` + ns + ` \(\d+s of 2m\): waiting for a response; the API server itself is healthy$`)
 	if n := len(said.FindAllString(r.stderr.String(), -1)); n != 1 {
 		t.Errorf("reported %d times at once, want once: %s", n, r)
 	}

@@ -99,10 +99,10 @@ func TestGive(t *testing.T) {
 func TestReleaseAndShare(t *testing.T) {
 	s := newSite(t, "release")
 	s.apply(t, "flux", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: "1", b: "1", c: "1"}}`)
-	if status, out := s.give(t, "cm/a", ".data.a", "--release"); status != 0 || !strings.Contains(out, "without an owner") {
+	if status, out := s.give(t, "cm/a", ".data.a", "--release"); status != 0 || !strings.Contains(out, "have no owner") {
 		t.Errorf("status %d", status)
 	}
-	if status, out := s.give(t, "cm/a", ".data.a", "--release"); status != 0 || !strings.Contains(out, "1 unchanged") || strings.Contains(out, "without an owner") {
+	if status, out := s.give(t, "cm/a", ".data.a", "--release"); status != 0 || !strings.Contains(out, "1 unchanged") || strings.Contains(out, "have no owner") {
 		t.Errorf("released a second time: status %d", status)
 	}
 	if status, _ := s.give(t, "cm/a", ".data.b", "--share", "--to=team", "--as-operation=apply"); status != 0 {

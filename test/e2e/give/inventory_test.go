@@ -208,7 +208,7 @@ func TestInventoryFaults(t *testing.T) {
 			says: []string{"kustomization/give-faults/absent:", `cannot get resource "kustomizations"`},
 		},
 		"a typo":        {args: []string{"--inventory-of=deployment/a/b"}, status: 2, says: []string{"deployment has no known inventory"}},
-		"beside a name": {args: []string{"deploy/web", "--inventory-of=ks/a/b"}, status: 2, says: []string{"selects only objects"}},
+		"beside a name": {args: []string{"deploy/web", "--inventory-of=ks/a/b"}, status: 2, says: []string{"can only be combined with -f"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, out := s.give(t, append(tt.args, "--from=kubectl-edit")...)
