@@ -36,7 +36,6 @@ func (d *diagnosis) custom(u *unstructured.Unstructured, finalizer string) []fin
 
 // gone reports that no controller for the finalizer was found.
 func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
-	ref := object.RefOf(u)
 	message := "nothing in this cluster is known to remove the finalizer " + text.Excerpt(finalizer)
 	if !s.Proven {
 		message += "; a controller outside the cluster would not be seen"
@@ -44,13 +43,10 @@ func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s diagn
 	if s.Operator != "" {
 		message += "; it belongs to " + s.Operator + ", which is not installed"
 	}
-	return finding{rank: rankBroken, Cause: event.Cause{
-		Code: FinalizerControllerGone, Message: message,
-		Evidence: append(d.set(u, finalizer), s.Evidence...),
-		Next:     removal(ref, finalizer),
-		Risk: "whatever the finalizer should clean up, inside or outside the cluster, stays behind and must be found by hand; " +
-			"if you can, install its controller again instead",
-	}}
+	cause := event.Cause{Code: FinalizerControllerGone, Message: message, Evidence: append(d.set(u, finalizer), s.Evidence...)}
+	return finding{rank: rankBroken, Cause: removing(cause, u, finalizer,
+		"whatever the finalizer should clean up, inside or outside the cluster, stays behind and must be found by hand; "+
+			"if you can, install its controller again instead")}
 }
 
 // unfound reports that the controller is unknown, because some facts could not be read.

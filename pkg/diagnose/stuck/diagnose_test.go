@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,9 @@ func (s situation) run(t *testing.T) {
 	var codes []string
 	for _, c := range causes {
 		codes = append(codes, c.Code)
+		if slices.Contains(c.Evidence, "not deleted yet") && strings.Contains(c.Next, "--remove-finalizer") {
+			t.Errorf("%s: delete refuses this for an object that is not being deleted: %s", c.Code, c.Next)
+		}
 		commandtest.Check(t, c.Next)
 	}
 	if diff := cmp.Diff(s.codes, codes); diff != "" {

@@ -65,6 +65,10 @@ func TestNamespaces(t *testing.T) {
 			codes:   []string{FinalizerControllerScaledDown, ContentRemains}, blockedBy: "Deployment/ops/widget-operator",
 			says: []string{"not deleted yet"},
 		},
+		"a finalizer without a controller, of an object not yet deleted": {
+			objects: namespaced("", "kubernetes") + "\n---" + strings.Replace(by("k8sconnect"), dying, "uid: u1", 1),
+			codes:   []string{FinalizerControllerGone, ContentRemains}, says: []string{"not deleted yet"},
+		},
 		"an object not yet deleted that nothing blocks": {
 			objects: namespaced("", "kubernetes") + "\n---" + strings.Replace(held, dying, "uid: u1", 1) + operatorWith("{readyReplicas: 1}", 1),
 			answers: diagnosetest.Answers{May: []string{"system:serviceaccount:ops:op update"}},

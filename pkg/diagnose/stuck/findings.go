@@ -142,9 +142,14 @@ func (d *diagnosis) explain(f Facts) []event.Cause {
 // said returns a condition as evidence.
 func said(c object.Condition) string { return text.Excerpt(c.Reason + ": " + c.Message) }
 
-// removal returns the command that removes one finalizer.
-func removal(ref object.Ref, finalizer string) string {
-	return command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(ref) + " --remove-finalizer=" + text.ShellQuote(finalizer)
+// removing sets the command that removes one finalizer, and its risk. An object that is not being
+// deleted yet gets neither, because delete refuses to remove its finalizers: only waiting helps.
+func removing(c event.Cause, u *unstructured.Unstructured, finalizer, risk string) event.Cause {
+	if diagnose.Terminating(u) {
+		c.Next = command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(object.RefOf(u)) + " --remove-finalizer=" + text.ShellQuote(finalizer)
+		c.Risk = risk
+	}
+	return c
 }
 
 // set returns, as evidence, which managers set the finalizer (edge case 60), and when the deletion

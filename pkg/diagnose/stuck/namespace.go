@@ -111,13 +111,12 @@ func specFinalizers(live *unstructured.Unstructured) []finding {
 		if finalizer == string(corev1.FinalizerKubernetes) {
 			continue
 		}
-		found = append(found, finding{rank: rankBroken, Cause: event.Cause{
+		cause := event.Cause{
 			Code:     NamespaceFinalizer,
 			Message:  "the namespace has a finalizer in its spec that its owner does not remove: " + text.Excerpt(finalizer),
 			Evidence: []string{"spec.finalizers, not metadata.finalizers: only a call to /finalize removes it"},
-			Next:     removal(object.RefOf(live), finalizer),
-			Risk:     "whatever the finalizer should clean up stays behind",
-		}})
+		}
+		found = append(found, finding{rank: rankBroken, Cause: removing(cause, live, finalizer, "whatever the finalizer should clean up stays behind")})
 	}
 	return found
 }

@@ -172,14 +172,12 @@ func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string)
 	if !s.Sure {
 		return []finding{d.unfound(u, finalizer, s)}
 	}
-	ref := object.RefOf(u)
-	return []finding{{rank: rankBroken, Cause: event.Cause{
+	cause := event.Cause{
 		Code:     LoadBalancerControllerGone,
 		Message:  "no cloud controller that could release its load balancer runs in this cluster (finalizer " + text.Excerpt(finalizer) + ")",
 		Evidence: append(s.Evidence, d.deleted(u)),
-		Next:     removal(ref, finalizer),
-		Risk:     "its load balancer stays at the provider, and keeps costing money",
-	}}}
+	}
+	return []finding{{rank: rankBroken, Cause: removing(cause, u, finalizer, "its load balancer stays at the provider, and keeps costing money")}}
 }
 
 // builtIn returns what one of Kubernetes' own finalizers waits for. It is for finalizers of which
