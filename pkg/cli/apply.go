@@ -134,7 +134,7 @@ type manifests struct {
 
 // print orders the manifests without a server, so that the same input gives the same output
 // everywhere. closed is the error of closing the printer. print does not mask Secrets, because the
-// printed manifests are meant to be applied.
+// printed manifests will be applied.
 func (o manifests) print(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) (err, closed error) {
 	p, err := o.input.Arrange(c, o.out.Print, func() (map[schema.GroupVersionKind]object.Kind, error) {
 		return plan.BuiltinKinds(o.input.Manifests), nil

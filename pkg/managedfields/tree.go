@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Tree returns all fields of an object except managedFields, with their owners. The order is meant
-// for readers: the object's identity comes first, the key first in each list item, and the status
+// Tree returns all fields of an object except managedFields, with their owners. The order suits
+// readers: the object's identity comes first, the key first in each list item, and the status
 // last. Each path of an entry is the path of exactly one node. If the object does not have the
 // path, the node is in absent. Paths at another API version are looked up as if they were at the
 // object's version.

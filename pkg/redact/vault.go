@@ -73,34 +73,28 @@ func (v *Vault) Learn(o map[string]any) {
 
 // Ref declares that the names of an object are not secret.
 func (v *Vault) Ref(r object.Ref) {
-	if v == nil {
-		return
-	}
-	v.mu.RLock()
-	known := v.names.knows(r)
-	v.mu.RUnlock()
-	if known {
-		return
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.names.ref(r)
+	v.declare(func() bool { return v.names.knows(r) }, func() { v.names.ref(r) })
 }
 
 // Name declares that a name, such as a field manager's, is not secret.
 func (v *Vault) Name(name string) {
+	v.declare(func() bool { return v.names.words[name] }, func() { v.names.add(name) })
+}
+
+// declare adds to the names unless they are known, as they nearly always are.
+func (v *Vault) declare(known func() bool, add func()) {
 	if v == nil {
 		return
 	}
 	v.mu.RLock()
-	known := v.names.words[name]
+	done := known()
 	v.mu.RUnlock()
-	if known {
+	if done {
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.names.add(name)
+	add()
 }
 
 // File declares that the parts of a path are not secret.

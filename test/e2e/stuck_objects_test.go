@@ -123,7 +123,7 @@ spec:
 	// Now the instance and what blocks it can be seen.
 	until(t, "the instance is terminating", func() bool {
 		cause = why(t, c, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)[0]
-		return cause.Code == stuck.FinalizerControllerGone
+		return cause.Code == stuck.FinalizerControllerGone && cause.Next != "" // Before, only waiting helps.
 	})
 	follow(t, c, cause)
 	gone(t, c, "crd/widgets."+group)

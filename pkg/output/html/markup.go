@@ -8,8 +8,7 @@ import (
 // markup writes elements. It escapes all text and attribute values.
 //
 // It replaces html/template, which would make the program 10 MB larger, because the linker keeps
-// every method of every type in a program that can execute a template (docs/design/releases.md,
-// What is linked).
+// every method of every type in a program that can execute a template (docs/design/releases.md).
 type markup struct{ b strings.Builder }
 
 // open begins an element. attributes lists names, each followed by the value.

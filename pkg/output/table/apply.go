@@ -426,7 +426,7 @@ func (l leftOver) lines() []string {
 		if l[manager] > 1 {
 			them = "them"
 		}
-		all = append(all, text.Count(l[manager], "value")+" left to "+text.Printable(manager)+", which is meant to set "+them)
+		all = append(all, text.Count(l[manager], "value")+" left to "+text.Printable(manager)+", which owns "+them+" by design")
 	}
 	return all
 }
