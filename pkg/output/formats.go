@@ -10,7 +10,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// These are the formats of results.
 const (
 	Table  = "table"
 	JSON   = "json"
@@ -82,7 +81,6 @@ func WaitActions() []event.Action {
 
 // External is the user's diff program, from KUBECTL_EXTERNAL_DIFF.
 type External struct {
-	// Name is the program, Args its arguments before the two directories.
 	Name string
 	Args []string
 	// Run runs the program and waits for it. The program's output goes to the printer's Out. If the

@@ -11,7 +11,6 @@ import (
 
 // Options of a Printer. Out and Err are required.
 type Options struct {
-	// Out receives results, Err progress and warnings.
 	Out, Err io.Writer
 	// Format is the format of the results; empty means Table.
 	Format string
@@ -37,14 +36,11 @@ type Options struct {
 	// object's place in its file. The line is empty if the object has no such place. Annotate may
 	// be nil.
 	Annotate func(level string, at object.Source, message string) string
-	// DryRun means that nothing is persisted.
-	DryRun bool
+	DryRun   bool
 	// Unasked means that a dry run sends no requests to the server.
-	Unasked bool
-	// ContinueOnConflict means that the run continues after conflicts.
+	Unasked            bool
 	ContinueOnConflict bool
-	// Flags are added to the commands in the output.
-	Flags command.Flags
+	Flags              command.Flags
 	// Mask removes secret values from an event; nil removes nothing.
 	Mask func(event.Event) event.Event
 	// External is the user's diff program. If it is set, it shows the differences instead of the

@@ -12,8 +12,7 @@ import (
 // Palette colours text. Colours never carry information that is not also in the text.
 type Palette struct {
 	good, Change, gone, bad, Faint, Bold, hunk *color.Color
-	// hues are the colours that distinguish managers.
-	hues []*color.Color
+	hues                                       []*color.Color
 }
 
 // NewPalette returns a palette. A palette that is not enabled leaves text unchanged.

@@ -25,8 +25,7 @@ type Base struct {
 	State  *State
 	Screen *Screen
 	Paint  Palette
-	// Hints records the hints that this run has shown.
-	Hints *format.Once
+	Hints  *format.Once
 }
 
 // NewBase returns the Base for the formats of one run.

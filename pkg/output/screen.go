@@ -33,7 +33,6 @@ func (s *Screen) Note(text string) {
 	_, _ = io.WriteString(s.err, text)
 }
 
-// head clears the status and writes the heading, if one was set.
 func (s *Screen) head() {
 	s.Clear()
 	_, _ = io.WriteString(s.err, s.heading)
@@ -45,7 +44,6 @@ func (s *Screen) notes() *Screen {
 	return &Screen{out: noteWriter{s}, err: s.err}
 }
 
-// noteWriter writes to stderr without disturbing the status line.
 type noteWriter struct{ screen *Screen }
 
 func (w noteWriter) Write(text []byte) (int, error) {

@@ -31,13 +31,10 @@ type State struct {
 	Sharing managedfields.Sharing
 	Sharers int
 	// Waits means that the results are those of a wait.
-	Waits bool
-	// Waited counts the results of waiting for applied objects.
-	Waited map[event.Action]int
-	// LeftOut lists the errors about skipped input.
+	Waits   bool
+	Waited  map[event.Action]int
 	LeftOut []error
-	// Hooks are the Helm hooks that were skipped.
-	Hooks []event.Hook
+	Hooks   []event.Hook
 	// NewSet is the parent of a set that this run creates, if any.
 	NewSet *object.Ref
 	Word   Word
@@ -121,7 +118,6 @@ func (s *State) result(ref object.Ref, action event.Action) {
 	s.inPhase++
 }
 
-// departed counts a member that is no longer in the input.
 func (s *State) departed(action event.Action) {
 	s.Begun = true
 	s.Tally[action]++

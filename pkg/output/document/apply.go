@@ -74,8 +74,6 @@ func appliedOf(a event.Applied) appliedObject {
 	}
 }
 
-// refusedOf returns the conflicts of an object. It marks conflicts whose path cannot be taken or
-// yielded.
 func refusedOf(a event.Applied) []contestedPath {
 	list := contestedOf(a.Conflicts)
 	for i, c := range a.Conflicts {
@@ -107,8 +105,6 @@ func applySuite(result result[appliedObject], named func(object.Ref) string) jun
 	return suite
 }
 
-// contestedProblem describes the conflicts of an object: each path with its owners, and the flags
-// that settle the conflict.
 func contestedProblem(o appliedObject, named string) *junitProblem {
 	var said []string
 	for _, c := range o.Conflicts {
@@ -172,7 +168,6 @@ type unreturned struct {
 	Paths   []string `json:"paths"`
 }
 
-// rolledBack is the entry together with its object, for the stream.
 type rolledBack struct {
 	objectName
 	rollbackEntry
@@ -186,7 +181,6 @@ func rollbackOf(e event.RolledBack) *rollbackEntry {
 	return r
 }
 
-// lines describes the rollback in words. r may be nil.
 func (r *rollbackEntry) lines() []string {
 	if r == nil {
 		return nil

@@ -67,7 +67,6 @@ func deprecatedOf(b output.Base, d event.Deprecations) deprecatedResult {
 	return out
 }
 
-// deprecatedSuite makes each use a test case. The case fails if the release removes the API.
 func deprecatedSuite(b output.Base, d event.Deprecations) junitSuite {
 	suite := junitSuite{Name: "deprecated"}
 	for _, u := range d.Uses {
@@ -129,8 +128,6 @@ func deprecatedMarkdown(base output.Base, d event.Deprecations) string {
 	return b.String()
 }
 
-// inMarkdown joins lines for a Markdown table cell. It escapes all characters that have a special
-// meaning.
 func inMarkdown(lines ...string) string {
 	escape := strings.NewReplacer(`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "@", "&#64;")
 	var out []string

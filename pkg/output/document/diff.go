@@ -42,8 +42,6 @@ func comparedOf(c event.Compared) comparedObject {
 	}
 }
 
-// diffSuite makes each object a test case. The case fails if the object would change, and is an
-// error if that is unknown.
 func diffSuite(result result[comparedObject]) junitSuite {
 	suite := junitSuite{Name: "diff", Log: xmlText(slices.Concat(result.Warnings, remarkTexts(result.Remarks)))}
 	for _, o := range result.Objects {
@@ -61,7 +59,6 @@ func diffSuite(result result[comparedObject]) junitSuite {
 	return suite
 }
 
-// sharedLines describes fields whose owners change and whose values do not.
 func sharedLines(o comparedObject) []string {
 	if o.Sharing == nil {
 		return o.Adopted

@@ -9,7 +9,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// fightsResult is the document of fights.
 type fightsResult struct {
 	header
 	Seconds   float64  `json:"seconds"`
@@ -37,10 +36,9 @@ type foughtPath struct {
 	Path string `json:"path"`
 	// Values are the last value of each writer, or the last two values of a single writer; empty if
 	// unknown. An absent value is null.
-	Values  []*any        `json:"values,omitempty"`
-	Writers []fightWriter `json:"writers"`
-	// Recorded is the webhook's record of the path.
-	Recorded *recorded `json:"recorded,omitempty"`
+	Values   []*any        `json:"values,omitempty"`
+	Writers  []fightWriter `json:"writers"`
+	Recorded *recorded     `json:"recorded,omitempty"`
 }
 
 type recorded struct {

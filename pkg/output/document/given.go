@@ -79,8 +79,6 @@ func givenOf(g event.Given) givenObject {
 	return o
 }
 
-// giveSuite makes each object a test case. The case fails if the transfer failed, and is an error
-// if the result is unknown.
 func giveSuite(result result[givenObject]) junitSuite {
 	suite := junitSuite{Name: "give", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {

@@ -24,7 +24,6 @@ type objectWriter struct {
 	begin, between, end string
 }
 
-// objectFormat returns the writer for the run's format. The error is about the template.
 func objectFormat(b output.Base) (objectWriter, error) {
 	if b.Format == output.Objects {
 		return objectWriter{write: objectYAML, between: "---\n"}, nil
@@ -99,7 +98,6 @@ type limited struct {
 	left int
 }
 
-// Write implements io.Writer.
 func (l *limited) Write(p []byte) (int, error) {
 	if l.left -= len(p); l.left < 0 {
 		return 0, errTooMuch
@@ -155,20 +153,16 @@ func WriteManifests(w io.Writer, phases []ManifestPhase) error {
 	return nil
 }
 
-// listing writes the name of each good object, or the object itself, to stdout. It writes other
-// results to stderr, as a table.
 type listing struct {
 	output.Base
 	pick func(event.Event) (listed, bool)
 	objectWriter
-	// early means that results are written at the end of each phase.
 	early   bool
 	texts   output.PlanOrdered[string]
 	rest    output.Results
 	failure error
 }
 
-// listed is an object to print. If object is nil, only the name is printed.
 type listed struct {
 	ref    object.Ref
 	object *unstructured.Unstructured

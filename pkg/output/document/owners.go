@@ -19,14 +19,11 @@ type ownersResult struct {
 
 type ownedObject struct {
 	objectName
-	// Path is the path that the user requested, if any.
 	Path string `json:"path,omitempty"`
 	// Managers are all owners in the object, with the number of their fields.
-	Managers []managerEntry `json:"managers,omitempty"`
-	Fields   []ownedField   `json:"fields"`
-	// Images are the images that the Pods of a workload run.
-	Images []event.Image `json:"images,omitempty"`
-	// History is omitted if it was not requested or is unknown.
+	Managers []managerEntry      `json:"managers,omitempty"`
+	Fields   []ownedField        `json:"fields"`
+	Images   []event.Image       `json:"images,omitempty"`
 	History  *[]event.Transition `json:"history,omitempty"`
 	Dropped  int                 `json:"historyDropped,omitempty"`
 	Lost     int                 `json:"historyLost,omitempty"`
@@ -136,7 +133,6 @@ type surveyResult struct {
 	Unread     []unread       `json:"unread,omitempty"`
 }
 
-// surveyFields counts fields. Shared and Sole add up to Fields.
 type surveyFields struct {
 	Fields int `json:"fields"`
 	Shared int `json:"shared"`
@@ -152,7 +148,6 @@ type surveyTotal struct {
 	Kinds   int    `json:"kinds"`
 	Objects int    `json:"objects"`
 	surveyFields
-	// Expected is omitted if --expect was not given.
 	Expected *bool `json:"expected,omitempty"`
 }
 

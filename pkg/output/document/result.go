@@ -17,7 +17,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// result is the document of a run. T is the type of its objects.
 type result[T any] struct {
 	APIVersion string           `json:"apiVersion"`
 	Kind       string           `json:"kind"`
@@ -37,7 +36,6 @@ type result[T any] struct {
 // gathered collects the results of a verb and writes them as one document at the end.
 type gathered[T interface{ ref() object.Ref }] struct {
 	output.Base
-	// result holds the parts of the document that are known from the beginning.
 	result  result[T]
 	actions []event.Action
 	// of returns the entry for an event, or nil if the event is not a result.
@@ -76,7 +74,6 @@ func newResult[T any](b output.Base, kind string) result[T] {
 	return r
 }
 
-// only returns a function that converts events of type E, and returns nil for other events.
 func only[E event.Event, T any](convert func(E) T) func(event.Event) *T {
 	return func(e event.Event) *T {
 		one, ok := e.(E)
@@ -121,7 +118,6 @@ func (d *gathered[T]) Finish(context.Context) error {
 	return writeResult(d.Base, r, d.suite)
 }
 
-// writeResult writes a document, or a JUnit report, in the run's format.
 func writeResult[T any](b output.Base, r result[T], suite func(result[T]) junitSuite) error {
 	if b.Format == output.JUnit {
 		return writeSuite(b, suite(r))
@@ -145,7 +141,6 @@ func writeDocument(b output.Base, v any) error {
 	return nil
 }
 
-// summary counts results by action, including actions without results.
 type summary struct {
 	actions []event.Action
 	tally   map[event.Action]int
@@ -176,7 +171,6 @@ func hooksOf(hooks []event.Hook) []hookEntry {
 
 const apiVersion = "cli.k8sconnect.io/v1alpha1"
 
-// header begins a document without a summary.
 type header struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -198,7 +192,6 @@ func nameOf(ref object.Ref) objectName {
 	return objectName{ref.GVK.GroupVersion().String(), ref.GVK.Kind, ref.Namespace, ref.Name}
 }
 
-// ref is the inverse of nameOf.
 func (n objectName) ref() object.Ref {
 	return object.Ref{GVK: schema.FromAPIVersionAndKind(n.APIVersion, n.Kind), Namespace: n.Namespace, Name: n.Name}
 }
@@ -329,7 +322,6 @@ func rootedOf(r event.Rooted) rootEntry { return rootEntry{r.Cause, len(r.Holds)
 
 type byObject[T any] map[object.Key][]T
 
-// take returns the reports about one object and removes them.
 func (m byObject[T]) take(key object.Key) []T {
 	list := m[key]
 	delete(m, key)

@@ -26,7 +26,6 @@ type setEntry struct {
 	Fault *fault `json:"fault,omitempty"`
 }
 
-// memberEntry is a member of a set. Ready is omitted if it is unknown.
 type memberEntry struct {
 	objectName
 	Ready  *bool  `json:"ready,omitempty"`

@@ -10,7 +10,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// stuckObject is an object in a StuckResult, a DeleteResult or the stream.
 type stuckObject struct {
 	objectName
 	Action            event.Action  `json:"action,omitempty"` // of delete
@@ -36,7 +35,6 @@ func stuckOf(s event.Stuck) stuckObject {
 	}
 }
 
-// stuckProblem describes the first cause in one line, and all causes below.
 func stuckProblem(action event.Action, o stuckObject) *junitProblem {
 	p := problem(action, o.Error, causeTexts(o.Causes))
 	if o.Error == nil && len(o.Causes) > 0 {
@@ -82,7 +80,6 @@ func (d *stuckDocument) Finish(context.Context) error {
 	return writeResult(d.Base, result, stuckSuite)
 }
 
-// stuckSuite makes each stuck object a failed test case.
 func stuckSuite(result result[stuckObject]) junitSuite {
 	suite := junitSuite{Name: "stuck", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {
@@ -104,8 +101,6 @@ func NewDelete(b output.Base) output.Results {
 	return d
 }
 
-// deleteSuite makes each object a test case. The case fails if the object still exists, and is an
-// error if that is unknown.
 func deleteSuite(result result[stuckObject]) junitSuite {
 	suite := junitSuite{Name: "delete", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {

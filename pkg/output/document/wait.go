@@ -31,8 +31,6 @@ func NewWait(b output.Base) output.Results {
 	return gather(b, "WaitResult", output.WaitActions(), of, complete, waitSuite)
 }
 
-// waitSuite makes each object a test case. The case fails if the object did not meet its
-// conditions, and is an error if that is unknown.
 func waitSuite(result result[waitedObject]) junitSuite {
 	suite := junitSuite{Name: "wait", Log: xmlText(result.Warnings)}
 	for _, o := range result.Objects {
@@ -76,7 +74,6 @@ type waitedObject struct {
 	Remarks  []event.Remarked `json:"remarks,omitempty"`
 }
 
-// waitEntry is the result of waiting for an object. An ApplyResult contains it too.
 type waitEntry struct {
 	Result     event.Action     `json:"result,omitempty"` // empty during the wait
 	Reason     string           `json:"reason,omitempty"`

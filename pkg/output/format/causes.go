@@ -66,7 +66,6 @@ func Brief(causes []event.Cause) []event.Cause {
 	return out
 }
 
-// repeats reports whether evidence is a condition or event that a cause already describes.
 func repeats(evidence string) bool {
 	return slices.ContainsFunc([]string{"condition ReplicaFailure: ", "event FailedCreate: ", "NamespaceDeletionDiscoveryFailure: "},
 		func(prefix string) bool { return strings.HasPrefix(evidence, prefix) })
@@ -119,7 +118,6 @@ func causeHead(c event.Cause) string {
 	return text.Printable(c.Code) + ": " + message
 }
 
-// indented writes a word before the first line of a text, and blanks before the other lines.
 func indented(first, text string) []string {
 	var out []string
 	for _, line := range Lines(text) {
@@ -169,7 +167,6 @@ func Surveyed(s event.Surveyed) string {
 	return strings.Join(parts, ", ")
 }
 
-// countObjects counts the objects of holdings, which are sorted by object.
 func countObjects(sorted []event.ObjectHolding) int {
 	n := 0
 	for i, h := range sorted {

@@ -25,7 +25,6 @@ func Hints(err error) []string {
 	return found
 }
 
-// visit calls see for an error and all errors that it wraps.
 func visit(err error, see func(error)) {
 	if err == nil {
 		return

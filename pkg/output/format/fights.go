@@ -84,7 +84,6 @@ func FightLines(f event.Fight, now time.Time) []string {
 	return lines
 }
 
-// recorded describes what the webhook recorded of a path.
 func recorded(t event.Transition) string {
 	line := "recorded  one owner change, at " + Stamp(t.Last)
 	if t.Count > 1 {

@@ -136,7 +136,6 @@ func OwnerWithin(o managedfields.Owner, now time.Time, width int) string {
 	}
 }
 
-// ownerParts returns the manager's name and, in parentheses, its operation and time.
 func ownerParts(o managedfields.Owner, now time.Time) (name, brackets string) {
 	name = text.Printable(o.Manager)
 	if name == "" {

@@ -306,7 +306,6 @@ func CutMiddle(s string, width int) string {
 	return head + cutStart(s, tail)
 }
 
-// cutStart removes the start of a text to make it fit a width in columns.
 func cutStart(s string, width int) string {
 	rest := Cells(s)
 	for letters := displaywidth.StringGraphemes(s); rest > width && letters.Next(); {
@@ -360,7 +359,6 @@ func ShortenPair(a, b string) (string, string) {
 	return Shorten(strings.Join(as, " ")), Shorten(strings.Join(bs, " "))
 }
 
-// around shortens a long word to the text around a byte.
 func around(word string, at int) string {
 	if len(word) <= longestWord {
 		return word

@@ -69,7 +69,6 @@ func KYAML(v any) ([]byte, error) {
 	return append([]byte("---\n"), escapeQuoted(text, spell)...), nil
 }
 
-// saysTheSame reports whether a YAML and a JSON text decode to the same value.
 func saysTheSame(made, text []byte) bool {
 	var got, want any
 	if err := yaml.Unmarshal(made, &got); err != nil {
@@ -95,7 +94,6 @@ func JSON(v any, indent string) ([]byte, error) {
 	}), nil
 }
 
-// rawJSON returns JSON without the escaping of unprintable characters.
 func rawJSON(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -129,7 +127,6 @@ type YAMLLines struct {
 	Fold bool
 }
 
-// longestText is how many lines of a folded text are shown.
 const longestText = 4
 
 // Indent is the indentation of one level of YAML.

@@ -11,7 +11,6 @@ import (
 // every method of every type in a program that can execute a template (docs/design/releases.md).
 type markup struct{ b strings.Builder }
 
-// open begins an element. attributes lists names, each followed by the value.
 func (m *markup) open(name string, attributes ...string) {
 	m.b.WriteString("<" + name)
 	for i := 0; i+1 < len(attributes); i += 2 {

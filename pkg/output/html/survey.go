@@ -25,8 +25,7 @@ type table struct {
 }
 
 type column struct {
-	Name string
-	// Number means that the column is sorted numerically.
+	Name   string
 	Number bool
 }
 

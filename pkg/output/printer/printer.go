@@ -131,7 +131,6 @@ func (p *Printer) InFlags() func(object.Ref) string {
 	return p.state.InFlags()
 }
 
-// Flush prints the output that was held back until the end of a phase, warnings first.
 func (p *Printer) Flush() {
 	p.reporter.Flush()
 	p.results.Flush()

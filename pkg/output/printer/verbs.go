@@ -88,7 +88,6 @@ func referring(o output.Options, format string, told *progress.Reporter, table f
 	return func(b output.Base) output.Results { return &referred{table(b), told} }
 }
 
-// referred omits causes that were printed during the wait.
 type referred struct {
 	output.Results
 	told *progress.Reporter
@@ -228,7 +227,6 @@ func ForSets(o output.Options, members bool) (*Printer, error) {
 	})
 }
 
-// report returns the results of a verb as a table or document; nil for other formats.
 func report(b output.Base, asTable, asDocument func(output.Base) output.Results, actions []event.Action) output.Results {
 	switch b.Format {
 	case output.Table:

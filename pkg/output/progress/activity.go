@@ -18,17 +18,14 @@ import (
 type activity struct {
 	state    *output.State
 	underway []task // the longest first
-	// lacking maps each awaited object to the conditions that it does not meet. news counts the
-	// reports about them.
-	lacking map[object.Key]lack
-	news    int
+	lacking  map[object.Key]lack
+	news     int
 	// explained lists objects with a known cause, in order of appearance.
 	explained []explanation
 	// waiting says since when, and for how long at most, the run waits for the awaited objects.
 	waiting pending
-	// step is the work before there is a plan. found lists what this work has found.
-	step  pending
-	found []string
+	step    pending
+	found   []string
 }
 
 type task struct {
@@ -176,7 +173,6 @@ func (a *activity) latest() (event.Judged, string) {
 	return latest.Judged, shortly(latest.Judged)
 }
 
-// others names one more object in progress, and counts the others.
 func others(tasks []task) string {
 	if len(tasks) == 0 {
 		return ""
@@ -200,7 +196,6 @@ func unheard(s *output.State) string {
 	return "the awaited objects"
 }
 
-// hooksText names the skipped hooks and, if all is set, when Helm would have run them.
 func hooksText(e event.HooksLeftOut, all bool) string {
 	var b strings.Builder
 	b.WriteString("left out: " + text.Count(len(e.Hooks), "Helm hook") + ", for Helm to run")
@@ -223,8 +218,6 @@ func hooksText(e event.HooksLeftOut, all bool) string {
 	return b.String()
 }
 
-// pending describes what the run waits for or works on. If there are several such things, it
-// describes the one that began first. Terminal and log describe it in the same words.
 type pending struct {
 	what string
 	// since is when the wait or work began; zero if unknown. limit is how long it may take; 0 means
@@ -237,7 +230,6 @@ type pending struct {
 	others string
 }
 
-// worthTelling is the duration from which on the duration of a step without a limit is shown.
 const worthTelling = 3 * time.Second
 
 // line describes what the run waits for, for how long, and what is missing. The time comes before

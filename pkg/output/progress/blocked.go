@@ -74,7 +74,6 @@ func root(err error) error {
 	}
 }
 
-// goingEvery is the shortest pause between two plain lines about one deletion.
 const goingEvery = 3 * time.Second
 
 // going reports progress of a deletion. It always updates the status line, and occasionally prints

@@ -256,7 +256,6 @@ func (c *Reporter) resume() {
 	}
 }
 
-// announce prints the name of the phase above its output, if there are several phases.
 func (c *Reporter) announce() {
 	phase, ok := c.state.Phase()
 	if c.statusLine != nil || !c.headings || !ok || len(c.state.Phases) < 2 {
@@ -354,7 +353,6 @@ func (c *Reporter) status(now time.Time) (line, same string) {
 
 func (c *Reporter) say(line string) { c.note(line + "\n") }
 
-// note writes lines to stderr and restarts the silence of the log.
 func (c *Reporter) note(text string) {
 	c.last = c.now()
 	c.screen.Note(text)

@@ -19,7 +19,6 @@ import (
 // roomForBar is the narrowest terminal that has room for a bar.
 const roomForBar = 60
 
-// statusLine composes the status line. The Screen draws it.
 type statusLine struct {
 	rate  rate
 	width func() int
@@ -91,7 +90,6 @@ func phaseName(c *output.State) string {
 	return format.Cut(text.Printable(phase.Name), 20) + " "
 }
 
-// mostWorkloads is how many workloads get their own line on a terminal.
 const mostWorkloads = 5
 
 func hasReplicas(kind schema.GroupKind) bool {
@@ -190,15 +188,12 @@ func bar(done, total, width int) string {
 }
 
 const (
-	// rateEvery is how often the rate is updated.
 	rateEvery = time.Second / 2
 	// rateMemory is the period over which the rate is measured.
 	rateMemory = 10 * time.Second
-	// rateWidth is the width of the rate in columns.
-	rateWidth = len(" 1234/s")
+	rateWidth  = len(" 1234/s")
 )
 
-// rate measures how many objects end per second, with a higher weight for recent ones.
 type rate struct {
 	began, at time.Time
 	done      int
@@ -214,7 +209,6 @@ func (r *rate) observe(done int, now time.Time) {
 	if elapsed < rateEvery {
 		return
 	}
-	// At the beginning, there are few measurements.
 	memory := min(rateMemory, now.Sub(r.began))
 	weight := 1 - math.Exp(-elapsed.Seconds()/memory.Seconds())
 	if r.at.Equal(r.began) {
@@ -244,7 +238,6 @@ func soFar(s *output.State) string {
 	return fmt.Sprintf("%d of %d %s%s", s.Good(), s.Total, s.Word.Text, troubles(s))
 }
 
-// troubles counts the bad results: ", 1 failed".
 func troubles(s *output.State) string {
 	var text strings.Builder
 	for _, trouble := range []event.Action{event.InConflict, event.Remains, event.Failed, event.Unknown} {
@@ -255,7 +248,6 @@ func troubles(s *output.State) string {
 	return text.String()
 }
 
-// title names the current phase: "phase 2 of 5, workloads".
 func title(s *output.State) string {
 	phase, ok := s.Phase()
 	switch {

@@ -93,7 +93,6 @@ func (c *Reporter) shown() int {
 	return few
 }
 
-// warning formats a warning. It omits a hint that was printed before.
 func (c *Reporter) warning(said, hint string) string {
 	var width func() int
 	if c.statusLine != nil {

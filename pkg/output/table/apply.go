@@ -112,8 +112,6 @@ func (t *applyTable) Flush() {
 	t.Screen.Result(b.String())
 }
 
-// failed writes a line for each failed object. An error that several objects share is written once,
-// below the group of these objects.
 func (t *applyTable) failed(b *strings.Builder, failed []event.Applied) {
 	for _, group := range sameFault(failed, func(a event.Applied) error { return a.Err }) {
 		for i, a := range group {
@@ -272,8 +270,6 @@ func paths(verb string, changes []managedfields.Change, most, room int, note fun
 	return rows
 }
 
-// withCommas joins words with commas into parts of a line, with a text before the first and after
-// the last.
 func withCommas(before string, words []string, after string) []string {
 	listed := commas(words)
 	if len(listed) == 0 {
@@ -348,7 +344,6 @@ func (r *rollback) handle(s *output.State, e event.Event) {
 	r.objects.Add(s.Place(back.Ref), back)
 }
 
-// write writes the result for each object. below means that there is text above the results.
 func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
 	if len(r.tally) == 0 {
 		return
@@ -377,7 +372,6 @@ func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
 	}
 }
 
-// summary counts the results, to be appended to the summary of the apply.
 func (r *rollback) summary() string {
 	parts := counted([]event.Action{event.Restored, event.Gone, event.Kept, event.Failed}, r.tally, nil)
 	if len(parts) == 0 {
@@ -397,7 +391,6 @@ func (t takeovers) add(managers []string) {
 	}
 }
 
-// lines returns a line for each manager. asked means that nothing was changed yet.
 func (t takeovers) lines(asked bool) []string {
 	words := " taken over from "
 	if asked {

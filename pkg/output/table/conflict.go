@@ -109,8 +109,6 @@ func stacked(rows []row, width int) []string {
 // and this many groups are shown.
 const fewFlags = 5
 
-// choice is the value of a --take or --yield flag, with the number of objects whose conflicts it
-// settles.
 type choice struct {
 	value   string
 	objects int
@@ -177,8 +175,6 @@ func (c choice) flag(flag string) string {
 	return said
 }
 
-// nothingWritten says how far the run got: up to the first phase with conflicts. contested lists
-// the phases with conflicts, and changed those in which something was written.
 func nothingWritten(b output.Base, contested, changed map[int]bool) string {
 	first := slices.Min(slices.Collect(maps.Keys(contested)))
 	written := "was written"
@@ -264,7 +260,6 @@ func isLarge(c managedfields.Conflict) bool {
 	return c.HasLive && (large(c.Yours) || large(c.Live))
 }
 
-// largeRows shows the path and owners of each large value, with the diff below.
 func largeRows(b output.Base, conflicts []managedfields.Conflict, width int) []string {
 	var rows []string
 	for _, c := range conflicts {

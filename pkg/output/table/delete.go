@@ -16,8 +16,6 @@ import (
 
 const deletedWidth = len(event.Remains)
 
-// deleteTable prints one line for each object. Objects that still exist come last, with a shared
-// cause only once.
 type deleteTable struct {
 	output.Base
 	// lines are the lines of finished objects, kept instead of thousands of events to save memory.
@@ -26,9 +24,7 @@ type deleteTable struct {
 	skipped output.PlanOrdered[event.Deleted]
 	remains output.PlanOrdered[event.Deleted]
 	pointed int // counts printed hints
-	// told reports whether the cause of a stuck object was already printed; nil if the table prints
-	// all causes.
-	told func(event.Deleted) bool
+	told    func(event.Deleted) bool
 }
 
 // NewDelete returns the table of a delete. told reports whether the cause of a stuck object was
@@ -141,7 +137,6 @@ func (t *deleteTable) Finish(context.Context) error {
 	return nil
 }
 
-// held writes the objects that have the same blocker, and then the blocker.
 func (t *deleteTable) held(b *strings.Builder, all []event.Deleted) {
 	shown := all
 	if len(all) > oneScreen && !t.Verbose && len(all[0].Causes) > 0 {

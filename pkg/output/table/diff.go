@@ -131,7 +131,6 @@ func (t *diffTable) Finish(ctx context.Context) error {
 	return err
 }
 
-// notes counts the facts about each object that the diff does not show.
 func (t *diffTable) notes() []string {
 	lines := t.left.lines()
 	if t.joining > 0 {
@@ -143,7 +142,6 @@ func (t *diffTable) notes() []string {
 	return lines
 }
 
-// verdict says how to apply the diff.
 func (t *diffTable) verdict() []string {
 	switch {
 	case t.contested > 0:
@@ -154,7 +152,6 @@ func (t *diffTable) verdict() []string {
 	return nil
 }
 
-// say writes text to the same stream as the names of objects.
 func (t *diffTable) say(text string) {
 	if t.outside != nil {
 		t.Screen.Note(text)
@@ -163,7 +160,6 @@ func (t *diffTable) say(text string) {
 	t.Screen.Result(text)
 }
 
-// head returns the name and notes of an object.
 func (t *diffTable) head(c event.Compared) string {
 	paint := t.Paint
 	if t.outside != nil {
@@ -188,7 +184,6 @@ func (t *diffTable) head(c event.Compared) string {
 	return b.String()
 }
 
-// changes returns the unified diff of one object.
 func (t *diffTable) changes(c event.Compared, before, after string) string {
 	from, to := "live", "applied"
 	if c.Before == nil {
@@ -262,7 +257,6 @@ func (t *diffTable) hideSet(c *event.Compared) (joins bool) {
 	return member && c.Before != nil && from != to
 }
 
-// withoutMember returns one side without the label.
 func withoutMember(side map[string]any) map[string]any {
 	meta, _ := side["metadata"].(map[string]any)
 	labels, _ := meta["labels"].(map[string]any)
@@ -292,7 +286,6 @@ func projections(c event.Compared) (before, after string, err error) {
 	return before, after, nil
 }
 
-// projected returns the YAML of one side; empty if it has no fields.
 func projected(projection map[string]any) (string, error) {
 	if len(projection) == 0 {
 		return "", nil
@@ -388,7 +381,6 @@ func remarks(b output.Base, c event.Compared) []string {
 	return append(format.Lines(c.Reason), b.Hints.ErrorLines(c.Err, columns)...)
 }
 
-// diffNames writes the names of objects that would change.
 type diffNames struct {
 	output.Base
 	names   output.PlanOrdered[string]

@@ -106,7 +106,6 @@ func fitting(objects []string, bytes int) (shown, named []string, rest int) {
 	return shown, named, rest
 }
 
-// longestRow returns the length of the longest run of backticks.
 func longestRow(text string) int {
 	longest, row := 0, 0
 	for _, r := range text {

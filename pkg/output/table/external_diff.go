@@ -14,7 +14,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// outside collects the input of an external diff program.
 type outside struct {
 	output.External
 	files []file
@@ -32,7 +31,6 @@ func (o *outside) add(c event.Compared, before, after string) {
 	}
 }
 
-// run writes both sides into temporary directories, runs the program, and removes the directories.
 func (o *outside) run(ctx context.Context) (err error) {
 	if len(o.files) == 0 {
 		return nil

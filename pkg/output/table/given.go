@@ -14,8 +14,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// givenTable prints one line for each object of a give, and below it which fields changed owners
-// and a prediction of the receiver's next apply.
 type givenTable struct {
 	output.Base
 	given output.PlanOrdered[event.Given]

@@ -15,10 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// noOwner is shown for a field that could have an owner and has none.
 const noOwner = "no owner"
 
-// history lists the ownership changes, the latest last, and when the webhook watched.
 func (t *ownersTable) history(h event.History) string {
 	var b strings.Builder
 	if h.Err != nil {
@@ -109,7 +107,6 @@ func ownersAfter(tr event.Transition, now time.Time) string {
 	return to
 }
 
-// valuesText describes the change of value; empty if it was not recorded.
 func valuesText(tr event.Transition) string {
 	if tr.FromValue == "" {
 		return ""

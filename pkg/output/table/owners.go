@@ -24,8 +24,7 @@ const unownable = "-"
 // their width is limited and that of values is not.
 type ownersTable struct {
 	output.Base
-	texts []string
-	// places are the indices of objects in texts.
+	texts  []string
 	places map[object.Key]int
 	// hues are the colours of managers, in order of appearance.
 	hues map[string]int
@@ -77,7 +76,6 @@ func (t *ownersTable) object(o event.Owned) string {
 	return b.String()
 }
 
-// shares says how many fields each owner has, unless a path was requested.
 func (t *ownersTable) shares(b *strings.Builder, o event.Owned) {
 	if len(o.Path) > 0 || len(o.Holdings) == 0 {
 		return
@@ -102,7 +100,6 @@ func (t *ownersTable) shares(b *strings.Builder, o event.Owned) {
 	b.WriteString("\n")
 }
 
-// ownedRemarks returns remarks that readers need before the fields.
 func ownedRemarks(o event.Owned) []string {
 	var remarks []string
 	if o.Unmanaged {
@@ -250,8 +247,7 @@ type yamlLine struct {
 	owners []managedfields.Owner
 	// part is set if the line continues the value above or is only the key of a map or list without
 	// owners.
-	part bool
-	// unownable is set if the field cannot have an owner.
+	part      bool
 	unownable bool
 }
 

@@ -15,7 +15,6 @@ import (
 
 type setsTable struct {
 	output.Base
-	// wide adds ids, kinds and tools; members adds a line for each member.
 	wide, members bool
 	sets          []event.Set
 	// none says that no set was found; empty if that is unknown.
@@ -112,7 +111,6 @@ func lastRun(r *event.SetRun) string {
 	return text.Printable(said)
 }
 
-// readyOf says how many members are ready: "3/4".
 func readyOf(s event.Set) string {
 	ready := 0
 	for _, m := range s.Members {
@@ -153,7 +151,6 @@ func (t *setsTable) runLines(s event.Set) string {
 	return b.String()
 }
 
-// setNames prints the names of sets, or of the members of one set, as kubectl -o name does.
 type setNames struct {
 	output.Base
 	members bool

@@ -12,13 +12,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// stuckTable prints each object with its causes or, if there are root causes, each root cause with
-// a tree of the objects that it blocks.
 type stuckTable struct {
 	output.Base
-	stuck []event.Stuck
-	roots []event.Rooted
-	// unread counts objects about which nothing is known.
+	stuck  []event.Stuck
+	roots  []event.Rooted
 	unread int
 }
 
@@ -77,7 +74,6 @@ func (t *stuckTable) object(b *strings.Builder, s event.Stuck) {
 	format.Below(b, format.Stuck(s, format.Columns(t.Width)), "    ", t.Width)
 }
 
-// root writes a root cause and, as a tree, the objects that it blocks.
 func (t *stuckTable) root(b *strings.Builder, r event.Rooted) {
 	head := format.Causes(brief(t.Base, []event.Cause{r.Cause}))
 	var title strings.Builder

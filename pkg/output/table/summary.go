@@ -63,7 +63,6 @@ func diffSummary(c *output.State) string {
 	return strings.Join(parts, ", ") + shared(c)
 }
 
-// shared counts the fields of the run that change owners but not values.
 func shared(c *output.State) string {
 	if c.Sharers == 0 {
 		return ""
@@ -71,7 +70,6 @@ func shared(c *output.State) string {
 	return "; " + text.Printable(c.Sharing.String()) + " (" + text.Count(c.Sharers, "object") + ")"
 }
 
-// counted counts results in the order of the actions. words replaces the names of some actions.
 func counted(actions []event.Action, tally map[event.Action]int, words map[event.Action]string) []string {
 	var parts []string
 	for _, action := range actions {
@@ -82,7 +80,6 @@ func counted(actions []event.Action, tally map[event.Action]int, words map[event
 	return parts
 }
 
-// undone counts the objects that the run did not reach, and the skipped parts of the input.
 func undone(c *output.State) []string {
 	if missing := c.Total - c.Done; missing > 0 {
 		return append([]string{fmt.Sprintf("%d not reached", missing)}, unmade(c)...)
@@ -142,7 +139,6 @@ const manySkipped = 3
 // manyPaths is how many paths of one kind are listed for an object. More are only counted.
 const manyPaths = 10
 
-// sameFault groups objects that failed for the same reason.
 func sameFault[T any](failed []T, why func(T) error) [][]T {
 	return format.Grouped(failed, func(one T) string { return strings.Join(format.Explain(why(one)), "\n") })
 }

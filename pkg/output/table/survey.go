@@ -60,7 +60,6 @@ func countsOf(f event.Fields) []string {
 	return []string{strconv.Itoa(f.All), strconv.Itoa(f.Shared), strconv.Itoa(f.Sole())}
 }
 
-// leaving lists the fields that would have no owner without the managers of --from.
 func (t *surveyTable) leaving(b *strings.Builder, s event.Surveyed) {
 	for _, manager := range s.From {
 		var of []event.ObjectHolding
@@ -110,7 +109,6 @@ func (t *surveyTable) unexpected(b *strings.Builder, s event.Surveyed) {
 	t.objects(b, "not expected", s.Unexpected, say, t.Verbose)
 }
 
-// objects lists objects, each with the text that say returns and, if below is set, with its paths.
 func (t *surveyTable) objects(b *strings.Builder, title string, holdings []event.ObjectHolding, say func(event.ObjectHolding) string, below bool) {
 	const some, somePaths = 20, 4
 	brief := t.Width != nil && !t.Verbose
@@ -154,9 +152,8 @@ func (t *surveyTable) unserved(b *strings.Builder, s event.Surveyed) {
 type migrationTable struct {
 	output.Base
 	migrated []event.Migrated
-	// ended is set if everything readable was read.
-	ended  bool
-	unread int
+	ended    bool
+	unread   int
 }
 
 // NewMigration returns the table of a migration of owners.

@@ -12,15 +12,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// waitTable prints one line for each object and, below those that did not meet their conditions,
-// what the conditions read, and the causes.
 type waitTable struct {
 	output.Base
 	waited output.PlanOrdered[event.Waited]
-	// quiet is set if objects that met their conditions are printed elsewhere.
-	quiet bool
-	// runs are the images of workloads.
-	runs map[object.Key][]event.Image
+	quiet  bool
+	runs   map[object.Key][]event.Image
 }
 
 // NewWait returns the table of a wait.
@@ -76,7 +72,6 @@ func imageLines(b output.Base, images []event.Image) []string {
 	return lines
 }
 
-// waitedLine writes an object and what it lacks. width is the width of the first column.
 func waitedLine(b output.Base, text *strings.Builder, w event.Waited, width int) {
 	text.WriteString(b.Paint.Action(w.Action, format.Pad(string(w.Action), width)) + "  " + format.Name(w.Ref))
 	if note := strings.Join(format.Lines(w.Note), "; "); note != "" {
@@ -135,8 +130,6 @@ func isOfCondition(w event.Waited) bool {
 // own line does not already say so.
 func isListed(c event.Condition) bool { return c.Met == c.Forbidden && c.Reason != "NotFound" }
 
-// conditionLines describes each unmet condition and what it read. The lines are wrapped to room
-// columns; 0 means any width.
 func conditionLines(b output.Base, conditions []event.Condition, room int) []string {
 	var text []string
 	for _, c := range conditions {
@@ -169,7 +162,6 @@ func conditionHead(b output.Base, c event.Condition, room int) []string {
 	return []string{head}
 }
 
-// valueLines returns an expression with its value beside it, or below if there is no room.
 func valueLines(v event.Value, room int) []string {
 	expr := text.Printable(v.Expr)
 	if v.Absent {
