@@ -24,13 +24,11 @@ type Deprecations struct {
 	Hint string
 	// Stored lists CRDs that may have objects stored at deprecated versions.
 	Stored []StoredVersions
-	// Unread lists kinds and objects that could not be read.
 	Unread []Unread
 }
 
 // DeprecatedUse is a deprecated version or field in one object, and who uses it.
 type DeprecatedUse struct {
-	// Ref names the object at the version in use.
 	Ref object.Ref
 	// Path is the deprecated field; empty if the whole version is deprecated.
 	Path string
@@ -62,10 +60,9 @@ type StoredVersions struct {
 	Definition string   `json:"definition"`
 	Versions   []string `json:"versions"`
 	// Storage is the version at which objects are stored now.
-	Storage string `json:"storage"`
-	// Why says what the stored versions block, and Next what to do.
-	Why  string   `json:"message"`
-	Next []string `json:"next"`
+	Storage string   `json:"storage"`
+	Why     string   `json:"message"`
+	Next    []string `json:"next"`
 }
 
 // Lines returns Why and Next.

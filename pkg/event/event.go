@@ -33,7 +33,6 @@ const (
 	Shared Action = "shared"
 )
 
-// These are the actions of diff.
 const (
 	Create  Action = "create"
 	Update  Action = "update"
@@ -83,8 +82,7 @@ type Preparing struct {
 	// unknown.
 	Since  time.Time
 	Within time.Duration
-	// Found lists what the step has found, as lines for a terminal.
-	Found []string
+	Found  []string
 }
 
 // Planned lists the objects of the run. It comes once, before any result.
@@ -98,8 +96,7 @@ type Planned struct {
 type Phase struct {
 	Name  string
 	Total int
-	// Refs lists the objects in plan order. Results come in any order.
-	Refs []object.Ref
+	Refs  []object.Ref
 }
 
 // PhaseStarted means that a phase begins. Index is the index of the phase in Planned.
@@ -119,7 +116,6 @@ type Applied struct {
 	Ref    object.Ref
 	Source object.Source
 	Action Action
-	// DryRun means that nothing was persisted.
 	DryRun bool
 	// Err is set if the action is Failed. If the action is Skipped, Err is the reason; if it is
 	// InConflict, Err may say why taking all paths would fail.
@@ -149,8 +145,7 @@ type Applied struct {
 	OnlyOwners bool
 	// Object is the object as the server has it, or would have it. Its managed fields are removed
 	// and its Secret values masked. Object is nil if it was not requested or not applied.
-	Object *unstructured.Unstructured
-	// Sharing is set if the action is Shared.
+	Object  *unstructured.Unstructured
 	Sharing *managedfields.Sharing
 	// Departed means that the object is a member that left the set. Causes say why it still exists
 	// after its deletion.
@@ -170,10 +165,9 @@ type Joined struct {
 
 // Compared is the result of a diff for one object.
 type Compared struct {
-	Ref    object.Ref
-	Source object.Source
-	Action Action
-	// Departed means that the object is a member that left the set.
+	Ref      object.Ref
+	Source   object.Source
+	Action   Action
 	Departed bool
 	// Reason says why the action is Unknown or Recreate, or what was not checked.
 	Reason string
@@ -182,14 +176,12 @@ type Compared struct {
 	// manifest's because something in the cluster sets them.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
-	// Changes are the changes to managed fields, sorted by path.
 	Changes []managedfields.Change
 	// Adopted lists the managers whose fields would become ours. OnlyOwners means that nothing but
 	// owners would change in the object.
 	Adopted    []string
 	OnlyOwners bool
-	// Sharing is set if the action is Share.
-	Sharing *managedfields.Sharing
+	Sharing    *managedfields.Sharing
 	// Before holds the managed fields as they are now, and After as the server would make them.
 	// Before is nil for Create, After for Delete.
 	Before, After map[string]any
@@ -260,16 +252,14 @@ type LeftOut struct {
 // HooksLeftOut lists the Helm hooks in the input that are skipped. Skipping them is not an error.
 type HooksLeftOut struct {
 	Hooks []Hook
-	// Hint says how to apply the hooks; empty if they cannot be applied.
-	Hint string
+	Hint  string
 }
 
 // Hook is a Helm hook: an object that Helm applies at certain points of a release.
 type Hook struct {
 	Ref    object.Ref
 	Source object.Source
-	// On lists the points at which Helm applies the hook, such as pre-install.
-	On []string
+	On     []string
 }
 
 // Retrying means that a request failed temporarily and will be retried.
@@ -291,8 +281,7 @@ type Waiting struct {
 	// one line.
 	Kind string
 	// Since is when the wait began; zero means now.
-	Since time.Time
-	// Within is the longest wait; 0 if unknown.
+	Since  time.Time
 	Within time.Duration
 }
 

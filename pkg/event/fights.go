@@ -50,10 +50,9 @@ const (
 // Fight is one object that is written in circles. For [NotStored], it is a kind, or the only object
 // of a kind.
 type Fight struct {
-	Ref   object.Ref
-	UID   types.UID
-	Class FightClass
-	// Writes counts the writes during the watch.
+	Ref    object.Ref
+	UID    types.UID
+	Class  FightClass
 	Writes int
 	Paths  []FoughtPath
 	// Writers is set only for NoChange. An unknown writer is nil.
@@ -81,8 +80,7 @@ type FoughtPath struct {
 	// holds its last two values. It is nil if the values are unknown. An absent value is nil.
 	Values []*any
 	// Writers lists the owners that set or removed the path. An unknown one is nil.
-	Writers []*managedfields.Owner
-	// Recorded is the webhook's record of the path; nil if there is none.
+	Writers  []*managedfields.Owner
 	Recorded *Transition
 }
 

@@ -26,8 +26,7 @@ type Owned struct {
 	StatusHidden bool
 	// Unmanaged means that the object has no managed fields.
 	Unmanaged bool
-	// History is nil unless it was requested.
-	History *History
+	History   *History
 }
 
 // Holding counts the fields of one owner.
@@ -42,25 +41,21 @@ type History struct {
 	// is set, none is older.
 	Transitions []Transition
 	From        time.Time
-	// Dropped is how many older transitions were discarded.
-	Dropped int
+	Dropped     int
 	// Lost is how many transitions the webhook could not write.
 	Lost int
-	// Err is the reason why the history is unknown.
-	Err error
+	Err  error
 	// Coverage is the period that the record covers.
 	Coverage Coverage
 }
 
 // Coverage says when the webhook watched. Its times are in UTC.
 type Coverage struct {
-	// Since is when the watch of this kind and namespace began. It is zero if there was no watch,
-	// or if the time is unknown; Unknown then says why.
+	// Since is when the watch of this kind and namespace began. If it is zero, Unknown says why.
 	Since time.Time `json:"since,omitzero"`
 	// Until is when the webhook last saved its progress, which it does every minute; zero if never.
 	Until time.Time `json:"until,omitzero"`
-	// Gaps lists later periods in which changes may be missing.
-	Gaps []Gap `json:"gaps,omitempty"`
+	Gaps  []Gap     `json:"gaps,omitempty"`
 	// Behind is nil if the webhook had recorded all changes at Until.
 	Behind  *Behind `json:"behind,omitempty"`
 	Unknown string  `json:"unknown,omitempty"`
@@ -110,18 +105,16 @@ type Transition struct {
 	Cut bool `json:"cut,omitempty"`
 	// Forced means that the last change was forced. Gap means that one of the changes fell into a
 	// gap in the watch.
-	Forced bool `json:"forced,omitempty"`
-	Gap    bool `json:"gap,omitempty"`
-	// User is the user who sent the request; empty if unknown.
-	User string `json:"user,omitempty"`
+	Forced bool   `json:"forced,omitempty"`
+	Gap    bool   `json:"gap,omitempty"`
+	User   string `json:"user,omitempty"`
 	// FromValue and ToValue are the values before and after the last occurrence; empty if they are
 	// not recorded.
-	FromValue string `json:"fromValue,omitempty"`
-	ToValue   string `json:"toValue,omitempty"`
-	// Count is how often the path changed between these owners.
-	Count int       `json:"count"`
-	First time.Time `json:"first"`
-	Last  time.Time `json:"last"`
+	FromValue string    `json:"fromValue,omitempty"`
+	ToValue   string    `json:"toValue,omitempty"`
+	Count     int       `json:"count"`
+	First     time.Time `json:"first"`
+	Last      time.Time `json:"last"`
 }
 
 func (Owned) event() {}
@@ -129,11 +122,8 @@ func (Owned) event() {}
 // PastChanges lists the recorded ownership changes of many objects: the result of owners --history
 // without a named object.
 type PastChanges struct {
-	// Where describes the selection, to be appended to a sentence.
-	Where string
-	// From is the requested start; zero for all time.
-	From time.Time
-	// Changes lists the changes, the newest first.
+	Where    string
+	From     time.Time
 	Changes  []ObjectTransition
 	Coverage Coverage
 	// Limits lists the selected objects that are not watched, or not for the whole period.
@@ -157,7 +147,6 @@ func (PastChanges) event() {}
 // A field is shared if another manager also owns the field or something below it. Any other field
 // has a sole owner: without this manager, the field would have no owner.
 type Surveyed struct {
-	// Where describes the selection, to be appended to a sentence.
 	Where string
 	// Objects is the number of objects that were read, Unmanaged the number of those without
 	// managed fields.
@@ -169,15 +158,12 @@ type Surveyed struct {
 	// --expect does not name. Expecting means that --expect was given.
 	Unexpected []ObjectHolding
 	Expecting  bool
-	// Leaving lists, by object, the fields that the managers in From own.
-	Leaving []ObjectHolding
-	// From lists the managers named with --from.
-	From []string
+	Leaving    []ObjectHolding
+	From       []string
 	// Unserved lists the owners at API versions that the server does not serve.
 	Unserved []VersionHolding
 	// Seen lists all managers that own anything.
-	Seen []string
-	// Unread lists what could not be read.
+	Seen   []string
 	Unread []Unread
 }
 
@@ -246,13 +232,10 @@ func (Surveyed) event() {}
 type Migrated struct {
 	Ref object.Ref
 	// To is the version to which the owners are, or would be, rewritten.
-	To string
-	// Rewritten lists the rewritten owners, with their old versions. Left lists owners that cannot be
-	// rewritten.
+	To        string
 	Rewritten []managedfields.Owner
 	Left      []LeftOwner
-	// Err is the reason why nothing is known or nothing was written.
-	Err error
+	Err       error
 }
 
 // LeftOwner is an owner that stays at its version.
@@ -277,21 +260,15 @@ const Handed Action = "given"
 
 // Given is the result of a give for one object.
 type Given struct {
-	Ref object.Ref
-	// Action is Handed, Unchanged, Failed or Unknown.
+	Ref    object.Ref
 	Action Action
-	// DryRun means that nothing was written.
 	DryRun bool
-	// Moves are the fields that changed owners, grouped by former owner.
-	Moves []Move
-	// Left lists selected fields that did not change owners.
-	Left []Withheld
+	Moves  []Move
+	Left   []Withheld
 	// Next predicts the receiver's next apply; nil if its manifest is unknown.
-	Next *NextApply
-	// Reason is a remark, such as why the object is Unchanged.
+	Next   *NextApply
 	Reason string
-	// Err is set with Failed and Unknown.
-	Err error
+	Err    error
 }
 
 // Move is a group of fields that went from one owner to another.
@@ -317,8 +294,7 @@ type Withheld struct {
 
 // NextApply predicts a manager's next apply from the manifest that it applied last.
 type NextApply struct {
-	Manager string
-	// Before and After are the manager's conflicts before and after the transfer.
+	Manager       string
 	Before, After []managedfields.Conflict
 	// Guarded and StillGuarded count the fields in the manager's manifest that others own, before
 	// and after the transfer. The manager cannot change these fields without a conflict.
@@ -327,8 +303,7 @@ type NextApply struct {
 	Overwrites []managedfields.Change
 	// Removes lists fields that the manager owns now and that its manifest does not contain.
 	Removes []fieldpath.Path
-	// Err is the reason why the next apply cannot be predicted.
-	Err error
+	Err     error
 }
 
 func (Given) event() {}

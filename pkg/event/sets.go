@@ -10,9 +10,8 @@ import (
 // Set describes one set: the result of the verb sets.
 type Set struct {
 	// Ref is the parent object of the set.
-	Ref object.Ref
-	ID  string
-	// Tooling is the tool that writes the set, as NAME/VERSION.
+	Ref     object.Ref
+	ID      string
 	Tooling string
 	// Kinds and Namespaces are the kinds and namespaces in which members may be.
 	Kinds, Namespaces []string
@@ -26,8 +25,7 @@ type Set struct {
 	// LastRun is the run that holds or last held the lock; nil if unknown, for example because only
 	// kubectl has written the set.
 	LastRun *SetRun
-	// Runs are the runs in the history, the newest first; nil if they were not requested.
-	Runs []SetRun
+	Runs    []SetRun
 }
 
 // SetBegun says that a set was created. Parent is the object that stores it.
@@ -35,7 +33,6 @@ type SetBegun struct{ Parent object.Ref }
 
 // NoSets says that no set was found.
 type NoSets struct {
-	// Namespace is the namespace that was searched; empty for all.
 	Namespace string
 }
 
@@ -89,23 +86,18 @@ type RollingBack struct {
 	Err error
 	// Objects is how many objects the run wrote.
 	Objects int
-	// Within is how long the rollback may take.
-	Within time.Duration
+	Within  time.Duration
 }
 
 // RolledBack is the result of a rollback for one object.
 type RolledBack struct {
 	Ref    object.Ref
 	Action Action
-	// Left lists paths that others have changed since the run. These paths keep their values.
-	Left []fieldpath.Path
+	Left   []fieldpath.Path
 	// Unreturned lists paths that were taken and that their former owner could not get back.
 	Unreturned []Unreturned
-	// Reason says why the object was Kept, what could not be restored, or, with Failed, in what
-	// state the object is.
-	Reason string
-	// Err is the reason if the action is Failed.
-	Err error
+	Reason     string
+	Err        error
 }
 
 // Unreturned lists paths that Manager owned before the run and that now have no owner. The rollback

@@ -31,17 +31,14 @@ type Awaited struct {
 type Judged struct {
 	Ref        object.Ref
 	Conditions []Condition
-	// Note is a remark, such as that the object does not exist, or was replaced.
-	Note string
+	Note       string
 }
 
 // Stalled says why an awaited object makes no progress. It is repeated when the causes change. The
 // wait continues.
 type Stalled struct {
-	Ref object.Ref
-	// Since is when the object last made progress.
-	Since time.Time
-	// Causes lists the causes, the most important first.
+	Ref    object.Ref
+	Since  time.Time
 	Causes []Cause
 }
 
@@ -52,10 +49,8 @@ type Waited struct {
 	// Any means that meeting one of the conditions is enough.
 	Any        bool
 	Conditions []Condition
-	// Note is a remark, as in Judged.
-	Note string
-	// Err is the reason why the result is Unknown.
-	Err error
+	Note       string
+	Err        error
 	// Causes say why the conditions were not met, as far as known.
 	Causes []Cause
 	// Object is the version that met the conditions. It is set with Met if objects were requested.
@@ -73,17 +68,14 @@ type Condition struct {
 	Failed bool
 	// Reason is for programs, Message a sentence for people; both may be empty.
 	Reason, Message string
-	// Values lists the values that the condition read.
-	Values []Value
-	// Err is the reason why the condition could not be evaluated.
-	Err error
+	Values          []Value
+	Err             error
 }
 
 // Value is a value that a condition read.
 type Value struct {
 	// Expr is the expression in the condition, such as self.status.readyReplicas.
-	Expr string
-	// Value is a JSON value.
+	Expr  string
 	Value any
 	// Absent means that the object does not have this path.
 	Absent bool
@@ -97,10 +89,8 @@ func (Waited) event()  {}
 // Cause is a reason why an object is not ready, or not deleted.
 type Cause struct {
 	// Code is a stable identifier for programs, such as FinalizerControllerGone.
-	Code string `json:"code"`
-	// Message is one sentence for people.
-	Message string `json:"message"`
-	// Evidence lists the facts behind the cause, one on each line.
+	Code     string   `json:"code"`
+	Message  string   `json:"message"`
 	Evidence []string `json:"evidence,omitempty"`
 	// Log is the end of the log of Container, line by line, if logs were requested.
 	Log []string `json:"log,omitempty"`
@@ -108,8 +98,7 @@ type Cause struct {
 	// has a placeholder for flags, which package command fills in.
 	Next string `json:"next,omitempty"`
 	// Risk is what Next may destroy; empty if nothing.
-	Risk string `json:"risk,omitempty"`
-	// BlockedBy is the object that has to change. It is zero if there is none, or if it is unknown.
+	Risk      string     `json:"risk,omitempty"`
 	BlockedBy object.Ref `json:"blockedBy,omitzero"`
 	// Passing means that the cause does not prevent readiness. It concerns Pods of an older
 	// revision, which are being replaced, or something behind a load balancer. The wait may end
@@ -136,8 +125,7 @@ type Container struct {
 
 // Runs lists the images that the Pods of a workload run.
 type Runs struct {
-	Ref object.Ref
-	// Images are sorted by container, then the most common first.
+	Ref    object.Ref
 	Images []Image
 }
 
@@ -177,15 +165,13 @@ type Deleted struct {
 	Ref    object.Ref
 	Source object.Source
 	Action Action
-	// DryRun means that nothing was deleted.
 	DryRun bool
 	// Since is when the deletion of an object that Remains was requested, by the server's clock;
 	// zero if unknown.
 	Since time.Time
 	// Reason is a remark: another object now has the name, or why the object was Kept.
 	Reason string
-	// Err is set with Failed and Unknown. With Skipped, it is the reason.
-	Err error
+	Err    error
 	// Overdue means that the object Remains after the wait has timed out.
 	Overdue bool
 	// Causes say why an object Remains, as far as known.
@@ -204,10 +190,8 @@ type Going struct {
 // Stuck says why a deletion makes no progress. It is repeated when the causes change. It is also
 // the result of the verb stuck for one object.
 type Stuck struct {
-	Ref object.Ref
-	// Since is when the deletion of the object was requested.
-	Since time.Time
-	// Causes lists the causes, the most important first.
+	Ref    object.Ref
+	Since  time.Time
 	Causes []Cause
 	// Err says why some causes are unknown. If Since and Causes are empty too, nothing is known
 	// about the object, not even whether it is terminating.
