@@ -115,8 +115,6 @@ func (w *walker) deepPointer(x reflect.Value) (reflect.Value, bool) {
 	return out, true
 }
 
-// deepParts masks the parts of a composite value. It copies the value before it makes the first
-// change.
 func (w *walker) deepParts(x reflect.Value) (out reflect.Value, changed bool) {
 	out = x
 	switch x.Kind() {
@@ -314,7 +312,6 @@ func (e *maskedError) Of(objects int) error {
 	return Error(e.about, many)
 }
 
-// several returns the form of an error for several objects; nil if the error has no such form.
 func several(err error, objects int) error {
 	common, ok := errors.AsType[interface {
 		error

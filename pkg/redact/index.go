@@ -22,10 +22,8 @@ type index struct {
 	// filter has a bit for each hash of the first bytes of a form, so that most places in a text
 	// need no look-up. heads has a bit for each shorter beginning of a form.
 	filter, heads []uint64
-	// sure counts the entries whose field sure is set.
-	sure int
-	// longest is the length of the longest form, in bytes.
-	longest int
+	sure          int
+	longest       int
 }
 
 type entry struct {
@@ -109,7 +107,6 @@ type forms struct {
 
 func (x forms) none() bool { return len(x.entries) == 0 || x.onlySure && x.sure == 0 }
 
-// beginning calls f for each form whose first bytes are those of the text, until f returns false.
 func (x forms) beginning(text string, f func(form string) bool) {
 	for at := x.first[number(text)]; at > 0; at = x.entries[at-1].next {
 		if e := &x.entries[at-1]; (e.sure || !x.onlySure) && !f(e.form) {

@@ -77,7 +77,6 @@ func Object(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: masked}
 }
 
-// names returns the field names at the start of a path, up to the first list.
 func names(p fieldpath.Path) []string {
 	var out []string
 	for _, pe := range p {
