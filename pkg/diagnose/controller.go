@@ -16,14 +16,11 @@ import (
 
 // Search is the result of a search for an object's controller.
 type Search struct {
-	// Operator is the well-known owner of the finalizer; empty if there is none.
 	Operator string
 	// Workloads are the most likely controllers. If there are several, they are equally likely.
 	Workloads []Candidate
-	// Lease is the Lease of the controller, if the workload that holds the Lease was not found.
-	Lease *Lease
-	// Evidence says where the search looked.
-	Evidence []string
+	Lease     *Lease
+	Evidence  []string
 	// Sure is set if the search could read everything that it needed.
 	Sure bool
 	// Proven is set if the evidence identifies the controller, so that the controller can be
@@ -38,7 +35,6 @@ type Search struct {
 // Candidate is a workload that may be the controller.
 type Candidate struct {
 	Workload
-	// Why contains the clues that point to the workload.
 	Why []string
 	// Lease is a Lease that a Pod of the workload holds, or has held.
 	Lease *Lease
@@ -155,8 +151,6 @@ func (c *Candidate) byLease(leases []Lease, t traits) {
 	}
 }
 
-// byLabel compares the first of the usual labels that the CRD has with the same label of the
-// workload.
 func (c *Candidate) byLabel(definition *unstructured.Unstructured) {
 	if definition == nil {
 		return
@@ -209,7 +203,6 @@ func (l Lease) of(t traits) bool {
 	return dotted && slices.ContainsFunc(t.domains, func(domain string) bool { return related(of, domain) })
 }
 
-// notFound returns, as evidence, the places where the search found nothing.
 func notFound(t traits, accounts []account, hooks []Hook) []string {
 	groups := t.groups
 	evidence := []string{"no Deployment, StatefulSet or DaemonSet" + called(t.names) + ", and no Lease is named after " + text.Excerpt(groups[0])}
@@ -258,7 +251,6 @@ func (s Suspect) String() string {
 	return text
 }
 
-// suspects returns the workloads that may write the object, the more likely ones first.
 func (r *Run) suspects(u *unstructured.Unstructured, finalizer string) []Suspect {
 	writers := r.writers(u)
 	workloads, _ := r.Workloads()
@@ -279,8 +271,6 @@ func (r *Run) suspects(u *unstructured.Unstructured, finalizer string) []Suspect
 	return append(named, others...)
 }
 
-// writers returns the service accounts that may write objects of the kind, including accounts that
-// may write every kind.
 func (r *Run) writers(u *unstructured.Unstructured) []account {
 	kind := u.GroupVersionKind().GroupKind()
 	served, _ := r.Kinds()

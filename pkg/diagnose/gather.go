@@ -23,13 +23,10 @@ import (
 
 const (
 	// sideBySide limits the number of concurrent requests.
-	sideBySide = 24
-	// readTimeout limits one read.
+	sideBySide  = 24
 	readTimeout = 4 * time.Second
-	// budget limits the requests for one explanation or survey.
-	budget = 600
-	// rounds limits how often the rules may ask for more facts.
-	rounds = 12
+	budget      = 600
+	rounds      = 12
 )
 
 // Gatherer reads only what the rules ask for. Reader is required. A Gatherer is safe for concurrent
@@ -122,7 +119,6 @@ func (g *Gatherer) askAll(ctx context.Context, f *Facts, questions []Question, c
 	return context.Cause(ctx)
 }
 
-// ask sends the request for a question.
 func (g *Gatherer) ask(ctx context.Context, f *Facts, q Question, collector func() Collector) (a Answer) {
 	g.mu.Lock()
 	g.sent++

@@ -18,8 +18,7 @@ type Question struct {
 	Verb            Verb
 	GVK             schema.GroupVersionKind
 	Namespace, Name string
-	// Labels and Fields are selectors of a list.
-	Labels, Fields string
+	Labels, Fields  string
 	// Kept names the filter if only a part of a list is kept.
 	Kept string
 	// Detail is the finalizer to remove, for a replay, or the verb that User would use, for a
@@ -54,8 +53,7 @@ type Answer struct {
 
 	// given is set if the object was passed to NewFacts and not read.
 	given bool
-	// at is the time of the request.
-	at time.Time
+	at    time.Time
 }
 
 // Collector keeps the relevant objects of a list, which may have many more.
@@ -137,7 +135,6 @@ func (v Verb) order() int {
 	return slices.Index([]Verb{Kinds, Get, Exists, List, Metadata, Allowed, Replay}, v)
 }
 
-// questionOf returns the question that reads an object.
 func questionOf(ref object.Ref) Question {
 	return Question{Verb: Get, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name}
 }

@@ -15,13 +15,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// account is a service account that may update an object.
 type account struct {
 	namespace, name string
-	// role is the role by which the account may update the object.
-	role string
-	// right is what a role allows.
-	right right
+	role            string
+	right           right
 }
 
 // accounts returns the service accounts that have rights on one of the groups by its name. An
@@ -65,7 +62,6 @@ func (r *Run) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(name
 	return result[account]{slices.CompactFunc(g.accounts, same), sure && sureOfBindings && sureOfLocal && sureOfRoles}
 }
 
-// grants finds out which service accounts have which rights through roles.
 type grants struct {
 	gives    func(rbacv1.PolicyRule) right
 	rights   map[string]right

@@ -32,8 +32,7 @@ type Run struct {
 	unanswered map[Question]error
 	order      []Question
 	excused    map[Question]bool
-	// made caches the results of Once.
-	made map[string]any
+	made       map[string]any
 }
 
 // NewRun returns a run over facts, which may be nil.
@@ -171,8 +170,7 @@ type result[T any] struct {
 	sure  bool
 }
 
-// Facts contains questions with their answers. Explanations of several objects share it, so an
-// object that blocks two hundred others is read only once. It is safe for concurrent use.
+// Facts contains questions with their answers. It is safe for concurrent use.
 type Facts struct {
 	mu      sync.RWMutex
 	answers map[Question]Answer

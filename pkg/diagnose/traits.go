@@ -13,10 +13,8 @@ import (
 
 // traits are the properties by which an object's controller is identified.
 type traits struct {
-	// operator is the well-known owner of the finalizer; empty if there is none.
 	operator string
-	// names are the names that the controller may have.
-	names []managerName
+	names    []managerName
 	// domains are the domains after which the controller's Lease may be named. groups are the API
 	// groups on which the controller has rights.
 	domains, groups []string
@@ -24,7 +22,6 @@ type traits struct {
 	definition *unstructured.Unstructured
 }
 
-// managerName is a name that a controller may have, and the source of the name.
 type managerName struct{ name, whose string }
 
 // traitsOf returns the traits of the controller that removes a finalizer. Without a finalizer, they
@@ -157,9 +154,7 @@ func generic(manager string) bool {
 	return false
 }
 
-// operator is the well-known owner of a finalizer.
 type operator struct {
-	// name is its usual name.
 	name string
 	// workloads are the names of the operator's workloads, or the values of their label
 	// app.kubernetes.io/name.
@@ -214,7 +209,6 @@ func operatorOf(finalizer string) operator {
 	return operator{}
 }
 
-// matches reports whether a string matches a pattern that may begin or end with an asterisk.
 func matches(pattern, s string) bool {
 	middle, open := strings.CutSuffix(pattern, "*")
 	end, free := strings.CutPrefix(middle, "*")

@@ -61,7 +61,6 @@ func WebhookKind(kind string) schema.GroupVersionKind {
 	return KindOf("admissionregistration.k8s.io/v1", kind)
 }
 
-// hookOf returns a webhook of a configuration. It fills in the defaults that the server uses.
 func hookOf(config object.Ref, index int, w admissionv1.ValidatingWebhook) Hook {
 	h := Hook{
 		Config: config, Index: index, Name: w.Name, rules: w.Rules, ofNamespace: w.NamespaceSelector, ofObject: w.ObjectSelector,
@@ -110,7 +109,6 @@ func (r *Run) hooksOf(u *unstructured.Unstructured) []Hook {
 	})
 }
 
-// hears reports whether a rule of the webhook matches the operation.
 func (h Hook) hears(kind object.Kind, operation admissionv1.OperationType) bool {
 	return slices.ContainsFunc(h.rules, func(r admissionv1.RuleWithOperations) bool {
 		scope := admissionv1.AllScopes

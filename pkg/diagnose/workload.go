@@ -24,10 +24,8 @@ type Workload struct {
 	// Names are the name of the workload, those of its containers, and that of its application.
 	Names []string
 	// programs are the programs that the workload's containers run, as far as they are known.
-	programs []string
-	// Account is the service account that the workload's Pods use.
-	Account string
-	// own contains the labels of the object; labels contains those of its Pods.
+	programs    []string
+	Account     string
 	own, labels labels.Set
 	selector    *metav1.LabelSelector
 	// Wanted and Ready are numbers of Pods.
@@ -96,8 +94,6 @@ func workloadOf(u *unstructured.Unstructured) (Workload, bool) {
 	return w, true
 }
 
-// program returns the program that a container runs. If the container does not say, it is the name
-// of the image.
 func program(c corev1.Container) string {
 	if len(c.Command) > 0 {
 		return path.Base(c.Command[0])
@@ -121,11 +117,9 @@ const (
 // State is the state of a workload, with evidence.
 type State struct {
 	Health
-	// How describes the state in words: "is scaled to zero".
 	How      string
 	Evidence []string
-	// Next is the next command to run.
-	Next string
+	Next     string
 }
 
 // State returns the state of the workload.
@@ -172,7 +166,6 @@ func (r *Run) podsAs(accounts []account) (found []Workload, sure bool) {
 	return found, sure
 }
 
-// podsOf returns the Pods of the workload.
 func (r *Run) podsOf(w Workload) []corev1.Pod {
 	if w.Ref.GVK.Kind == "Pod" {
 		objects, _ := r.List(w.Ref.GVK, w.Ref.Namespace)
@@ -186,7 +179,6 @@ func (r *Run) podsOf(w Workload) []corev1.Pod {
 	return slices.DeleteFunc(All[corev1.Pod](objects), func(p corev1.Pod) bool { return !selector.Matches(labels.Set(p.Labels)) })
 }
 
-// fault adds what is wrong with a Pod to the state of its workload.
 func (r *Run) fault(s *State, p corev1.Pod) {
 	ref := RefOf("v1", "Pod", p.Namespace, p.Name)
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
@@ -218,8 +210,7 @@ type Backend struct {
 	// Dead is set if the Service certainly has no ready endpoint.
 	Dead     bool
 	Evidence []string
-	// Next is the next command to run; empty if none is known.
-	Next string
+	Next     string
 }
 
 // Backend returns whether a Service has ready endpoints and, if it has none, why.
@@ -255,7 +246,6 @@ func (r *Run) Backend(s Service) Backend {
 	return b
 }
 
-// behind returns the workload whose Pods the Service selects.
 func (r *Run) behind(svc corev1.Service) (Workload, bool) {
 	if len(svc.Spec.Selector) == 0 {
 		return Workload{}, false
@@ -276,7 +266,6 @@ func when(yes bool, text string) []string {
 	return []string{text}
 }
 
-// serves reports whether a Service selects the Pods of a workload.
 func (r *Run) serves(s Service, w Workload) bool {
 	u, _ := r.Get(KindOf("v1", "Service"), s.Namespace, s.Name)
 	svc, ok := As[corev1.Service](u)

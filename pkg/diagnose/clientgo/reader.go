@@ -128,7 +128,6 @@ func (r *Reader) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel 
 	return found, err
 }
 
-// options combines the selectors.
 func options(sel object.Selection, selector string) metav1.ListOptions {
 	var all []string
 	for _, part := range []string{sel.Fields, selector} {

@@ -14,8 +14,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// isFilledByOthers reports whether a controller may add data to the object, or copy the object from
-// elsewhere.
 func isFilledByOthers(u *unstructured.Unstructured) bool {
 	if diagnose.Text(u, "type") == string(corev1.SecretTypeServiceAccountToken) {
 		return true
@@ -118,8 +116,6 @@ func (s *set) isUnknownRole(kind, namespace, name string) bool {
 		s.find(object.Ref{GVK: schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: kind}, Namespace: namespace, Name: name}) == nil
 }
 
-// says reports whether a template passes the name to a program, in its command, arguments or
-// variables.
 func (t template) says(name string) bool {
 	for _, c := range slices.Concat(t.spec.InitContainers, t.spec.Containers) {
 		for _, said := range slices.Concat(c.Command, c.Args) {
@@ -136,7 +132,6 @@ func (t template) says(name string) bool {
 	return false
 }
 
-// anywhere reports whether any string in the value mentions the name.
 func anywhere(value any, name string) bool {
 	switch v := value.(type) {
 	case string:
@@ -153,7 +148,6 @@ func anywhere(value any, name string) bool {
 	return false
 }
 
-// mentions reports whether a string contains the name as a word.
 func mentions(said, name string) bool {
 	isPart := func(b byte) bool {
 		return b == '-' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'

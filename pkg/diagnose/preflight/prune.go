@@ -51,14 +51,11 @@ func Losses(objects []*unstructured.Unstructured, pruned []object.Ref) []event.R
 	return out
 }
 
-// dependency is an object that another object needs. with is set if the cluster deletes both
-// together.
 type dependency struct {
 	need
 	with bool
 }
 
-// dependsOn returns the objects that an object needs.
 func dependsOn(of *Object) []dependency {
 	var all []dependency
 	add := func(gvk schema.GroupVersionKind, namespace, name, path string, with bool) {
@@ -100,7 +97,6 @@ func dependsOn(of *Object) []dependency {
 	return all
 }
 
-// backends returns the names of the Services behind an Ingress.
 func backends(u *unstructured.Unstructured) []string {
 	var all []string
 	add := func(fields any) {
@@ -158,7 +154,6 @@ func (v *view) remarks() []event.Remarked {
 	return found
 }
 
-// keysOnly is a Reader that drops the values of Secrets.
 type keysOnly struct{ diagnose.Reader }
 
 func (k keysOnly) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
@@ -226,7 +221,6 @@ func ImagesMayBeOld(kept []Kept) (event.Remarked, bool) {
 	}, true
 }
 
-// tagOf returns the tag of an image; "" if the image has a digest.
 func tagOf(image string) string {
 	if strings.Contains(image, "@") {
 		return ""

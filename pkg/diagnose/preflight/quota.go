@@ -41,7 +41,6 @@ func (v *view) quotas() []event.Remarked {
 	return out
 }
 
-// quotasOf returns the quotas that a namespace has after the set is applied.
 func (v *view) quotasOf(namespace string) []*corev1.ResourceQuota {
 	var all []*corev1.ResourceQuota
 	live, _ := v.List(diagnose.KindOf("v1", "ResourceQuota"), namespace)
@@ -67,7 +66,6 @@ func (v *view) quotasOf(namespace string) []*corev1.ResourceQuota {
 	return all
 }
 
-// balance is how the set changes the use of one resource of a quota.
 type balance struct {
 	// freed is the amount that objects in the set will no longer need. taken is the amount that
 	// other objects will need in addition.
@@ -125,7 +123,6 @@ func (v *view) exceeded(q *corev1.ResourceQuota, demands []demand) []event.Remar
 	return nil
 }
 
-// said describes in words how the other objects in the set affect the amount that is left.
 func (b balance) said() string {
 	said := ""
 	if !b.freed.IsZero() {
@@ -205,7 +202,6 @@ func demandOf(s *set, o Object) (demand, bool) {
 	return demand{}, false
 }
 
-// makes reports whether new Pods are created.
 func (d demand) makes() bool { return d.after > d.before || d.old != nil && d.after > 0 }
 
 // podsOf returns how many Pods an object needs at the same time; 0 if unknown. The Pods of a Job
@@ -237,8 +233,6 @@ func podsOf(u *unstructured.Unstructured) int64 {
 	return 0
 }
 
-// change returns how much more of a quota's resource the Pods will use. It is negative if they will
-// use less, and false if the amount is unknown.
 func (d demand) change(name corev1.ResourceName) (resource.Quantity, bool) {
 	each, known := d.amount(name)
 	if !known {
@@ -270,7 +264,6 @@ func times(q resource.Quantity, n int64) resource.Quantity {
 	return product
 }
 
-// amount returns how much of a quota's resource one Pod uses; false if unknown.
 func (t template) amount(name corev1.ResourceName) (resource.Quantity, bool) {
 	if name == corev1.ResourcePods || name == "count/pods" {
 		return resource.MustParse("1"), true
@@ -304,7 +297,6 @@ func countedAs(name corev1.ResourceName) (what corev1.ResourceName, limits, know
 	return name, false, name == corev1.ResourceCPU || name == corev1.ResourceMemory
 }
 
-// needing returns the beginning of a message, which says how many Pods need how much.
 func (d demand) needing(name corev1.ResourceName, much resource.Quantity) string {
 	n := max(1, d.after-d.before)
 	if each, _ := d.amount(name); much.Cmp(times(each, n)) != 0 {
@@ -316,7 +308,6 @@ func (d demand) needing(name corev1.ResourceName, much resource.Quantity) string
 	return fmt.Sprintf("its %s need", text.Count(int(n), "new Pod"))
 }
 
-// resourcesPath returns the path of the field that determines how much the object needs.
 func (d demand) resourcesPath(name corev1.ResourceName) string {
 	if len(d.spec.Containers) == 1 && name != corev1.ResourcePods && name != "count/pods" {
 		return fmt.Sprintf("%s.containers[name=%q].resources", d.path, d.spec.Containers[0].Name)

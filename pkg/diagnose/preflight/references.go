@@ -15,12 +15,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// need is an object that a container needs in order to start.
 type need struct {
-	ref object.Ref
-	// key is the key that the container needs; empty if it needs the whole object.
-	key string
-	// path is the path of the field that refers to the object.
+	ref  object.Ref
+	key  string
 	path string
 }
 
@@ -60,8 +57,6 @@ func (v *view) references() []event.Remarked {
 	return out
 }
 
-// lacking returns the remark about an object or a key that a template needs and that will be
-// missing.
 func (v *view) lacking(t template, n need) (event.Remarked, bool) {
 	kind := n.ref.GVK.Kind
 	r := event.Remarked{Ref: t.of.Ref, Path: n.path}
@@ -99,7 +94,6 @@ func (v *view) lacking(t template, n need) (event.Remarked, bool) {
 	return r, true
 }
 
-// keys returns the keys that a Secret or ConfigMap will have; false if unknown.
 func (v *view) keys(ref object.Ref) (map[string]bool, bool) {
 	o := v.set.find(ref)
 	switch {
@@ -133,7 +127,6 @@ func keysOf(u *unstructured.Unstructured) map[string]bool {
 	return keys
 }
 
-// needs returns the objects that the template's containers need in order to start.
 func (t template) needs() []need {
 	var all []need
 	add := func(kind, name, key, path string, optional *bool) {
@@ -184,7 +177,6 @@ func (t template) needs() []need {
 	return all
 }
 
-// each calls visit for each container, with its path below the spec.
 func (t template) each(visit func(c corev1.Container, at string)) {
 	for _, c := range t.spec.InitContainers {
 		visit(c, fmt.Sprintf(".initContainers[name=%q]", c.Name))
@@ -194,7 +186,6 @@ func (t template) each(visit func(c corev1.Container, at string)) {
 	}
 }
 
-// ofItems calls visit for each key that a volume uses, or with "" if it uses all keys.
 func ofItems(items []corev1.KeyToPath, visit func(key string)) {
 	if len(items) == 0 {
 		visit("")
@@ -267,8 +258,6 @@ func (v *view) accountPulls(t template) bool {
 	return !sure || len(diagnose.Items(u, "imagePullSecrets")) > 0
 }
 
-// privateRegistry returns the first registry of the Pod's images that may be private; "" if there
-// is none.
 func privateRegistry(spec *corev1.PodSpec) string {
 	for _, c := range spec.Containers {
 		host, _, named := strings.Cut(c.Image, "/")

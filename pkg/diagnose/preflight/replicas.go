@@ -45,7 +45,6 @@ func (v *view) budgets() []event.Remarked {
 	return out
 }
 
-// scaled returns the namespaces in which an object is new or gets fewer Pods.
 func (v *view) scaled() []string {
 	var all []string
 	for _, namespace := range slices.Sorted(maps.Keys(v.set.templates)) {
@@ -61,8 +60,6 @@ func comesToHaveFewer(o *Object) bool {
 	return o.Changes && podsOf(o.After) > 0 && (o.Before == nil || podsOf(o.After) < podsOf(o.Before))
 }
 
-// budget returns the remark about one budget. scaled is set if the budget is unchanged and the
-// number of Pods that it selects changes.
 func (v *view) budget(ref object.Ref, b *policyv1.PodDisruptionBudget, scaled bool) []event.Remarked {
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil || b.Spec.Selector == nil {
@@ -146,14 +143,11 @@ func (v *view) isAlone(of *Object, selector labels.Selector) bool {
 	return true
 }
 
-// othersHave reports whether the selector may match Pods outside of the set, which a budget counts
-// too.
 func (v *view) othersHave(of *Object, selector labels.Selector) bool {
 	pods, sure := v.podsBy(of.Ref.Namespace, selector)
 	return !sure || slices.ContainsFunc(pods, func(u *unstructured.Unstructured) bool { return !isOf(u, []template{{of: of}}) })
 }
 
-// mayScale reports whether a HorizontalPodAutoscaler scales the object, or may.
 func (v *view) mayScale(of *Object) bool {
 	name, sure := v.scaler(of)
 	return !sure || name != ""
@@ -182,7 +176,6 @@ func (v *view) replicas() []event.Remarked {
 	return out
 }
 
-// give returns the command that makes the scaling controllers the owners of a field.
 func give(o *Object, path string) string {
 	return command.Kubectl("k8sconnect", "give") + " " + o.Ref.Resource() + " " + path + " -n " + o.Ref.Namespace + " --to=kube-controller-manager"
 }

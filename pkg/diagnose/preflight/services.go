@@ -41,8 +41,6 @@ func (v *view) services() []event.Remarked {
 	return out
 }
 
-// hasCustom reports whether the set has a custom resource whose operator may create Pods in the
-// namespace.
 func (s *set) hasCustom(namespace string) bool {
 	return slices.ContainsFunc(s.objects, func(o Object) bool {
 		return !object.IsBuiltIn(o.Ref.GVK.Group) && (o.Ref.Namespace == namespace || o.Ref.Namespace == "")
@@ -94,7 +92,6 @@ func (v *view) selectsNothing(o *Object, s *corev1.Service, selector labels.Sele
 	return r, true
 }
 
-// replaces reports whether an object is in the set, or owned by an object that is.
 func (s *set) replaces(u *unstructured.Unstructured) bool {
 	return s.find(object.RefOf(u)) != nil || slices.ContainsFunc(s.templates[u.GetNamespace()], func(t template) bool {
 		return slices.ContainsFunc(u.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
@@ -189,7 +186,6 @@ func isOf(pod *unstructured.Unstructured, templates []template) bool {
 	return false
 }
 
-// podsBy returns the Pods in the cluster that a selector matches.
 func (v *view) podsBy(namespace string, selector labels.Selector) ([]*unstructured.Unstructured, bool) {
 	a, sure := v.Collect(diagnose.Question{
 		Verb: diagnose.List, GVK: diagnose.KindOf("v1", "Pod"), Namespace: namespace, Labels: selector.String(), Kept: "what preflight tells Pods by",

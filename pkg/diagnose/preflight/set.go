@@ -66,8 +66,7 @@ type set struct {
 	index   map[object.Key]*Object
 	// templates maps each namespace to its Pod templates, in order.
 	templates map[string][]template
-	// prunes is set if the run deletes objects that are no longer part of the set.
-	prunes bool
+	prunes    bool
 }
 
 func newSet(of Set) *set {
@@ -83,10 +82,8 @@ func newSet(of Set) *set {
 	return s
 }
 
-// find returns an object in the set, or nil.
 func (s *set) find(ref object.Ref) *Object { return s.index[ref.Key()] }
 
-// of returns the objects of a kind in a namespace.
 func (s *set) of(group, kind, namespace string) []*Object {
 	var found []*Object
 	for i := range s.objects {
@@ -98,10 +95,8 @@ func (s *set) of(group, kind, namespace string) []*Object {
 	return found
 }
 
-// template is an object's Pod template, or a Pod.
 type template struct {
-	of *Object
-	// path is the path of the Pod's spec in the object.
+	of                  *Object
 	path                string
 	labels, annotations map[string]string
 	spec                *corev1.PodSpec
@@ -141,7 +136,6 @@ func templateOf(u *unstructured.Unstructured) (template, bool) {
 	return t, true
 }
 
-// templatePath returns the path of the Pod template in objects of the kind; nil if they have none.
 func templatePath(ref object.Ref) []string {
 	switch gk := ref.GVK.GroupKind(); gk.Group + "/" + gk.Kind {
 	case "/Pod":
@@ -163,7 +157,6 @@ func (t template) starts() bool {
 	return !was || !equality.Semantic.DeepEqual(before.spec, t.spec)
 }
 
-// fresh returns the templates that lead to new or changed Pods.
 func (s *set) fresh() []template {
 	var found []template
 	for _, o := range s.objects {
@@ -176,20 +169,16 @@ func (s *set) fresh() []template {
 	return found
 }
 
-// typedAs converts an object to a struct.
 func typedAs[T any](u *unstructured.Unstructured) (*T, bool) {
 	t, ok := diagnose.As[T](u)
 	return &t, ok
 }
 
-// view is one run of the rules.
 type view struct {
 	*diagnose.Run
 	set *set
 }
 
-// exists reports whether an object is in the set or in the cluster. It also reports whether that is
-// sure.
 func (v *view) exists(ref object.Ref) (there, sure bool) {
 	if v.set.find(ref) != nil {
 		return true, true
@@ -197,7 +186,6 @@ func (v *view) exists(ref object.Ref) (there, sure bool) {
 	return v.Exists(ref)
 }
 
-// others describes in words how many other objects in the set are affected too.
 func others(n int, noun, also string) string {
 	switch n {
 	case 0:
@@ -253,7 +241,6 @@ func both(a, b truth) truth {
 	return yes
 }
 
-// inScope reports whether a scope applies.
 func (v *view) inScope(scope corev1.ScopedResourceSelectorRequirement, d demand) truth {
 	switch scope.ScopeName { //nolint:exhaustive // Other scopes are unknown.
 	case corev1.ResourceQuotaScopeTerminating:

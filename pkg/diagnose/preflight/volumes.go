@@ -43,7 +43,6 @@ func (v *view) volumes() []event.Remarked {
 	return out
 }
 
-// contends completes the remark if Pods of one Deployment compete for the volume.
 func (v *view) contends(r *event.Remarked, t template, d *appsv1.Deployment, claim string, mode corev1.PersistentVolumeAccessMode) bool {
 	if mode == corev1.ReadWriteOncePod && replicas(d.Spec.Replicas) > 1 {
 		r.Code, r.Path = "VolumeInUse", ".spec.replicas"
@@ -70,7 +69,6 @@ func (v *view) contends(r *event.Remarked, t template, d *appsv1.Deployment, cla
 	return true
 }
 
-// holds reports whether existing Pods of the Deployment use the claim.
 func holds(d *appsv1.Deployment, claim string) bool {
 	if d.Status.Replicas == 0 {
 		return false
@@ -83,8 +81,6 @@ func holds(d *appsv1.Deployment, claim string) bool {
 	return false
 }
 
-// exclusiveMode returns the access mode of a claim that only one node or one Pod can use. It
-// returns "" for any other claim.
 func (v *view) exclusiveMode(namespace, claim string) corev1.PersistentVolumeAccessMode {
 	ref := diagnose.RefOf("v1", "PersistentVolumeClaim", namespace, claim)
 	var u *unstructured.Unstructured
@@ -107,7 +103,6 @@ func deploymentOf(u *unstructured.Unstructured) (*appsv1.Deployment, bool) {
 	return typedAs[appsv1.Deployment](u)
 }
 
-// startsFirst reports whether a rollout starts a new Pod before an old one ends.
 func startsFirst(d *appsv1.Deployment) bool {
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
 		return false
@@ -175,7 +170,6 @@ func ownClaims(u *unstructured.Unstructured) []string {
 	return names
 }
 
-// setByControllers returns labels that controllers set on each Pod.
 func setByControllers() []string {
 	return []string{
 		"statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index", "controller-revision-hash",

@@ -69,7 +69,6 @@ func markOf(u *unstructured.Unstructured) uint64 {
 	return h.Sum64()
 }
 
-// containerMark returns the state of a Pod's container.
 func containerMark(status any) string {
 	s, _ := status.(map[string]any)
 	said := []string{fmt.Sprint(s["name"], s["ready"], s["started"])}

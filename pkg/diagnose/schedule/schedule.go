@@ -43,7 +43,6 @@ type Schedule[K comparable] struct {
 	order    int
 }
 
-// hanging is an object that may be stuck.
 type hanging struct {
 	moved  time.Time
 	bad    bool
@@ -155,7 +154,6 @@ func (s *Schedule[K]) Due(now time.Time) []K {
 	return batch
 }
 
-// isDue reports whether an object is stuck and due for an examination.
 func (s *Schedule[K]) isDue(o *hanging, now time.Time) bool {
 	after := s.limits.After
 	if o.bad {
@@ -198,7 +196,6 @@ func newBudget(aMinute int, now time.Time) budget {
 	return budget{full: float64(aMinute), left: float64(aMinute), at: now}
 }
 
-// has returns how many requests are left at a given time.
 func (b *budget) has(now time.Time) float64 {
 	return min(b.full, b.left+b.full*now.Sub(b.at).Minutes())
 }

@@ -24,7 +24,6 @@ import (
 // admission, both updates are the same.
 const releases = ""
 
-// purpose describes in words what the update is for.
 func purpose(finalizer string) string {
 	if finalizer == releases {
 		return "the update that removes its owner reference"
@@ -110,7 +109,6 @@ func (d *diagnosis) mayPatch(ref object.Ref) bool {
 	return yes || !sure
 }
 
-// quotedIn returns the webhook that the server's message names.
 func quotedIn(hooks []diagnose.Hook, text string) (diagnose.Hook, bool) {
 	i := slices.IndexFunc(hooks, func(h diagnose.Hook) bool { return strings.Contains(text, strconv.Quote(h.Name)) })
 	if i < 0 {
@@ -142,7 +140,6 @@ func (d *diagnosis) refusedBy(h diagnose.Hook, err error, purpose, said string) 
 	}}
 }
 
-// unreachable reports a webhook that does not answer.
 func (d *diagnosis) unreachable(h diagnose.Hook, evidence ...string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     WebhookUnreachable,
@@ -179,7 +176,6 @@ func (d *diagnosis) deadHooks(hooks []diagnose.Hook) []finding {
 	return found
 }
 
-// refused reports an update that is refused, but not by a webhook.
 func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err error, said string) finding {
 	ref := object.RefOf(u)
 	f := finding{rank: rankAdmission, Cause: event.Cause{

@@ -153,7 +153,6 @@ func (d *diagnosis) storage(u *unstructured.Unstructured) []finding {
 	return append(found, d.attached(u)...)
 }
 
-// attached covers the attachments of a volume to nodes.
 func (d *diagnosis) attached(u *unstructured.Unstructured) []finding {
 	attachments, _ := d.List(diagnose.KindOf("storage.k8s.io/v1", "VolumeAttachment"), "")
 	var found []finding
@@ -175,7 +174,6 @@ func (d *diagnosis) attached(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// attachment covers a VolumeAttachment whose own deletion is stuck.
 func (d *diagnosis) attachment(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "storage.k8s.io", "VolumeAttachment") {
 		return nil
@@ -188,7 +186,6 @@ func (d *diagnosis) attachment(u *unstructured.Unstructured) []finding {
 	return d.detaching(live, va)
 }
 
-// detaching covers a volume that stays attached to a node.
 func (d *diagnosis) detaching(u *unstructured.Unstructured, va storagev1.VolumeAttachment) []finding {
 	ref := object.RefOf(u)
 	var found []finding

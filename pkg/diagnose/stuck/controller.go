@@ -59,7 +59,6 @@ func (d *diagnosis) unfound(u *unstructured.Unstructured, finalizer string, s di
 	}}
 }
 
-// controller explains why the finalizer's controller does not remove it.
 func (d *diagnosis) controller(u *unstructured.Unstructured, finalizer string, s diagnose.Search, c diagnose.Candidate) finding {
 	state := d.State(c.Workload)
 	if state.Health != diagnose.Runs {
@@ -86,7 +85,6 @@ func (d *diagnosis) controller(u *unstructured.Unstructured, finalizer string, s
 	return f
 }
 
-// unauthorised reports a controller that lacks permission to write the object.
 func (d *diagnosis) unauthorised(u *unstructured.Unstructured, finalizer string, c diagnose.Candidate) (finding, bool) {
 	user := "system:serviceaccount:" + c.Ref.Namespace + ":" + c.Account
 	mayUpdate, sure := d.Allowed(user, "update", object.RefOf(u))
@@ -104,7 +102,6 @@ func (d *diagnosis) unauthorised(u *unstructured.Unstructured, finalizer string,
 	}}, true
 }
 
-// codeOf returns the code for a controller that does not run.
 func codeOf(h diagnose.Health) string {
 	switch h {
 	case diagnose.ScaledDown:
@@ -147,7 +144,6 @@ func (d *diagnosis) silentElsewhere(u *unstructured.Unstructured, finalizer stri
 	return f
 }
 
-// unproven reports workloads that may be the finalizer's controller.
 func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	var all []string
 	for _, one := range s.Suspects {

@@ -94,7 +94,6 @@ func (d *diagnosis) conversion(u *unstructured.Unstructured) []finding {
 	return d.converter(crd)
 }
 
-// converter reports a conversion webhook that does not answer.
 func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 	path := []string{"spec", "conversion", "webhook", "clientConfig"}
 	at := diagnose.Text(crd, append(path, "url")...)
@@ -126,7 +125,6 @@ func (d *diagnosis) converter(crd *unstructured.Unstructured) []finding {
 	return []finding{f}
 }
 
-// unlisted returns the errors of lists of the instances that are about conversion.
 func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 	gvk, _ := instances(crd)
 	var said []string
@@ -254,15 +252,12 @@ func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	}}
 }
 
-// disowning returns the command that removes an owner reference. The command fails if the reference
-// is no longer at the same index.
 func disowning(u *unstructured.Unstructured, owner types.UID) string {
 	i := slices.IndexFunc(u.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner })
 	patch := fmt.Sprintf(`[{"op":"test","path":"/metadata/ownerReferences/%[1]d/uid","value":%[2]q},{"op":"remove","path":"/metadata/ownerReferences/%[1]d"}]`, i, string(owner))
 	return command.Kubectl("patch") + " " + diagnose.On(object.RefOf(u)) + " --type=json -p " + text.ShellQuote(patch)
 }
 
-// finalizers explains, for each finalizer, why it is not removed.
 func (d *diagnosis) finalizers(u *unstructured.Unstructured) []finding {
 	var found []finding
 	for _, finalizer := range u.GetFinalizers() {

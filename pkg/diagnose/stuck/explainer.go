@@ -76,7 +76,6 @@ func (e *Explainer) lookAgain(ctx context.Context, f Facts) (Facts, error) {
 	return f, nil
 }
 
-// count counts the objects of the kinds in held.
 func (e *Explainer) count(ctx context.Context, f Facts, held contents) (Look, error) {
 	namespace := ""
 	if diagnose.IsKind(f.Object, "", "Namespace") {
@@ -149,9 +148,7 @@ func (d *diagnosis) left(u *unstructured.Unstructured) (contents, bool) {
 
 // Scope selects the objects of a survey.
 type Scope struct {
-	// Kinds are the kinds to read; nil means all kinds that the server serves.
-	Kinds []object.Kind
-	// Selection selects their objects.
+	Kinds     []object.Kind
 	Selection object.Selection
 }
 
@@ -160,8 +157,7 @@ type Scope struct {
 type UnreadError struct {
 	// Kinds are the failed requests with their reasons.
 	Kinds []string
-	// Errs are their errors.
-	Errs []error
+	Errs  []error
 }
 
 // Hint names a missing permission, or returns the first hint of the errors.
@@ -239,7 +235,6 @@ func (d *diagnosis) complete(objects []*unstructured.Unstructured, out []Explain
 	}
 }
 
-// terminating reads the metadata of all kinds concurrently and returns the terminating objects.
 func (e *Explainer) terminating(ctx context.Context, known *diagnose.Facts, served []object.Kind, sel object.Selection) ([]*unstructured.Unstructured, error) {
 	var questions []diagnose.Question
 	for _, kind := range served {

@@ -29,13 +29,11 @@ const (
 	rankBlind                 // facts that could not be read
 )
 
-// finding is a cause with its rank.
 type finding struct {
 	event.Cause
 	rank rank
 }
 
-// diagnosis is one pass of the rules over the known facts.
 type diagnosis struct {
 	*diagnose.Run
 	// looked is the current chain of objects, in which each is blocked by the next.
@@ -120,7 +118,6 @@ func newDiagnosis(r *diagnose.Run) *diagnosis {
 	return d
 }
 
-// explain runs the rules for the object and orders their findings.
 func (d *diagnosis) explain(f Facts) []event.Cause {
 	if f.Object == nil || !diagnose.Terminating(f.Object) {
 		return []event.Cause{notTerminating(f.Object)}
@@ -139,7 +136,6 @@ func (d *diagnosis) explain(f Facts) []event.Cause {
 	return sorted(findings)
 }
 
-// said returns a condition as evidence.
 func said(c object.Condition) string { return text.Excerpt(c.Reason + ": " + c.Message) }
 
 // removing sets the command that removes one finalizer, and its risk. An object that is not being

@@ -152,10 +152,8 @@ func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []fin
 
 // contents are the objects that have to be deleted before another object.
 type contents struct {
-	// going contains the objects that are terminating, and present the others.
 	going, present []*unstructured.Unstructured
-	// sure is set if all kinds of contents could be listed.
-	sure bool
+	sure           bool
 }
 
 func (c contents) total() int { return len(c.going) + len(c.present) }
@@ -170,7 +168,6 @@ func (c *contents) add(objects []*unstructured.Unstructured) {
 	}
 }
 
-// contents returns the objects in a namespace.
 func (d *diagnosis) contents(namespace string) contents {
 	kinds, sure := d.Kinds()
 	c := contents{sure: sure}

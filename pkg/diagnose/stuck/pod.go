@@ -68,7 +68,6 @@ func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 	return []finding{f}
 }
 
-// running returns the containers that have not stopped, as evidence.
 func running(p corev1.Pod) []string {
 	var names []string
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
@@ -107,7 +106,6 @@ func (d *diagnosis) budgets(p corev1.Pod) []string {
 	return nil
 }
 
-// node is the state of a node; code is empty if it is healthy.
 type node struct {
 	code, how string
 	evidence  []string

@@ -26,7 +26,6 @@ func notTerminating(u *unstructured.Unstructured) event.Cause {
 	}
 }
 
-// unknown returns the cause for an object that no rule explains.
 func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 	ref := object.RefOf(u)
 	f := finding{rank: rankSilent, Cause: event.Cause{
@@ -108,7 +107,6 @@ func gapOf(q diagnose.Question, err error, blame func(error) bool) gap {
 	}
 }
 
-// unread reports facts that we may not read, or could not read.
 func (d *diagnosis) unread() (finding, bool) {
 	gaps := d.gaps()
 	denied, failed := gaps[gapForbidden], gaps[gapUnanswered]
@@ -128,7 +126,6 @@ func (d *diagnosis) unread() (finding, bool) {
 	return f, true
 }
 
-// reason summarizes an error in a few words.
 func reason(err error) string {
 	if why := apierrors.ReasonForError(err); why != metav1.StatusReasonUnknown {
 		return string(why)
@@ -136,7 +133,6 @@ func reason(err error) string {
 	return text.Excerpt(err.Error())
 }
 
-// server reports an API server that throttles or fails.
 func (d *diagnosis) server() []finding {
 	gaps := d.gaps()
 	var found []finding

@@ -17,7 +17,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// workload contains what all controllers of Pods have in common.
 type workload struct {
 	ref      object.Ref
 	object   metav1.Object
@@ -88,7 +87,6 @@ func (v *rules) refusal(w workload, said, from string, at time.Time) event.Cause
 	return c
 }
 
-// after returns the text between two other texts.
 func after(said, begin, end string) (string, bool) {
 	_, rest, ok := strings.Cut(said, begin)
 	if !ok {

@@ -46,7 +46,6 @@ func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	return v.warned(u)
 }
 
-// owned explains the workloads and Pods that an operator created for the object.
 func (v *rules) owned(u *unstructured.Unstructured) []rule.Finding {
 	if !strings.Contains(u.GroupVersionKind().Group, ".") || u.GetNamespace() == "" {
 		return nil // It is built into Kubernetes, and no operator handles it.
@@ -71,8 +70,6 @@ func (v *rules) owned(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// made returns the selected workloads of a kind in a namespace. If the search for a controller
-// reads the list of the whole cluster anyway, it uses that list.
 func (v *rules) made(gvk schema.GroupVersionKind, namespace, kept string, meant func(*unstructured.Unstructured) bool) []*unstructured.Unstructured {
 	all := diagnose.Question{Verb: diagnose.List, GVK: gvk}
 	if v.IsAsked(all) {
@@ -131,7 +128,6 @@ func newsOf(s readiness.Statement) (code, message string, how rule.Rank) {
 	return "", "", rule.Direct
 }
 
-// evidence returns a statement as evidence.
 func evidence(s readiness.Statement) string {
 	if s.Condition {
 		return rule.Line(object.Condition{Type: s.Name, Status: fmt.Sprint(s.Value), Reason: s.Reason, Message: s.Message})
@@ -139,7 +135,6 @@ func evidence(s readiness.Statement) string {
 	return strings.TrimPrefix(s.Path, "self") + " is " + text.Excerpt(fmt.Sprint(s.Value))
 }
 
-// detail returns a statement's reason in parentheses, and its message after a colon.
 func detail(c readiness.Statement) string {
 	said := ""
 	if c.Reason != "" {
@@ -162,7 +157,6 @@ func isStale(u *unstructured.Unstructured) *int64 {
 	return &n
 }
 
-// unobserved reports a controller that has not handled the object's latest generation.
 func (v *rules) unobserved(u *unstructured.Unstructured) []rule.Finding {
 	seen := isStale(u)
 	if seen == nil {
@@ -178,7 +172,6 @@ func (v *rules) unobserved(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{v.controller(u, c)}
 }
 
-// silent reports a status that was never written although the kind has a status.
 func (v *rules) silent(u *unstructured.Unstructured) []rule.Finding {
 	if status, _, _ := unstructured.NestedMap(u.Object, "status"); len(status) > 0 {
 		return nil
@@ -197,7 +190,6 @@ func (v *rules) silent(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{v.controller(u, c)}
 }
 
-// warned reports the warnings in the object's events.
 func (v *rules) warned(u *unstructured.Unstructured) []rule.Finding {
 	events := v.Warnings(u)
 	if len(events) == 0 || u.GetUID() == "" {
@@ -215,7 +207,6 @@ func (v *rules) warned(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Direct}}
 }
 
-// hasStatus reports whether a version of a CRD has a status, as a subresource or in its schema.
 func hasStatus(crd *unstructured.Unstructured, version string) bool {
 	for _, m := range diagnose.Items(crd, "spec", "versions") {
 		if m["name"] != version {
@@ -270,14 +261,12 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 	return f
 }
 
-// unknown reports that it was not possible to search for the controller.
 func unknown(f rule.Finding) rule.Finding {
 	f = asking(f)
 	f.Evidence = append(f.Evidence, "whether its controller runs is unknown: you are not allowed to list Deployments")
 	return f
 }
 
-// asking adds possible explanations to a cause NoController.
 func asking(f rule.Finding) rule.Finding {
 	if f.Code == "NoController" {
 		f.Message += "; is one installed, and does it watch this namespace?"
@@ -292,7 +281,6 @@ func alive(f rule.Finding, w diagnose.Candidate) rule.Finding {
 	return f
 }
 
-// down reports that the controller does not run.
 func down(f rule.Finding, w diagnose.Candidate, state diagnose.State) rule.Finding {
 	f.Code, f.BlockedBy = "ControllerDown", w.Ref
 	f.Message += ": the controller, " + rule.Name(w.Ref) + ", " + state.How
@@ -312,7 +300,6 @@ func down(f rule.Finding, w diagnose.Candidate, state diagnose.State) rule.Findi
 	return f
 }
 
-// leaving reports that the object is being deleted, and so will not get ready.
 func (v *rules) leaving(u *unstructured.Unstructured) []rule.Finding {
 	at := u.GetDeletionTimestamp()
 	if at == nil {
@@ -331,7 +318,6 @@ func (v *rules) leaving(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Root}}
 }
 
-// namespace reports that the object's namespace is being deleted.
 func (v *rules) namespace() []rule.Finding {
 	ns := v.Object.GetNamespace()
 	if ns == "" {
@@ -357,7 +343,6 @@ func (v *rules) namespace() []rule.Finding {
 	}}}
 }
 
-// whyStuck returns the command that explains a stuck deletion.
 func whyStuck(ref object.Ref) string {
 	return rule.Kubectl(ref.Namespace, "k8sconnect", "stuck", ref.Resource())
 }

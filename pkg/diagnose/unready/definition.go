@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// definition explains why a CustomResourceDefinition is not served.
 func (v *rules) definition(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	var found []rule.Finding
@@ -133,7 +132,6 @@ func (v *rules) apiService(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{{Cause: cause, Rank: rule.Direct}}
 }
 
-// autoscaler explains why a HorizontalPodAutoscaler does not scale.
 func (v *rules) autoscaler(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	target := func(field string) string { return diagnose.Text(u, "spec", "scaleTargetRef", field) }

@@ -54,13 +54,11 @@ func Diagnose(f Facts) []event.Cause {
 	return newRules(diagnose.NewRun(f.Now, f.known), f.Object).explain()
 }
 
-// rules are the rules for one object.
 type rules struct {
 	*rule.View
 	pods    pod.Rules
 	volumes pod.VolumeRules
-	// told contains the objects that were already explained.
-	told map[object.Key]bool
+	told    map[object.Key]bool
 }
 
 func newRules(r *diagnose.Run, u *unstructured.Unstructured) *rules {
@@ -68,7 +66,6 @@ func newRules(r *diagnose.Run, u *unstructured.Unstructured) *rules {
 	return &rules{View: v, pods: pod.On(v), volumes: pod.VolumeRules{View: v}, told: map[object.Key]bool{}}
 }
 
-// explain runs the rules.
 func (v *rules) explain() []event.Cause {
 	found := v.apply()
 	v.askLast()
@@ -90,8 +87,6 @@ func (v *rules) askLast() {
 	}
 }
 
-// subject applies the rules for the kind of an object, which is the object that is not ready or one
-// on which it depends.
 func (v *rules) subject(u *unstructured.Unstructured) []rule.Finding {
 	key := object.RefOf(u).Key()
 	if v.told[key] {
@@ -146,7 +141,6 @@ func (v *rules) kind(u *unstructured.Unstructured) []rule.Finding {
 	}
 }
 
-// typed converts an object to its type and applies rules to it.
 func typed[T any](v *rules, u *unstructured.Unstructured, rules func(*T) []rule.Finding) []rule.Finding {
 	t, ok := rule.As[T](v.View, u)
 	if !ok {
@@ -222,7 +216,6 @@ func (e *Explainer) Explain(ctx context.Context, asked []Asked) ([][]event.Cause
 	return causes, e.cost(began)
 }
 
-// rules runs the rules for all objects together, so that each question is asked once.
 func (e *Explainer) rules(r *diagnose.Run, asked []Asked) {
 	var all []*rules
 	for _, a := range asked {
@@ -241,7 +234,6 @@ func (e *Explainer) rules(r *diagnose.Run, asked []Asked) {
 	}
 }
 
-// forget drops answers that may be outdated.
 func (e *Explainer) forget(asked []Asked, now time.Time) {
 	moved, fresh := map[string]bool{}, false
 	for _, a := range asked {
@@ -268,7 +260,6 @@ func isVolatile(q diagnose.Question) bool {
 	}, q.GVK)
 }
 
-// isShared reports whether a question is about the whole cluster.
 func isShared(q diagnose.Question) bool { return q.Namespace == "" }
 
 func (e *Explainer) cost(since time.Time) Cost {

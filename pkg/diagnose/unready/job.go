@@ -15,7 +15,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// job explains why a Job is not complete.
 func (v *rules) job(j *batchv1.Job) []rule.Finding {
 	r := diagnose.RefOf("batch/v1", "Job", j.Namespace, j.Name)
 	if j.Spec.Suspend != nil && *j.Spec.Suspend {
@@ -63,7 +62,6 @@ func jobFailed(j *batchv1.Job, c batchv1.JobCondition) rule.Finding {
 	return rule.Finding{Cause: cause, Rank: rule.Consequence}
 }
 
-// cronJob explains why a CronJob does not run.
 func (v *rules) cronJob(j *batchv1.CronJob) []rule.Finding {
 	r := diagnose.RefOf("batch/v1", "CronJob", j.Namespace, j.Name)
 	if j.Spec.Suspend != nil && *j.Spec.Suspend {
@@ -87,7 +85,6 @@ func (v *rules) cronJob(j *batchv1.CronJob) []rule.Finding {
 	return found
 }
 
-// suspended reports a Job or CronJob that its spec suspends.
 func suspended(r object.Ref, effect, risk string) []rule.Finding {
 	return []rule.Finding{{Rank: rule.Root, Cause: event.Cause{
 		Code:      "Suspended",

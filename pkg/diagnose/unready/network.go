@@ -23,7 +23,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// service explains why a Service has no ready endpoint, or no address.
 func (v *rules) service(s *corev1.Service) []rule.Finding {
 	if s.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil
@@ -57,7 +56,6 @@ func (v *rules) loadBalancer(s *corev1.Service) rule.Finding {
 	return rule.Finding{Cause: c, Rank: rule.Root}
 }
 
-// endpoints explains why a Service has no ready endpoint.
 func (v *rules) endpoints(s *corev1.Service) []rule.Finding {
 	r := diagnose.RefOf("v1", "Service", s.Namespace, s.Name)
 	slicesOf := diagnose.Question{GVK: diagnose.KindOf("discovery.k8s.io/v1", "EndpointSlice"), Namespace: s.Namespace, Labels: discoveryv1.LabelServiceName + "=" + s.Name}
@@ -103,7 +101,6 @@ func (v *rules) endpoints(s *corev1.Service) []rule.Finding {
 	return append(found, rule.Finding{Cause: c, Rank: rule.Consequence})
 }
 
-// behind returns the Pods that a Service selects.
 func (v *rules) behind(s *corev1.Service) rule.Pods {
 	if len(s.Spec.Selector) == 0 {
 		return rule.Pods{}
@@ -169,7 +166,6 @@ func (v *rules) selectsNothing(s *corev1.Service) []rule.Finding {
 
 func every(*unstructured.Unstructured) bool { return true }
 
-// answers reports whether the Service has a ready endpoint.
 func (v *rules) answers(s *corev1.Service, endpoints []*unstructured.Unstructured) bool {
 	for _, u := range endpoints {
 		slice, ok := rule.As[discoveryv1.EndpointSlice](v.View, u)
@@ -205,7 +201,6 @@ func portMissing(s *corev1.Service, pods []*corev1.Pod) (corev1.ServicePort, boo
 	return corev1.ServicePort{}, false
 }
 
-// ingress explains why an Ingress has no address.
 func (v *rules) ingress(i *networkingv1.Ingress) []rule.Finding {
 	r := diagnose.RefOf("networking.k8s.io/v1", "Ingress", i.Namespace, i.Name)
 	found := v.backends(i)
@@ -243,7 +238,6 @@ func (v *rules) ingress(i *networkingv1.Ingress) []rule.Finding {
 	return append(found, rule.Finding{Cause: c, Rank: rule.Root})
 }
 
-// backends reports missing Services and TLS Secrets of an Ingress.
 func (v *rules) backends(i *networkingv1.Ingress) []rule.Finding {
 	r := diagnose.RefOf("networking.k8s.io/v1", "Ingress", i.Namespace, i.Name)
 	services, secrets := ingressRefs(i)
@@ -267,7 +261,6 @@ func (v *rules) backends(i *networkingv1.Ingress) []rule.Finding {
 	return found
 }
 
-// ingressRefs returns the names of an Ingress's Services and TLS Secrets.
 func ingressRefs(i *networkingv1.Ingress) (services, secrets []string) {
 	add := func(b *networkingv1.IngressBackend) {
 		if b != nil && b.Service != nil {

@@ -78,7 +78,6 @@ func running(r *diagnose.Run, ref object.Ref) []event.Image {
 	return images
 }
 
-// runningAs returns the images that Pods run under one name in the spec of a container.
 func runningAs(c corev1.Container, pods []corev1.Pod) []event.Image {
 	var images []event.Image
 	for _, p := range pods {
@@ -191,7 +190,6 @@ func stated(u *unstructured.Unstructured) []rule.Finding {
 	return []rule.Finding{{Rank: rule.Direct, Cause: c}}
 }
 
-// unreadRefs returns the objects that could not be read, without duplicates.
 func (v *rules) unreadRefs() []unread {
 	var all []unread
 	for q, err := range v.Unanswered() {
@@ -234,7 +232,6 @@ func errorLines(all []unread) []string {
 	return out[:min(len(out), 5)]
 }
 
-// what returns the name of an object or a kind that could not be read.
 func what(r object.Ref) string {
 	plural, _ := meta.UnsafeGuessKindToResource(r.GVK)
 	switch {

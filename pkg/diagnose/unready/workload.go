@@ -125,13 +125,11 @@ func (v *rules) refusedBelow(d *appsv1.Deployment) []rule.Finding {
 	return v.refused(w)
 }
 
-// replicaSet explains a ReplicaSet that is not explained as part of a Deployment.
 func (v *rules) replicaSet(rs *appsv1.ReplicaSet) []rule.Finding {
 	v.readPodsOf(rs, selectorOf(rs.Spec.Selector))
 	return v.replicaSetOf(rs)
 }
 
-// replicaSetOf explains a ReplicaSet: its Pods are refused, or are not ready.
 func (v *rules) replicaSetOf(rs *appsv1.ReplicaSet) []rule.Finding {
 	w := workload{ref: diagnose.RefOf("apps/v1", "ReplicaSet", rs.Namespace, rs.Name), object: rs, template: rs.Spec.Template.Spec}
 	for _, c := range rs.Status.Conditions {
@@ -160,7 +158,6 @@ func (v *rules) replicationController(rc *corev1.ReplicationController) []rule.F
 	return v.workload(w, rc.Spec.MinReadySeconds)
 }
 
-// workload explains missing Pods and unready ones.
 func (v *rules) workload(w workload, minReadySeconds int32) []rule.Finding {
 	v.readPodsOf(w.object, w.selector)
 	found := v.refused(w)
@@ -178,14 +175,12 @@ func (v *rules) workload(w workload, minReadySeconds int32) []rule.Finding {
 	return append(found, v.notLongReady(w.ref, pods, minReadySeconds)...)
 }
 
-// readPodsOf reads the Pods that a workload controls.
 func (v *rules) readPodsOf(owner metav1.Object, selector string) {
 	if selector != "" {
 		v.ReadPods(owner.GetNamespace(), selector, "of "+string(owner.GetUID()), rule.ControlledBy(owner.GetUID()))
 	}
 }
 
-// notLongReady reports Pods that are ready, but not yet for minReadySeconds.
 func (v *rules) notLongReady(r object.Ref, pods []*corev1.Pod, minReadySeconds int32) []rule.Finding {
 	if minReadySeconds == 0 || v.Now.IsZero() {
 		return nil
@@ -207,7 +202,6 @@ func (v *rules) notLongReady(r object.Ref, pods []*corev1.Pod, minReadySeconds i
 	}}}
 }
 
-// statefulSet explains a StatefulSet by its Pods. The controller may not replace Pods on its own.
 func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 	r := diagnose.RefOf("apps/v1", "StatefulSet", s.Namespace, s.Name)
 	w := workload{ref: r, object: s, template: s.Spec.Template.Spec, selector: selectorOf(s.Spec.Selector)}

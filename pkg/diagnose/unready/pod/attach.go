@@ -63,7 +63,6 @@ func (v VolumeRules) SharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []ru
 	return nil
 }
 
-// holdsToo returns a Pod of another revision that uses the same claim on the same node.
 func holdsToo(failing *corev1.Pod, claim string, pods []*corev1.Pod) *corev1.Pod {
 	i := slices.IndexFunc(pods, func(p *corev1.Pod) bool {
 		return p.UID != failing.UID && rule.Revision(p) != rule.Revision(failing) && p.Status.Phase == corev1.PodRunning &&
@@ -75,7 +74,6 @@ func holdsToo(failing *corev1.Pod, claim string, pods []*corev1.Pod) *corev1.Pod
 	return pods[i]
 }
 
-// ends reports whether a container of the Pod has exited with an error.
 func ends(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
 		for _, state := range []corev1.ContainerState{s.State, s.LastTerminationState} {
@@ -103,7 +101,6 @@ func shared(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, failing, ho
 	})
 }
 
-// recreate returns the command that makes each rollout delete the old Pod first.
 func recreate(d *appsv1.Deployment) string {
 	return rule.Kubectl(d.Namespace, "patch", diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name).Resource(), "--type=merge", "-p",
 		`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`)
@@ -131,7 +128,6 @@ func deadlocked(d *appsv1.Deployment, pvc *corev1.PersistentVolumeClaim, waiting
 	}}
 }
 
-// mayGoFirst reports whether the rollout may delete an old Pod before a new one is ready.
 func mayGoFirst(d *appsv1.Deployment) bool {
 	replicas := 1
 	if d.Spec.Replicas != nil {

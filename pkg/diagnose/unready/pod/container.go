@@ -53,7 +53,6 @@ func (v Rules) containers(p *corev1.Pod) []rule.Finding {
 	return found
 }
 
-// container explains why one container does not run, or is not ready.
 func (v Rules) container(b Container) []rule.Finding {
 	s := b.Status
 	switch {
@@ -74,7 +73,6 @@ func (v Rules) container(b Container) []rule.Finding {
 	return nil
 }
 
-// waiting explains a waiting container by the reason in its status.
 func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Finding {
 	switch w.Reason {
 	case "", "ContainerCreating", "PodInitializing":
@@ -125,7 +123,6 @@ func (v Rules) recent(t *corev1.ContainerStateTerminated) bool {
 	return v.Now.IsZero() || t.FinishedAt.IsZero() || v.Now.Sub(t.FinishedAt.Time) < 10*time.Minute
 }
 
-// ended explains why a container exited: on its own, or because something killed it.
 func (v Rules) ended(b Container, t *corev1.ContainerStateTerminated) rule.Finding {
 	previous := b.Status.State.Terminated == nil
 	c := event.Cause{Code: "ContainerCrash", Evidence: b.end(t, v.Now), Next: b.logs(previous), Container: b.instance(previous)}
@@ -182,7 +179,6 @@ func signal(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf(", by signal %d", n)
 }
 
-// probes reports the failing probe of a running container.
 func (v Rules) probes(b Container) []rule.Finding {
 	kind, code := "readiness", "ReadinessProbeFailing"
 	probe := b.Spec.ReadinessProbe
@@ -209,7 +205,6 @@ func (v Rules) probes(b Container) []rule.Finding {
 	return []rule.Finding{rule.Of(b.pod, rule.Direct, c)}
 }
 
-// asked describes in words what a probe checks.
 func asked(p *corev1.Probe) string {
 	said := ""
 	switch {
@@ -230,8 +225,7 @@ type Container struct {
 	pod    *corev1.Pod
 	Spec   corev1.Container
 	Status corev1.ContainerStatus
-	// role is what messages call the container: "container app", "init container setup".
-	role string
+	role   string
 }
 
 // ContainersOf returns containers together with their statuses. It omits containers without a
@@ -254,7 +248,6 @@ func ContainersOf(p *corev1.Pod, specs []corev1.Container, statuses []corev1.Con
 
 func (b Container) sidecar() bool { return strings.HasPrefix(b.role, "sidecar ") }
 
-// end returns, as evidence, how the container last exited.
 func (b Container) end(t *corev1.ContainerStateTerminated, now time.Time) []string {
 	said := fmt.Sprintf("Pod %s: exit code %d", b.pod.Name, t.ExitCode)
 	if t.Reason != "" {
@@ -279,18 +272,15 @@ func clock(t, now time.Time) string {
 	return t.Format("2006-01-02 15:04:05Z")
 }
 
-// is reports whether an event is about this container.
 func (b Container) is(e *corev1.Event) bool {
 	path := e.InvolvedObject.FieldPath
 	return path == "" || strings.HasSuffix(path, "{"+b.Spec.Name+"}")
 }
 
-// instance identifies the container, or its previous instance, whose logs to read.
 func (b Container) instance(previous bool) event.Container {
 	return event.Container{Namespace: b.pod.Namespace, Pod: b.pod.Name, Name: b.Spec.Name, Previous: previous}
 }
 
-// logs returns the command that shows the container's logs.
 func (b Container) logs(previous bool) string {
 	words := []string{"logs", b.pod.Name, "-c", b.Spec.Name}
 	if previous {
@@ -299,7 +289,6 @@ func (b Container) logs(previous bool) string {
 	return rule.Kubectl(b.pod.Namespace, words...)
 }
 
-// lastLines returns the last non-empty lines of a string.
 func lastLines(s string, n int) []string {
 	var out []string
 	for line := range strings.Lines(s) {

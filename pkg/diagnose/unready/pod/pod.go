@@ -43,7 +43,6 @@ func (v Rules) Explain(p *corev1.Pod) []rule.Finding {
 	return nil
 }
 
-// podLeaving reports a Pod that still exists after its grace period.
 func (v Rules) podLeaving(p *corev1.Pod) []rule.Finding {
 	// The deletion timestamp includes the grace period.
 	if v.Now.IsZero() || v.Now.Before(p.DeletionTimestamp.Time) {
@@ -88,7 +87,6 @@ func (v Rules) podFailed(p *corev1.Pod) []rule.Finding {
 	return v.containers(p)
 }
 
-// node reports a node that does not exist or is not ready.
 func (v Rules) node(p *corev1.Pod) []rule.Finding {
 	r := diagnose.RefOf("v1", "Node", "", p.Spec.NodeName)
 	u, sure := v.Read(r)
@@ -119,7 +117,6 @@ func (v Rules) node(p *corev1.Pod) []rule.Finding {
 	})}
 }
 
-// sandbox reports that a node cannot create the sandbox or the network of the Pod.
 func (v Rules) sandbox(p *corev1.Pod) []rule.Finding {
 	e := v.Warning(p, "FailedCreatePodSandBox", "NetworkNotReady", "FailedPrepareDynamicResources")
 	if e == nil {
@@ -134,7 +131,6 @@ func (v Rules) sandbox(p *corev1.Pod) []rule.Finding {
 	})}
 }
 
-// readinessGates reports conditions that other controllers have to set.
 func (v Rules) readinessGates(p *corev1.Pod) []rule.Finding {
 	if rule.PodCondition(p, corev1.ContainersReady).Status != corev1.ConditionTrue {
 		return nil
@@ -189,7 +185,6 @@ type Rules struct {
 // On returns the rules for a view.
 func On(v *rule.View) Rules { return Rules{View: v, volumes: VolumeRules{v}} }
 
-// reference is an object that a Pod needs to start.
 type reference struct {
 	ref object.Ref
 	by  string // the volume or container that needs it
@@ -229,7 +224,6 @@ func references(namespace string, spec *corev1.PodSpec) []reference {
 	return out
 }
 
-// ofContainer adds the objects from which a container's environment is set.
 func ofContainer(c corev1.Container, add func(kind, name, by string, optional *bool)) {
 	by := "container " + c.Name
 	for _, from := range c.EnvFrom {

@@ -16,7 +16,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// unscheduled explains why a Pod has no node.
 func (v Rules) unscheduled(p *corev1.Pod) []rule.Finding {
 	c := rule.PodCondition(p, corev1.PodScheduled)
 	if c.Reason == corev1.PodReasonSchedulingGated {
@@ -44,7 +43,6 @@ func (v Rules) unscheduled(p *corev1.Pod) []rule.Finding {
 	return []rule.Finding{v.unschedulable(p, readVerdict(message))}
 }
 
-// unseen reports that the scheduler has not handled the Pod at all.
 func (v Rules) unseen(p *corev1.Pod) rule.Finding {
 	scheduler := cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName)
 	return rule.Of(p, rule.Consequence, event.Cause{
@@ -146,7 +144,6 @@ func nodeClass(reason string, p *corev1.Pod) class {
 	return class{text.Excerpt(reason), rule.Describe(diagnose.RefOf("v1", "Pod", p.Namespace, p.Name))}
 }
 
-// selectedNodes returns the command that lists the nodes that match the Pod's nodeSelector.
 func selectedNodes(p *corev1.Pod) string {
 	if len(p.Spec.NodeSelector) == 0 {
 		return rule.Kubectl("", "get", "nodes", "--show-labels")
@@ -201,7 +198,6 @@ func (v Rules) unschedulable(p *corev1.Pod, said verdict) rule.Finding {
 	return rule.Of(p, rule.Direct, c)
 }
 
-// pinned returns the node to which a DaemonSet's Pod is bound.
 func pinned(p *corev1.Pod) string {
 	a := p.Spec.Affinity
 	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
@@ -217,7 +213,6 @@ func pinned(p *corev1.Pod) string {
 	return ""
 }
 
-// wanted returns, as evidence, the Pod's requests and nodeSelector.
 func wanted(p *corev1.Pod) []string {
 	total := corev1.ResourceList{}
 	for _, c := range p.Spec.Containers {

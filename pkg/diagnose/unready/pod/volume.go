@@ -153,7 +153,6 @@ func (v VolumeRules) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, boo
 // Pods that hold them are read last, for all objects of a run together, because the other answers
 // show which volumes matter.
 type exclusive struct {
-	// claims contains the claims for these volumes, by namespace.
 	claims  map[string][]string
 	volumes []string
 }
@@ -164,7 +163,6 @@ func (v VolumeRules) exclusive() *exclusive {
 	})
 }
 
-// wantHolders records that the Pods that hold a claim have to be read.
 func (v VolumeRules) wantHolders(pvc *corev1.PersistentVolumeClaim) {
 	if v.OnlyKnown || pvc.Status.Phase != corev1.ClaimBound {
 		return
@@ -200,7 +198,6 @@ func attachments() diagnose.Question {
 	return diagnose.Question{Verb: diagnose.List, GVK: diagnose.KindOf("storage.k8s.io/v1", "VolumeAttachment"), Kept: "held"}
 }
 
-// holders returns those Pods with exclusive claims that were read.
 func (v VolumeRules) holders(namespace string) []*corev1.Pod {
 	a, _ := v.Known(holdersIn(namespace))
 	var pods []*corev1.Pod

@@ -32,7 +32,6 @@ type Finding struct {
 	Who, Noun string
 }
 
-// group is one cause, with the names of the objects that have it.
 type group struct {
 	Finding
 	names []string
@@ -73,8 +72,6 @@ func Causes(found []Finding, more int) []event.Cause {
 	return out
 }
 
-// byNumber orders causes by the number of Pods. Causes that concern no particular Pod come first,
-// then those that most Pods have.
 func byNumber(a, b int) int {
 	if a == 0 || b == 0 {
 		return cmp.Compare(a, b)
@@ -82,7 +79,6 @@ func byNumber(a, b int) int {
 	return cmp.Compare(b, a)
 }
 
-// cause returns the cause with the affected objects in its message.
 func (g *group) cause() event.Cause {
 	c := g.Cause
 	switch {

@@ -15,7 +15,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Limits for one object.
 const (
 	// keepUnready is how many unready Pods are kept; the others are only counted.
 	keepUnready = 200
@@ -57,7 +56,6 @@ func (v *View) ReadPods(namespace, labels, kept string, mine func(*unstructured.
 	return list
 }
 
-// telling is a Collector that keeps the Pods that may explain something.
 type telling struct {
 	mine                   func(*unstructured.Unstructured) bool
 	kept                   []*unstructured.Unstructured
@@ -107,7 +105,6 @@ func ControlledBy(owners ...types.UID) func(*unstructured.Unstructured) bool {
 	}
 }
 
-// chooseDetailed chooses a few Pods in each state to examine in detail.
 func (v *View) chooseDetailed(pods []*corev1.Pod) {
 	seen := map[string]int{}
 	chosen := 0
@@ -138,8 +135,6 @@ func nameOf(p *corev1.Pod) types.NamespacedName {
 	return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
 }
 
-// stateOf returns a key for the state of a Pod. Pods that wait for different things have different
-// keys.
 func stateOf(p *corev1.Pod) string {
 	words := []string{string(p.Status.Phase), PodCondition(p, corev1.PodScheduled).Reason, Revision(p)}
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {

@@ -24,9 +24,8 @@ type View struct {
 	*diagnose.Run
 	// Object is the object that is not ready.
 	Object *unstructured.Unstructured
-	// Pods are the Pods that were read. lists contains them by question.
-	Pods  []*corev1.Pod
-	lists map[diagnose.Question]Pods
+	Pods   []*corev1.Pod
+	lists  map[diagnose.Question]Pods
 	// More is the number of unready Pods that were not kept.
 	More int
 	// detailed contains the Pods for which the objects are read to which they refer. For other
@@ -92,7 +91,6 @@ func (v *View) There(r object.Ref) bool {
 	return sure && a.Yes
 }
 
-// lookUp asks a question. If OnlyKnown is set, it only uses an answer that is already known.
 func (v *View) lookUp(q diagnose.Question) (diagnose.Answer, bool) {
 	if v.OnlyKnown {
 		return v.Known(q)

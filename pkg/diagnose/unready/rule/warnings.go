@@ -15,7 +15,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// keepEvents limits how many different warnings are kept.
 const keepEvents = 500
 
 // Warnings returns the warnings about an object, the newest first. Warnings are read last, with one
@@ -72,7 +71,6 @@ func (v *View) AskWarnings() {
 	}
 }
 
-// newest is a Collector that keeps the newest warning of each kind about some objects.
 type newest struct {
 	about map[types.UID]bool
 	kept  map[warningKind]warning
