@@ -18,23 +18,20 @@ type Options struct {
 	Color bool
 	// Verbose lists each of the objects that are otherwise only counted.
 	Verbose bool
-	// Progress keeps a live status line at the bottom of Err, which must be a terminal that
-	// [CanRedraw] accepts. Otherwise, progress is printed as plain lines.
+	// Progress keeps a live status line on Err. It requires a terminal that [CanRedraw] accepts.
 	Progress bool
 	// Width returns the number of columns of Out. If Width is nil or returns 0, Out is not a
-	// terminal, and lines may have any length.
+	// terminal.
 	Width func() int
-	// ErrWidth returns the number of columns of Err. It is called only if Progress is set; nil or 0
-	// means 80 columns.
+	// ErrWidth returns the number of columns of Err; nil or 0 means 80.
 	ErrWidth func() int
 	// Now is the clock for ages; nil means time.Now.
 	Now func() time.Time
 	Run string
 	// OnRun is called when the run's id has been printed; it may be nil.
 	OnRun func()
-	// Annotate returns a line with which the CI system shows an error or warning (the level) at the
-	// object's place in its file. The line is empty if the object has no such place. Annotate may
-	// be nil.
+	// Annotate returns a line with which the CI system shows an error or warning (the level) in a
+	// file. The line is empty if the object is in no file. Annotate may be nil.
 	Annotate func(level string, at object.Source, message string) string
 	DryRun   bool
 	// Unasked means that a dry run sends no requests to the server.
@@ -43,7 +40,6 @@ type Options struct {
 	Flags              command.Flags
 	// Mask removes secret values from an event; nil removes nothing.
 	Mask func(event.Event) event.Event
-	// External is the user's diff program. If it is set, it shows the differences instead of the
-	// Table format.
+	// External is the user's diff program. If External is set, it replaces the Table format.
 	External *External
 }

@@ -75,9 +75,8 @@ func (p Palette) DiffLine(line string) string {
 	}
 }
 
-// UseColor reports whether to use colour. mode is the value of --color: auto, always or never;
-// empty means auto. In auto mode, colour needs a terminal, and NO_COLOR (https://no-color.org) and
-// TERM=dumb turn it off.
+// UseColor reports whether to use colour. mode is auto, always or never; empty means auto. In auto
+// mode, colour needs a terminal, and NO_COLOR (https://no-color.org) and TERM=dumb turn it off.
 func UseColor(mode string, terminal bool, getenv func(string) string) (bool, error) {
 	switch mode {
 	case "always":

@@ -19,10 +19,8 @@ type State struct {
 	Phases  []event.Phase
 	Current int // index into phases, -1 before the first
 	places  map[object.Key]Place
-	// Total is the number of objects, known once the run is planned. inPhase counts the results of
-	// the current phase, Done all results, and Tally results by action. Members that are no longer
-	// in the input are not in the plan, and count only in Tally. unpruned means that one of these
-	// members could not be deleted.
+	// Total is the number of objects in the plan; 0 before there is a plan. unpruned means that a
+	// member that left the set could not be deleted.
 	Total, inPhase, Done int
 	Tally                map[event.Action]int
 	unpruned             bool
@@ -135,8 +133,7 @@ func (s *State) share(sharing *managedfields.Sharing) {
 	}
 }
 
-// EndsPhase reports whether the results so far can be printed. They can if another phase begins, or
-// if the phase has all its results and the run starts to wait.
+// EndsPhase reports whether an event ends the results of a phase, so that they can be printed.
 func (s *State) EndsPhase(e event.Event) bool {
 	switch e.(type) {
 	case event.PhaseStarted:
@@ -186,8 +183,7 @@ func (s *State) WentWrong() bool {
 	return bad
 }
 
-// InFlags returns a function that names objects as flags do. The name includes the namespace if the
-// input has several objects of the same kind and name.
+// InFlags returns a function that names objects as flags do.
 func (s *State) InFlags() func(object.Ref) string {
 	places := map[string]int{}
 	for _, phase := range s.Phases {
@@ -213,8 +209,7 @@ func (s *State) Place(ref object.Ref) Place {
 	return Place{Phase: s.Current, index: math.MaxInt, beside: &ref}
 }
 
-// Place is a place in the plan. Objects that are not in the plan come last, sorted by name, in the
-// phase in which they first appeared.
+// Place is a place in the plan. Objects that are not in the plan come last in their phase.
 type Place struct {
 	Phase, index int
 	// beside is the object, if the object is not in the plan.

@@ -83,8 +83,6 @@ func refusedOf(a event.Applied) []contestedPath {
 	return list
 }
 
-// applySuite makes each object a test case. The case fails if the object was not applied. named
-// returns the name of an object in flags.
 func applySuite(result result[appliedObject], named func(object.Ref) string) junitSuite {
 	suite := junitSuite{Name: "apply", Log: xmlText(slices.Concat(result.Warnings, remarkTexts(result.Remarks)))}
 	for _, o := range result.Objects {
@@ -135,8 +133,7 @@ func contestedProblem(o appliedObject, named string) *junitProblem {
 	return p
 }
 
-// managers names owners with the time of their last write. It writes no ages, because a report is
-// read later.
+// managers names owners with times and without ages, because a report is read later.
 func managers(owners []managedfields.Owner) string {
 	names := make([]string, len(owners))
 	for i, o := range owners {

@@ -19,8 +19,7 @@ import (
 )
 
 type objectWriter struct {
-	write func(u *unstructured.Unstructured) (string, error)
-	// begin, between and end are the texts before, between and after the objects.
+	write               func(u *unstructured.Unstructured) (string, error)
 	begin, between, end string
 }
 
@@ -63,8 +62,6 @@ func objectJSON(u *unstructured.Unstructured) (string, error) {
 	return indent + strings.ReplaceAll(strings.TrimSuffix(string(text), "\n"), "\n", "\n"+indent), nil
 }
 
-// objectPath returns a function that executes a JSONPath template for an object and ends the result
-// with a line break.
 func objectPath(b output.Base, text string) (func(*unstructured.Unstructured) (string, error), error) {
 	path := jsonpath.New("output").AllowMissingKeys(true)
 	if err := path.Parse(braced(text)); err != nil {
@@ -84,9 +81,8 @@ func objectPath(b output.Base, text string) (func(*unstructured.Unstructured) (s
 }
 
 const (
-	// maxText limits the output of a template for one object. After maxTextEach for each object, it
-	// also limits the output for all objects together. The limits are needed because the output is
-	// in memory until the end of the run.
+	// maxText and maxTextEach limit the output of a template, which is in memory until the end of
+	// the run.
 	maxText     = 64 << 20
 	maxTextEach = 1 << 20
 )
@@ -105,8 +101,7 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
-// forScreen escapes control characters if the output is a terminal. A script gets the text
-// unchanged.
+// forScreen escapes control characters on a terminal. A script gets the text unchanged.
 func forScreen(b output.Base, shown string) string {
 	if b.Width == nil {
 		return shown
@@ -132,8 +127,8 @@ type ManifestPhase struct {
 	Objects []*unstructured.Unstructured
 }
 
-// WriteManifests writes manifests as YAML in plan order, each phase below a comment. It does not
-// mask secrets, because masked values could not be applied.
+// WriteManifests writes manifests as YAML in plan order, each phase below a comment. Secrets are
+// not masked.
 func WriteManifests(w io.Writer, phases []ManifestPhase) error {
 	for i, ph := range phases {
 		heading := fmt.Sprintf("# phase %d of %d, %s: %s\n", i+1, len(phases), ph.Name, text.Count(len(ph.Objects), "object"))

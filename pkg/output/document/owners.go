@@ -242,8 +242,6 @@ type migratedObject struct {
 	Error     *fault                `json:"error,omitempty"`
 }
 
-// leftEntry is an owner that stays at its version, with those of its paths that the served version
-// does not have.
 type leftEntry struct {
 	managedfields.Owner
 	Unknown []event.FieldName `json:"unknown,omitempty"`

@@ -196,8 +196,6 @@ func (n objectName) ref() object.Ref {
 	return object.Ref{GVK: schema.FromAPIVersionAndKind(n.APIVersion, n.Kind), Namespace: n.Namespace, Name: n.Name}
 }
 
-// objectOrNil returns the object of an event. It returns nil for an event that concerns the whole
-// run.
 func objectOrNil(ref object.Ref) any {
 	if ref == (object.Ref{}) {
 		return nil
@@ -353,8 +351,7 @@ func remarkTexts(entries []event.Remarked) []string {
 	return said
 }
 
-// allWarnings returns the warnings that belong to no result: warnings about the whole run, and
-// about objects without a result.
+// allWarnings returns the warnings that belong to no result.
 func allWarnings(from byObject[string]) []string {
 	var texts []string
 	for _, list := range from {

@@ -45,9 +45,7 @@ func Causes(causes []event.Cause) []string {
 	return text
 }
 
-// Brief removes redundant causes and evidence. These are conditions and events that a recognized
-// cause explains, an expired deadline next to the reason for it, and the number of objects in a
-// namespace next to the objects that block the namespace.
+// Brief removes conditions, events and causes that a recognized cause already explains.
 func Brief(causes []event.Cause) []event.Cause {
 	holding := slices.ContainsFunc(causes, func(c event.Cause) bool {
 		return slices.ContainsFunc(c.Evidence, func(e string) bool { return strings.HasPrefix(e, "holds back ") })
@@ -127,8 +125,7 @@ func indented(first, text string) []string {
 	return out
 }
 
-// SameCause reports whether two lists begin with the same cause. Causes are the same if they have
-// the same blocking object. Causes without a blocking object are the same if they have the same
+// SameCause reports whether two lists begin with the same blocking object or, without one, the same
 // message.
 func SameCause(a, b []event.Cause) bool {
 	if len(a) == 0 || len(b) == 0 || a[0].Code != b[0].Code || a[0].BlockedBy != b[0].BlockedBy {

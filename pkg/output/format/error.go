@@ -49,15 +49,15 @@ func Reason(err error) string {
 	return string(status.Status().Reason)
 }
 
-// longestLine limits the length of an error on a terminal. The start of an error says what is
-// wrong, and the end usually where, so the middle is cut. Logs and documents show the whole line.
+// longestLine limits an error on a terminal. The middle is cut: the start says what is wrong, and
+// the end usually where.
 const longestLine = 400
 
 // Once remembers which hints a run has shown, so that each is shown only once. The zero value is
 // ready to use.
 type Once struct{ shown map[string]bool }
 
-// Take reports whether a hint was not shown yet, and marks it as shown.
+// Take reports whether a hint is new, and marks it as shown.
 func (o *Once) Take(hint string) bool {
 	if o.shown[hint] {
 		return false
@@ -117,8 +117,8 @@ func explained(err error, hints []string) []string {
 	return text
 }
 
-// WouldBeRefused reports whether the server would refuse to let us take a path. It would if its
-// error about the object names the field.
+// WouldBeRefused reports whether the server's error names the path, or a field above or below the
+// path.
 func WouldBeRefused(err error, path fieldpath.Path) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {

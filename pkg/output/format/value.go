@@ -56,8 +56,7 @@ func ambiguous(s string) bool {
 	return strings.ContainsRune(`"'{[(`, rune(s[0])) || json.Valid([]byte(s))
 }
 
-// Compact returns a value as JSON. A value that JSON cannot represent is formatted as Go prints it;
-// no such value comes from a cluster.
+// Compact returns a value as JSON.
 func Compact(v any) string {
 	out, err := rawJSON(v, "")
 	if err != nil {
@@ -114,14 +113,14 @@ func Image(i event.Image, now time.Time) string {
 }
 
 // Owner names an owner and its operation: "kube-controller-manager (scale)", "kubectl-edit (Update,
-// 1h ago)". It omits Update for a subresource, where that is usual.
+// 1h ago)".
 func Owner(o managedfields.Owner, now time.Time) string {
 	name, how := ownerParts(o, now)
 	return name + how
 }
 
-// OwnerWithin names an owner as Owner does, in at most width columns; 0 means any width. It first
-// shortens the manager's name, as long as some of the name remains.
+// OwnerWithin names an owner in at most width columns; 0 means any width. It shortens the manager's
+// name first.
 func OwnerWithin(o managedfields.Owner, now time.Time, width int) string {
 	const least = 8
 	name, how := ownerParts(o, now)

@@ -65,8 +65,8 @@ func Flow(parts []string, room int) []string {
 	return append(out, CutMiddle(line, room))
 }
 
-// Wrap breaks lines that are too wide between words, and indents the continuation like the line. It
-// does not break commands, so that users can copy them. A width of 0 breaks nothing.
+// Wrap breaks lines between words and keeps the indent. It does not break commands, so that users
+// can copy them. A width of 0 breaks nothing.
 func Wrap(text []string, width int) []string {
 	if width <= 0 {
 		return text
@@ -87,9 +87,8 @@ func Wrap(text []string, width int) []string {
 	return out
 }
 
-// Fit makes a multi-line text printable, as [Plain] does, and wraps it to the width of the
-// terminal. head begins the first line. Lines with a command stay whole, so that they can be
-// copied.
+// Fit makes a multi-line text printable and wraps it to the width of the terminal. head begins the
+// first line.
 func Fit(head, text string, width func() int) string {
 	columns := Columns(width)
 	indent := len(head) - len(strings.TrimLeft(head, " ")) + len("  ")
@@ -141,8 +140,7 @@ func wrapped(line string, indent, width int) []string {
 	return append(out, line)
 }
 
-// lastBlank returns the position of the last blank after the indent before which the line fits. If
-// there is none, it returns the position of the first blank; -1 if there is no blank.
+// lastBlank returns the last blank before which the line fits, else the first blank, else -1.
 func lastBlank(line string, indent, width int) int {
 	best := -1
 	for i := indent + 1; i < len(line); i++ {
@@ -159,8 +157,7 @@ func lastBlank(line string, indent, width int) int {
 
 const between = "   "
 
-// Aligned lays rows out in columns. If they are wider than the terminal, it narrows the widest
-// columns, down to [LeastValue], and wraps their cells. Without a terminal, each row is one line.
+// Aligned lays rows out in columns. On a narrow terminal, it wraps the cells of the widest columns.
 func Aligned(rows [][]string, width func() int) string {
 	var widths []int
 	for _, row := range rows {
@@ -217,8 +214,7 @@ func narrow(widths []int, columns int) {
 	}
 }
 
-// folded wraps a cell, and indents each line like the first. It breaks between words if possible,
-// otherwise after punctuation in a name, otherwise anywhere.
+// folded wraps a cell between words, else after punctuation, else anywhere.
 func folded(cell string, width int) []string {
 	if Cells(cell) <= width {
 		return []string{cell}
@@ -238,7 +234,6 @@ func folded(cell string, width int) []string {
 	return out
 }
 
-// breakAt returns where to break a line that is too long, after at least one character.
 func breakAt(s string, room int) int {
 	blank, mark, end, used := 0, 0, 0, 0
 	for letters := displaywidth.StringGraphemes(s); letters.Next(); {
@@ -316,11 +311,10 @@ func cutStart(s string, width int) string {
 }
 
 const (
-	// longestWord is the longest word, in bytes, that is shown whole. A CA certificate has more
-	// than a thousand, which tell a reader nothing.
+	// longestWord is the longest word, in bytes, that is shown whole.
 	longestWord = 512
-	// keptOfWord is how many bytes of a longer word are shown. keptBefore is how many of them come
-	// before the first difference.
+	// keptOfWord is how many bytes of a longer word are shown: keptBefore of them before the first
+	// difference.
 	keptOfWord = 48
 	keptBefore = 16
 )
@@ -339,8 +333,7 @@ func Shorten(line string) string {
 	return strings.Join(words, " ")
 }
 
-// ShortenPair shortens two lines as [Shorten] does. If the results would be equal, it instead shows
-// where the lines differ.
+// ShortenPair shortens two lines as [Shorten] does, and keeps a difference visible.
 func ShortenPair(a, b string) (string, string) {
 	if sa, sb := Shorten(a), Shorten(b); a == b || sa != sb {
 		return sa, sb
@@ -374,7 +367,6 @@ func around(word string, at int) string {
 	return before + text.Truncate(word[from:], keptOfWord+len(text.Ellipsis)) + " " + size(word)
 }
 
-// size formats the length of a string: "1,234 bytes".
 func size(s string) string {
 	digits := strconv.Itoa(len(s))
 	for i := len(digits) - 3; i > 0; i -= 3 {

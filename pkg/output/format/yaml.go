@@ -18,9 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// YAML returns a value as YAML that is safe for a terminal. The library leaves some characters
-// unescaped that YAML considers printable, such as direction marks; a document with one of them is
-// written by [YAMLLines], with quotes and escapes.
+// YAML returns a value as YAML that is safe for a terminal. The library leaves some unsafe
+// characters unescaped, such as direction marks; [YAMLLines] writes those documents.
 func YAML(v any) ([]byte, error) {
 	text, err := JSON(v, "")
 	if err != nil {
@@ -39,8 +38,7 @@ func YAML(v any) ([]byte, error) {
 	return []byte(strings.Join(YAMLLines{}.nested(read), "\n") + "\n"), nil
 }
 
-// KYAML returns a value as KYAML, a dialect of YAML that quotes all strings and ignores
-// indentation. It is safe for a terminal.
+// KYAML returns a value as KYAML that is safe for a terminal.
 func KYAML(v any) ([]byte, error) {
 	spell := func(b []byte, r rune) []byte {
 		if r > 0xffff { // YAML does not support surrogate pairs.
@@ -79,8 +77,7 @@ func saysTheSame(made, text []byte) bool {
 
 func unfit(r rune) bool { return r != '\n' && r != '\t' && !strconv.IsPrint(r) }
 
-// JSON returns a value as JSON, with a final line break. It escapes unprintable characters, so that
-// the result is safe for a terminal.
+// JSON returns a value as JSON that is safe for a terminal, with a final line break.
 func JSON(v any, indent string) ([]byte, error) {
 	text, err := rawJSON(v, indent)
 	if err != nil {
@@ -103,8 +100,7 @@ func rawJSON(v any, indent string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// escapeQuoted escapes unprintable characters in a text that contains them only within double
-// quotes.
+// escapeQuoted escapes unprintable characters. The text must have them only in double quotes.
 func escapeQuoted(text []byte, spell func([]byte, rune) []byte) []byte {
 	plain := func(r rune) bool { return r == '\n' || strconv.IsPrint(r) }
 	if !bytes.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
@@ -217,8 +213,7 @@ func Scalar(v any) string {
 	}
 }
 
-// block formats a multi-line string as a YAML block scalar. It returns false if the string would
-// need escapes, which block scalars do not have.
+// block formats a string as a YAML block scalar; false if the string would need escapes.
 func block(s string) ([]string, bool) {
 	body := strings.TrimRight(s, "\n")
 	if !strings.Contains(s, "\n") || body == "" {

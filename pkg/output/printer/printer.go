@@ -32,8 +32,7 @@ type Printer struct {
 	onRun    func()
 }
 
-// newPrinter returns a printer for the results that choose returns. If choose returns nil, the
-// format is unknown. more lists formats that only some verbs have.
+// newPrinter returns a printer. more lists formats that only some verbs have.
 func newPrinter(o output.Options, s *output.State, choose func(output.Base, *progress.Reporter) (output.Results, error), more ...string) (*Printer, error) {
 	if o.Format == "" {
 		o.Format = output.Table
@@ -84,9 +83,8 @@ func (p *Printer) Print(e event.Event) {
 	p.reporter.Handle(e)
 }
 
-// Close prints the rest: the end of the table, documents, and the summary. It always leaves the
-// terminal clean. ctx only limits an external diff program, so results are printed even if ctx is
-// done. Close returns the first write error, or else the program's error.
+// Close prints the rest and leaves the terminal clean. ctx only limits an external diff program.
+// Close returns the first write error, or else the program's error.
 func (p *Printer) Close(ctx context.Context) error {
 	p.mu.Lock()
 	if p.closed {
@@ -114,8 +112,7 @@ func (p *Printer) Close(ctx context.Context) error {
 	return errors.Join(err, p.screen.Failure)
 }
 
-// Pause prints everything so far and calls do, which may ask the user a question. Nothing else is
-// printed before do returns.
+// Pause prints everything so far and calls do. Nothing else is printed before do returns.
 func (p *Printer) Pause(do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -54,9 +54,8 @@ func ForDiff(o output.Options) (*Printer, error) {
 	}, output.Markdown)
 }
 
-// ForWait returns a printer for a wait. The formats yaml and kyaml, and those for objects, print
-// the objects that met their conditions; json, junit and stream report about them. The error is
-// about the format or its template.
+// ForWait returns a printer for a wait. yaml and kyaml print objects; json, junit and stream report
+// about them.
 func ForWait(o output.Options) (*Printer, error) {
 	met := output.Word{Text: "met", Good: []event.Action{event.Met}, Awaited: true}
 	return newPrinter(o, output.NewState(met, true), func(b output.Base, told *progress.Reporter) (output.Results, error) {
@@ -188,7 +187,6 @@ func ForMigration(o output.Options) (*Printer, error) {
 	})
 }
 
-// printerOf returns a printer for results that are not counted. formats lists its formats.
 func printerOf(o output.Options, formats []string, choose func(output.Base) output.Results) (*Printer, error) {
 	if o.Format != "" && !slices.Contains(formats, o.Format) {
 		return nil, unknownFormat(o.Format, formats)
@@ -242,8 +240,7 @@ func report(b output.Base, asTable, asDocument func(output.Base) output.Results,
 	}
 }
 
-// logged writes a report to stdout and the table to stderr. The report usually goes into a file,
-// and the log of a CI job then shows only stderr.
+// logged writes a report to stdout and the table to stderr: in CI, the report goes into a file.
 type logged struct{ report, log output.Results }
 
 func (l *logged) Handle(e event.Event) {

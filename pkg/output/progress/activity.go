@@ -16,11 +16,10 @@ import (
 // activity describes what the run does at present: the objects in progress or awaited, with their
 // latest news.
 type activity struct {
-	state    *output.State
-	underway []task // the longest first
-	lacking  map[object.Key]lack
-	news     int
-	// explained lists objects with a known cause, in order of appearance.
+	state     *output.State
+	underway  []task // the longest first
+	lacking   map[object.Key]lack
+	news      int
 	explained []explanation
 	// waiting says since when, and for how long at most, the run waits for the awaited objects.
 	waiting pending
@@ -40,8 +39,6 @@ type explanation struct {
 	codes string
 }
 
-// lack is what an object lacks to meet its conditions. news is the number of the report, and first
-// the number of the first report about the object.
 type lack struct {
 	event.Judged
 	news, first int
@@ -112,7 +109,6 @@ func (a *activity) taskOf(ref object.Ref) int {
 	return slices.IndexFunc(a.underway, func(t task) bool { return t.ref.Key() == ref.Key() })
 }
 
-// pending returns what the run is doing; ok is false if no event says so.
 func (a *activity) pending() (p pending, ok bool) {
 	s := a.state
 	switch {
@@ -143,8 +139,8 @@ func (a *activity) pending() (p pending, ok bool) {
 	}
 }
 
-// explains records the codes of an object's causes. It does not record their messages, which were
-// just printed and may keep changing.
+// explains records the codes of an object's causes. Messages are omitted, because they may keep
+// changing.
 func (a *activity) explains(e event.Stalled) {
 	key, codes := e.Ref.Key(), format.Codes(e.Causes)
 	i := slices.IndexFunc(a.explained, func(x explanation) bool { return x.key == key })
@@ -156,8 +152,7 @@ func (a *activity) explains(e event.Stalled) {
 	}
 }
 
-// latest returns one awaited object and what it lacks. This is the first object with a known cause,
-// or else the object with the latest news.
+// latest returns the first object with a known cause, or else the object with the latest news.
 func (a *activity) latest() (event.Judged, string) {
 	for _, x := range a.explained {
 		if l, ok := a.lacking[x.key]; ok && x.codes != "" {
@@ -225,15 +220,12 @@ type pending struct {
 	since time.Time
 	limit time.Duration
 	// lacks describes what is missing, or why; it may be empty.
-	lacks string
-	// others describes what else is pending. It is the first part to be truncated.
+	lacks  string
 	others string
 }
 
 const worthTelling = 3 * time.Second
 
-// line describes what the run waits for, for how long, and what is missing. The time comes before
-// the parts that may be long.
 func (p pending) line(now time.Time) string {
 	text := p.what
 	switch elapsed := now.Sub(p.since); {
@@ -267,8 +259,6 @@ func lasting(d time.Duration) string {
 	return text
 }
 
-// brief limits the width of a value in a progress line. Results show the whole value if there is
-// room.
 const brief = 60
 
 func reading(v event.Value) string {

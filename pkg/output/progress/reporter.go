@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// every is the time without output after which a log gets a progress line. Before a line with the
-// same content is repeated, the time doubles, up to seldom.
+// every is the time without output after which a log gets a progress line. The time doubles for the
+// same line, up to seldom.
 const (
 	every  = 10 * time.Second
 	seldom = time.Minute
@@ -32,8 +32,7 @@ type Reporter struct {
 	screen     *output.Screen
 	now        func() time.Time
 	statusLine *statusLine // nil for plain lines
-	// headings means that the name of a phase is printed before the phase's results.
-	// Machine-readable formats have no headings, since programs find the phases in the stream.
+	// headings means that phases are named above their results.
 	headings bool
 
 	warnings output.PlanOrdered[said]
@@ -194,7 +193,7 @@ func (c *Reporter) waiting(e event.Waiting) {
 	c.holdOn(h, e.For, plain.line(c.now()))
 }
 
-// holdOn records what the run waits for. In plain lines, each key is reported once.
+// holdOn records what the run waits for. A log reports each key once.
 func (c *Reporter) holdOn(h *pending, key, plain string) {
 	c.blocked = h
 	if c.redraws() || c.said[key] {
@@ -204,23 +203,18 @@ func (c *Reporter) holdOn(h *pending, key, plain string) {
 	c.say(plain)
 }
 
-// redraws reports whether a status line shows the progress. Before there is a plan, a program that
-// generates manifests or fetches credentials may prompt for a password on the same terminal, and
-// the status line must not overwrite the typed text. A step with a limit begins only after such
-// prompts.
+// redraws reports whether a status line shows the progress. Before there is a plan, a program may
+// prompt for a password on the same terminal, and the line must not overwrite the typed text.
 func (c *Reporter) redraws() bool {
 	return c.statusLine != nil && (c.state.Begun || c.unreached || c.activity.step.limit > 0)
 }
 
-// step handles the next step of the run. A step counts as progress, unless objects were given up.
 func (c *Reporter) step() {
 	if !c.lost {
 		c.resume()
 	}
 }
 
-// result handles the result for an object. A result proves that the server is reachable only if it
-// is an answer of the server, because objects also get a result when the retries run out.
 func (c *Reporter) result(action event.Action, err error) {
 	switch {
 	case !c.unreached || heard(action, err):
@@ -264,8 +258,7 @@ func (c *Reporter) announce() {
 	c.screen.Heading(fmt.Sprintf("%s: %s\n", title(c.state), text.Count(phase.Total, "object")))
 }
 
-// Refer replaces causes that were reported during the wait by references, so that the result does
-// not repeat them right below.
+// Refer replaces causes that were reported during the wait by references.
 func (c *Reporter) Refer(w event.Waited) event.Waited {
 	told := false
 	for _, e := range c.told {
@@ -284,9 +277,7 @@ func (c *Reporter) Refer(w event.Waited) event.Waited {
 	return w
 }
 
-// Tick updates the status line. In a log, it instead reports progress if nothing was printed for a
-// while. No other code reports progress, so no object is reported as in progress right above its
-// result.
+// Tick updates the status line. In a log, it reports progress if nothing was printed for a while.
 func (c *Reporter) Tick() {
 	now := c.now()
 	if c.blocked != nil && c.blocked.over(now) {

@@ -24,8 +24,8 @@ type statusLine struct {
 	width func() int
 }
 
-// line returns the status line; empty if there is nothing to report yet. It leaves the last column
-// free, because some terminals wrap after it.
+// line returns the status line. It leaves the last column free, because some terminals wrap after
+// it.
 func (l *statusLine) line(a *activity, blocked *pending, now time.Time) string {
 	width := l.columns() - 1
 	if width < 10 {
@@ -74,7 +74,6 @@ func (l *statusLine) progress(c *output.State, width int) string {
 	return phaseName(c) + strings.TrimSpace(drawn+" "+figures) + troubles(c)
 }
 
-// held returns the progress of a blocked run: short, without a rate.
 func held(c *output.State) string {
 	if c.Total <= 0 {
 		return ""
@@ -103,7 +102,6 @@ func hasReplicas(kind schema.GroupKind) bool {
 	}
 }
 
-// workloads returns the awaited workloads, in the order in which they were first reported.
 func (a *activity) workloads() []lack {
 	var all []lack
 	for _, l := range a.lacking {
@@ -115,8 +113,7 @@ func (a *activity) workloads() []lack {
 	return all[:min(len(all), mostWorkloads)]
 }
 
-// lines returns the status line and the lines above it, one for each workload with its replicas. A
-// single workload is shown in the status line if there is room.
+// lines returns the status line, below a line for each workload.
 func (l *statusLine) lines(a *activity, blocked *pending, now time.Time) (line string, above []string) {
 	line = l.line(a, blocked, now)
 	width := l.columns() - 1
@@ -166,8 +163,6 @@ func (a *activity) latestBut(shown []lack) (latest event.Judged, ok bool) {
 	return latest, ok
 }
 
-// replicas returns the part of readiness's message that counts the replicas. It omits the values
-// that readiness read.
 func replicas(j event.Judged) string {
 	for _, c := range j.Conditions {
 		if c.For == "ready" && !c.Met && j.Note == "" && c.Message != "" {
@@ -229,8 +224,6 @@ func (r *rate) String() string {
 	}
 }
 
-// soFar counts the objects that ended well and those that did not: "3 of 4 applied, 1 failed". It
-// ignores awaited objects.
 func soFar(s *output.State) string {
 	if s.Total <= 0 || s.Word.Text == "" {
 		return ""

@@ -34,8 +34,7 @@ type said struct {
 	hint         string
 }
 
-// warn keeps a warning until the end of its object's phase, so that warnings are printed in plan
-// order. A warning about the whole run is printed immediately.
+// warn keeps a warning until the end of its object's phase, so that warnings come in plan order.
 func (c *Reporter) warn(e event.Warned, hint string) {
 	w := warning{key: e.Ref.Key(), text: e.String()}
 	if c.warned[w] {
@@ -54,9 +53,7 @@ func (c *Reporter) remark(e event.Remarked) {
 	c.warn(event.Warned{Ref: e.Ref, Text: strings.TrimPrefix(e.Path+": "+e.Text, ": ")}, e.Hint)
 }
 
-// Flush writes the warnings of the phase. A text that several objects share is written once, with
-// their number and names. Warnings about objects of later phases, which may have been read already,
-// wait for their phase.
+// Flush writes the warnings of the phase. Equal texts are written once.
 func (c *Reporter) Flush() { c.flush(c.state.Current) }
 
 // End writes the remaining warnings.
@@ -105,8 +102,6 @@ func (c *Reporter) warning(said, hint string) string {
 	return lines
 }
 
-// leaveOut reports the skipped parts of the input. Unless verbose, it groups those with the same
-// error.
 func (c *Reporter) leaveOut() {
 	faults := c.leftOuts
 	c.leftOuts = nil
@@ -145,8 +140,8 @@ func (c *Reporter) annotateFaults(faults []error) {
 	}
 }
 
-// faultOf returns the fault in an error, and the start of the error's text. Callers must print the
-// error's text, because the text of the fault may quote a Secret.
+// faultOf returns the fault in an error, and the start of the error's text. The text of the fault
+// itself may quote a Secret.
 func faultOf(err error) (*object.FaultError, string) {
 	fault, ok := errors.AsType[*object.FaultError](err)
 	if !ok {
@@ -155,11 +150,10 @@ func faultOf(err error) (*object.FaultError, string) {
 	return fault, fault.Place()
 }
 
-// kindsAfter is how long the run waits for kinds before a log says so. The delay is useful because
-// the kinds of the set's CRDs are usually served within moments.
+// kindsAfter is how long a log waits before it reports awaited kinds, most of which are served
+// within moments.
 const kindsAfter = time.Second / 2
 
-// awaitKind records that the run waits for a kind. h is the report if it is the only kind.
 func (c *Reporter) awaitKind(kind string, h *pending) {
 	if c.blocked == nil || len(c.kinds) == 0 {
 		c.kinds = nil
@@ -216,8 +210,6 @@ func (c *Reporter) annotateConflict(at object.Source, of object.Ref, paths []str
 	c.annotate(at, of, fmt.Errorf("conflict: others own %s", text.List(paths, few)))
 }
 
-// annotate makes a CI job show an error at the place in the file where the field is written, or
-// else the object.
 func (c *Reporter) annotate(at object.Source, of object.Ref, err error) {
 	if c.place == nil || err == nil {
 		return

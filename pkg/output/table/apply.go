@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// applyTable prints one line for each object, with notes below. Failures are printed at the end of
-// their phase and conflicts at the end of the table, because readers look for them there.
+// applyTable prints one line for each object, with notes below. Failures come at the end of their
+// phase, conflicts at the end of the table.
 type applyTable struct {
 	output.Base
 	// lines are the lines of finished objects, kept instead of thousands of events to save memory.
@@ -69,8 +69,6 @@ func (t *applyTable) Handle(e event.Event) {
 	}
 }
 
-// listed reports whether an object gets a line. An unchanged object is only counted, unless there
-// is news about it. Paths that it still yields are not news.
 func (t *applyTable) listed(a event.Applied) bool {
 	quiet := a.Action == event.Unchanged || a.Action == event.Shared || a.OnlyOwners
 	if !quiet || t.Verbose || a.Reason != "" || a.Joined != nil {
@@ -179,8 +177,8 @@ func applyLine(base output.Base, b *strings.Builder, action event.Action, text s
 	}
 }
 
-// details returns the notes on an applied object: how the apply changed the ownership of the
-// object's fields. The notes fit into room columns; 0 means any width.
+// details returns the notes on an applied object. The notes fit into room columns; 0 means any
+// width.
 func details(b output.Base, a event.Applied, room int) []string {
 	var all []string
 	most := manyPaths
@@ -238,8 +236,7 @@ func joined(a event.Applied) string {
 	return said
 }
 
-// paths lists the first changes of one kind, each on a line with a note, which goes below the path
-// if there is no room beside it.
+// paths lists the first changes of one kind.
 func paths(verb string, changes []managedfields.Change, most, room int, note func(managedfields.Change, int) []string) []string {
 	const indent = "    " // below the path
 	shown := changes[:min(most, len(changes))]
@@ -380,9 +377,7 @@ func (r *rollback) summary() string {
 	return "; rolled back: " + strings.Join(parts, ", ")
 }
 
-// takeovers counts the objects with fields that became ours, by the former manager of the fields. A
-// change of owners alone is reported in one line for the whole run. More important changes, such as
-// a changed value, are reported with the object.
+// takeovers counts the objects with fields that became ours, by former manager.
 type takeovers map[string]int
 
 func (t takeovers) add(managers []string) {
@@ -403,7 +398,6 @@ func (t takeovers) lines(asked bool) []string {
 	return all
 }
 
-// leftOver counts, by manager, the values that were left to the manager that should set them.
 type leftOver map[string]int
 
 func (l leftOver) add(left []managedfields.Conflict) {
@@ -424,8 +418,8 @@ func (l leftOver) lines() []string {
 	return all
 }
 
-// withoutLastApplied removes the last-applied annotation from the changes, which every takeover
-// from client-side apply removes.
+// withoutLastApplied removes the last-applied annotation, which every takeover from client-side
+// apply removes.
 func withoutLastApplied(changes []managedfields.Change, adopted []string) []managedfields.Change {
 	if len(adopted) == 0 {
 		return changes

@@ -60,9 +60,8 @@ type row struct {
 
 func (r row) owner() string { return strings.Join(r.owners, ", ") }
 
-// conflictRows lays out paths in conflict in columns. On a terminal that is too narrow, each path
-// gets its own line, with the other columns below it. Paths are never shortened, because users copy
-// them. Values are shortened only if they are longer than a line.
+// conflictRows lays out paths in conflict in columns, or on a narrow terminal below each other.
+// Paths are never shortened, because users copy them.
 func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) []string {
 	rows := make([]row, len(conflicts))
 	var path, yours, live, owned int
@@ -89,7 +88,6 @@ func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) 
 	return laid
 }
 
-// stacked writes each path on its own line. Below it, each line has as many parts as fit.
 func stacked(rows []row, width int) []string {
 	const indent = "    "
 	room := max(width-len("  "+indent), format.LeastValue)
@@ -117,9 +115,7 @@ type choice struct {
 	refused, unstated bool
 }
 
-// resolutions returns the paragraph below all conflicts. It says what was not written, and has the
-// flags that settle the conflicts, ready to be pasted. named returns the name of an object in
-// flags.
+// resolutions returns the paragraph below all conflicts, with the flags that settle them.
 func resolutions(conflicts []event.Applied, opening string, named func(object.Ref) string) []string {
 	choices, gathered := choicesOf(conflicts, named)
 	shown := choices[:min(fewFlags, len(choices))]
@@ -195,8 +191,8 @@ func nothingWritten(b output.Base, contested, changed map[int]bool) string {
 	}
 }
 
-// choicesOf returns the flag values that settle all conflicts. If there are many and objects share
-// a path, the path without an object stands for all of them.
+// choicesOf returns the flag values that settle all conflicts. If there are many, a path without an
+// object stands for all objects.
 func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choices []choice, gathered bool) {
 	byPath := map[string][]string{} // path to values that name the object
 	var paths []string
@@ -246,8 +242,6 @@ const (
 // pathGap separates a path, which users copy, from its values.
 const pathGap = "     "
 
-// isLarge reports whether a value in conflict is a map or list that would be useless if shortened
-// to one line.
 func isLarge(c managedfields.Conflict) bool {
 	large := func(v any) bool {
 		switch v.(type) {
@@ -274,7 +268,6 @@ func largeRows(b output.Base, conflicts []managedfields.Conflict, width int) []s
 	return rows
 }
 
-// largeDiff returns the unified diff of a value as YAML. It is shortened unless whole is set.
 func largeDiff(c managedfields.Conflict, whole bool) []string {
 	live, err := yaml.Marshal(c.Live)
 	if err != nil {
@@ -312,8 +305,7 @@ func splitLarge(conflicts []managedfields.Conflict) (small, large []managedfield
 	return small, large
 }
 
-// values shows both sides of a conflict so that their difference is visible. For multi-line
-// strings, it shows the first line that differs.
+// values shows both sides of a conflict so that their difference is visible.
 func values(yours, live any, hasLive bool) (string, string) {
 	if !hasLive {
 		return format.Shorten(format.Value(yours)), "(none)"
@@ -368,8 +360,7 @@ func images() *regexp.Regexp {
 	return regexp.MustCompile(`^((?:[\w.-]+(?::\d+)?/)*)([\w.-]+(?::[\w.-]+)?)(@sha256:[0-9a-f]{32,})?$`)
 }
 
-// cutImage shortens an image to a width. It drops the digest first, then registry and repository
-// from the left, and keeps name and tag. It returns false if the text is not an image or does not
+// cutImage shortens an image and keeps name and tag; false if the text is not an image or does not
 // fit.
 func cutImage(s string, width int) (string, bool) {
 	parts := images().FindStringSubmatch(s)
@@ -392,9 +383,8 @@ func cutImage(s string, width int) (string, bool) {
 	return name, format.Cells(name) <= width
 }
 
-// foldLastApplied returns the live side of a diff with a removed last-applied annotation replaced
-// by its size. The annotation repeats the whole object as client-side apply last saw it, and every
-// adoption removes it.
+// foldLastApplied replaces a removed last-applied annotation, which repeats the whole object, by
+// its size.
 func foldLastApplied(before, after map[string]any) map[string]any {
 	path := managedfields.LastAppliedPath()
 	was, _ := path.Get(before)

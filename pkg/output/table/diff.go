@@ -240,12 +240,11 @@ func shortened(lines []string) []string {
 	return out
 }
 
-// memberLabel marks the members of a set (ApplySet specification). Other lines say which objects
-// join or leave a set; the label's hash would tell readers nothing.
+// memberLabel marks the members of a set (ApplySet specification). Its hash tells readers nothing.
 const memberLabel = "applyset.kubernetes.io/part-of"
 
-// hideSet removes the label from both sides, unless the table is verbose, and reports whether the
-// object would join a set.
+// hideSet removes the label, unless the table is verbose, and reports whether the object would join
+// a set.
 func (t *diffTable) hideSet(c *event.Compared) (joins bool) {
 	path := fieldpath.Field("metadata", "labels", memberLabel)
 	from, _ := path.Get(c.Before)
@@ -275,7 +274,6 @@ func withoutMember(side map[string]any) map[string]any {
 	return side
 }
 
-// projections returns both sides of an object as YAML; a missing side is empty.
 func projections(c event.Compared) (before, after string, err error) {
 	if before, err = projected(foldLastApplied(c.Before, c.After)); err != nil {
 		return "", "", fmt.Errorf("show the live %s: %w", c.Ref, err)
@@ -294,7 +292,7 @@ func projected(projection map[string]any) (string, error) {
 	return string(out), err
 }
 
-// diffNotes returns what the diff of an object does not show, and counts its paths in conflict.
+// diffNotes returns what the diff of an object does not show, and counts its conflicts.
 func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) {
 	notes = remarks(b, c)
 	removed := 0
@@ -372,7 +370,6 @@ func diffNote(c managedfields.Change, anew bool, now time.Time) string {
 	return text
 }
 
-// remarks says why an object could not be compared, or what was not checked.
 func remarks(b output.Base, c event.Compared) []string {
 	columns := format.Columns(b.Width)
 	if c.Err != nil && c.Reason == c.Err.Error() {

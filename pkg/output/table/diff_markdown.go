@@ -20,8 +20,8 @@ const (
 	backticks = 100
 )
 
-// markdown prints a diff as a comment on a pull request. It puts everything into fences, so that no
-// name or value is read as Markdown, and it omits ages, so that the same diff gives the same text.
+// markdown prints a diff as a comment on a pull request. Everything is in fences, so that no name
+// or value is read as Markdown. Ages are omitted, so that equal diffs give equal texts.
 type markdown struct {
 	*diffTable
 	objects []string
@@ -81,7 +81,7 @@ func (m *markdown) Finish(context.Context) error {
 }
 
 // fitting returns the objects to show in full, the names of others, and how many more there are.
-// Names have priority: a reader has to know about every object.
+// Names have priority.
 func fitting(objects []string, bytes int) (shown, named []string, rest int) {
 	bytes -= 8*backticks + len("and 1000000 more objects")
 	var known []string

@@ -19,8 +19,6 @@ type outside struct {
 	files []file
 }
 
-// file is an object on both sides. A missing side becomes an empty file, so that the program needs
-// no special option.
 type file struct {
 	name, before, after string
 }
@@ -66,8 +64,7 @@ func (o *outside) write(live, merged string) error {
 	return nil
 }
 
-// verdict interprets the program's error. As with diff(1), exit code 1 means that there are
-// differences.
+// verdict interprets the program's error. As with diff(1), exit code 1 means differences.
 func (o *outside) verdict(err error) error {
 	var exit interface {
 		error

@@ -20,8 +20,7 @@ import (
 // have no owner.
 const unownable = "-"
 
-// ownersTable prints each object as YAML, with the owners of each field in front of it, because
-// their width is limited and that of values is not.
+// ownersTable prints each object as YAML, with the owners of each field in front.
 type ownersTable struct {
 	output.Base
 	texts  []string
@@ -111,7 +110,6 @@ func ownedRemarks(o event.Owned) []string {
 	return remarks
 }
 
-// lay writes lines with their owners in front. Owners that do not fit beside each other go below.
 func (t *ownersTable) lay(b *strings.Builder, o event.Owned, lines []yamlLine) {
 	width := format.Columns(t.Width)
 	most := mostOwner(width)
@@ -136,8 +134,7 @@ func (t *ownersTable) lay(b *strings.Builder, o event.Owned, lines []yamlLine) {
 
 const ownerGap = "  "
 
-// mostOwner limits the width of the owners of a line together and, on a terminal, of a single
-// owner.
+// mostOwner limits the width of the owners of a line.
 func mostOwner(width int) int {
 	const most, least = 60, 16
 	if width <= 0 {
@@ -192,7 +189,6 @@ func atVersions(owners []managedfields.Owner, version string) []managedfields.Ow
 	return out
 }
 
-// together puts as many owners on a line as fit. A comma means that more follow.
 func together(all []ownerCell, most int) [][]ownerCell {
 	var rows [][]ownerCell
 	for i, c := range all {
@@ -251,8 +247,7 @@ type yamlLine struct {
 	unownable bool
 }
 
-// within fits the line into a width; 0 means any width. It shortens the middle of the value, since
-// two images may differ only at the end, and then the key if it leaves no room for the value.
+// within fits the line into a width; 0 means any width. It shortens the middle of the value first.
 func (l yamlLine) within(width int) string {
 	text := strings.ReplaceAll(l.text, "\t", "    ")
 	if width == 0 || format.Cells(text) <= width {
@@ -273,8 +268,6 @@ func (l yamlLine) within(width int) string {
 	return format.Cut(text, max(width, format.LeastValue))
 }
 
-// fieldTree lays out a tree of fields as YAML, one line for each field. It wraps none, because
-// their owners are beside them.
 type fieldTree struct{ format.YAMLLines }
 
 func (y fieldTree) lines(nodes []managedfields.Node) []yamlLine {
@@ -305,8 +298,6 @@ func (y fieldTree) field(name string, n managedfields.Node) []yamlLine {
 	return append([]yamlLine{head}, below...)
 }
 
-// item formats an item of a list. Its first field is on the line of the dash, unless the two have
-// different owners.
 func (y fieldTree) item(n managedfields.Node) []yamlLine {
 	if len(n.Below) == 0 {
 		return owned(n, y.Value("-", n.Value, false))

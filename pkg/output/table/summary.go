@@ -143,8 +143,6 @@ func sameFault[T any](failed []T, why func(T) error) [][]T {
 	return format.Grouped(failed, func(one T) string { return strings.Join(format.Explain(why(one)), "\n") })
 }
 
-// commonFault returns the error to print for n objects that share it. An error may have its own
-// form for several objects.
 func commonFault(err error, n int) error {
 	if common, ok := errors.AsType[interface {
 		error
@@ -155,8 +153,6 @@ func commonFault(err error, n int) error {
 	return err
 }
 
-// skipped prints objects that were skipped or kept: each on a line, or only their number if many
-// share a reason. Both kinds of lines end with the reason.
 type skipped[T any] struct {
 	why  func(T) error
 	one  func(of T, reason string)

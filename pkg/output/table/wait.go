@@ -99,8 +99,8 @@ func waitedLines(b output.Base, w event.Waited, room int) []string {
 	return append(text, format.Causes(brief(b, w.Causes))...)
 }
 
-// withoutRepetition removes what a cause explains better: why Pods are rejected, and what readiness
-// read. It keeps the values that the user's own conditions read.
+// withoutRepetition removes what a cause explains better. It keeps values that the user's own
+// conditions read.
 func withoutRepetition(conditions []event.Condition) []event.Condition {
 	conditions = slices.Clone(conditions)
 	for i, c := range conditions {
@@ -119,15 +119,12 @@ func brief(b output.Base, causes []event.Cause) []event.Cause {
 	return format.Brief(causes)
 }
 
-// isOfCondition reports whether the error of an object is that of a condition listed below it.
 func isOfCondition(w event.Waited) bool {
 	return w.Err != nil && slices.ContainsFunc(w.Conditions, func(c event.Condition) bool {
 		return isListed(c) && c.Err != nil && c.Err.Error() == w.Err.Error()
 	})
 }
 
-// isListed reports whether a condition is listed below its object: it is unmet, and the object's
-// own line does not already say so.
 func isListed(c event.Condition) bool { return c.Met == c.Forbidden && c.Reason != "NotFound" }
 
 func conditionLines(b output.Base, conditions []event.Condition, room int) []string {
@@ -146,8 +143,6 @@ func conditionLines(b output.Base, conditions []event.Condition, room int) []str
 	return text
 }
 
-// conditionHead describes a condition that is not met, and why. A condition that could not be
-// evaluated is neither met nor unmet.
 func conditionHead(b output.Base, c event.Condition, room int) []string {
 	if lines := b.Hints.ErrorLines(c.Err, room); len(lines) > 0 {
 		return append([]string{"could not tell " + text.Printable(c.For) + ": " + lines[0]}, lines[1:]...)
