@@ -24,8 +24,7 @@ const (
 	InConflict Action = "conflict"
 	Failed     Action = "failed"
 	Skipped    Action = "skipped"
-	// Pruned members are no longer in the input and were deleted. Kept members are no longer in the
-	// input and were not deleted.
+	// Pruned members left the set and were deleted. Kept members left the set and were not deleted.
 	Pruned Action = "pruned"
 	// Recreated objects were deleted and created from the manifest.
 	Recreated Action = "recreated"
@@ -45,8 +44,7 @@ const (
 	Share Action = "share"
 )
 
-// Applied converts an action of diff to the corresponding action of apply, so that documents use
-// one vocabulary. It returns other actions unchanged.
+// Applied converts an action of diff to the corresponding action of apply.
 func (a Action) Applied() Action {
 	switch a { //nolint:exhaustive // all others are equal
 	case Create:
@@ -78,17 +76,17 @@ func (a Action) Compared() Action {
 // Preparing reports what the run is doing before it has a plan, such as discovering kinds.
 type Preparing struct {
 	Text string
-	// Since is when this step began; zero means now. Within is how long the step may take; 0 means
+	// Since is when this step began; zero means now. Within is how long it may take; 0 means
 	// unknown.
 	Since  time.Time
 	Within time.Duration
 	Found  []string
 }
 
-// Planned lists the objects of the run. It comes once, before any result.
+// Planned lists the objects of the run, before any result.
 type Planned struct {
 	Phases []Phase
-	// Within limits the whole wait. It is 0 if the run does not wait or has no limit.
+	// Within limits the whole wait; 0 means no wait or no limit.
 	Within time.Duration
 }
 
@@ -104,7 +102,7 @@ type PhaseStarted struct {
 	Index int
 }
 
-// Started means that work on an object has begun. It is followed by one Applied or Compared event.
+// Started means that work on an object has begun.
 type Started struct {
 	Ref object.Ref
 	// Within is how long the work may take; 0 means no limit.
@@ -117,15 +115,14 @@ type Applied struct {
 	Source object.Source
 	Action Action
 	DryRun bool
-	// Err is set if the action is Failed. If the action is Skipped, Err is the reason; if it is
-	// InConflict, Err may say why taking all paths would fail.
+	// Err is set if the action is Failed, and is the reason if the action is Skipped. If the action
+	// is InConflict, Err may say why taking all paths would fail.
 	Err error
 	// Reason says what was not checked, such as an object in a namespace that the same dry run
 	// would create. If the action is Recreated, Reason names the immutable fields.
 	Reason string
-	// Conflicts lists all paths in conflict, if the action is InConflict. Unleavable lists the
-	// paths among them that cannot be yielded. AdoptFrom is the manager whose adoption would settle
-	// all conflicts; empty if there is none.
+	// Conflicts lists all paths in conflict. Unleavable lists those that cannot be yielded.
+	// Adopting AdoptFrom would settle all conflicts.
 	Conflicts  []managedfields.Conflict
 	Unleavable []fieldpath.Path
 	AdoptFrom  string
@@ -143,12 +140,11 @@ type Applied struct {
 	// nothing but owners changed in the object.
 	Adopted    []string
 	OnlyOwners bool
-	// Object is the object as the server has it, or would have it. Its managed fields are removed
-	// and its Secret values masked. Object is nil if it was not requested or not applied.
+	// Object is the object as the server has it, or would have it, without managed fields and
+	// Secret values. Object is nil if it was not requested or not applied.
 	Object  *unstructured.Unstructured
 	Sharing *managedfields.Sharing
-	// Departed means that the object is a member that left the set. Causes say why it still exists
-	// after its deletion.
+	// Departed means that the member left the set. Causes say why it still exists.
 	Departed bool
 	Causes   []Cause
 	// Joined is set if an existing object became a member of the set in this run; otherwise nil.
@@ -157,7 +153,6 @@ type Applied struct {
 
 // Joined describes how an existing object became part of a set.
 type Joined struct {
-	// Set is the name of the set, such as secret/shop.
 	Set string `json:"set"`
 	// From lists the former owners of the object, such as "Helm release prod/web".
 	From []string `json:"from,omitempty"`
@@ -189,10 +184,9 @@ type Compared struct {
 
 // Reviewed is emitted at the end of a diff in which no action is Unknown.
 type Reviewed struct {
-	// Digest identifies the whole diff, for --confirm.
 	Digest string
-	// Objects lists the objects that would change, each with a digest. With these digests,
-	// --confirm can name the objects that differ later.
+	// Objects lists the objects that would change, so that --confirm can name those that differ
+	// later.
 	Objects []ReviewedObject
 }
 
@@ -207,8 +201,7 @@ type ReviewedObject struct {
 type Warned struct {
 	Ref  object.Ref
 	Text string
-	// Detail is appended to Text and concerns only this object. Warnings that differ only in object
-	// and Detail become one line.
+	// Detail is appended to Text. Warnings that differ only in Ref and Detail become one line.
 	Detail string
 }
 
@@ -236,15 +229,14 @@ type Decided struct {
 // Decision is the decision about one path, and its reason.
 type Decision struct {
 	Path fieldpath.Path
-	// Outcome is one of yielded, taken, left and overruled.
+	// Outcome is yielded, taken, left or overruled.
 	Outcome string
-	// By is the source of the decision: a flag, the annotation, or a place in a file. It is empty
-	// for the built-in table. Choice is the text of the choice at the source.
+	// By is a flag, the annotation, or a place in a file; empty for the built-in table. Choice is
+	// the text of the choice there.
 	By, Choice string
 }
 
-// LeftOut means that an invalid part of the input was skipped. Err says what is wrong with this
-// part, and where it is.
+// LeftOut means that an invalid part of the input was skipped.
 type LeftOut struct {
 	Err error
 }
@@ -275,10 +267,8 @@ type Retrying struct {
 
 // Waiting means that the run is blocked until something else happens, such as a CRD being served.
 type Waiting struct {
-	Ref object.Ref
-	For string
-	// Kind is the kind that the run waits for, if any. Several waits for one kind are printed as
-	// one line.
+	Ref  object.Ref
+	For  string
 	Kind string
 	// Since is when the wait began; zero means now.
 	Since  time.Time

@@ -12,21 +12,19 @@ import (
 
 // Fights is the result of fights: the objects that are written in circles.
 type Fights struct {
-	// Found lists the fights, those with the most writes first.
 	Found []Fight
 	// Objects is the number of objects that were watched. For is how long they were watched.
 	Objects int
 	For     time.Duration
 	// Namespace is the only namespace that was watched; empty for all.
 	Namespace string
-	// Unclear counts objects with repeated writes that the objects' metadata do not explain. They
-	// were not read in full, because other objects are busier.
+	// Unclear counts objects with repeated writes that were not read in full, because other objects
+	// are busier.
 	Unclear int
-	// Unstored lists, by kind, the writes that changed nothing. There were too few to prove that
-	// one object got several.
+	// Unstored lists writes that changed nothing, by kind. They were too few to prove a fight over
+	// one object.
 	Unstored []Fight
-	// Uncounted is the reason why writes that changed nothing could not be counted. It is nil if
-	// they were counted, or did not need to be.
+	// Uncounted is the reason why writes that changed nothing could not be counted.
 	Uncounted error
 	// Unread lists what could not be watched the whole time.
 	Unread []Unread
@@ -42,7 +40,7 @@ const (
 	OneWriter FightClass = "one-writer"
 	// NoChange means that writes are stored, but no value changes.
 	NoChange FightClass = "no-change"
-	// NotStored means that the writes change nothing, so the API server does not store them, and no
+	// NotStored means that the writes change nothing. The API server does not store them, so no
 	// watch shows the object or the writer.
 	NotStored FightClass = "not-stored"
 )
@@ -76,8 +74,8 @@ func (f Fight) Applied() bool {
 // FoughtPath is a path that is written in circles.
 type FoughtPath struct {
 	Path fieldpath.Path
-	// Values holds the last value of each of the Writers, in their order. For a single writer, it
-	// holds its last two values. It is nil if the values are unknown. An absent value is nil.
+	// Values holds the last value of each of the Writers, or the last two of a single writer. A nil
+	// element is an absent value; Values is nil if unknown.
 	Values []*any
 	// Writers lists the owners that set or removed the path. An unknown one is nil.
 	Writers  []*managedfields.Owner

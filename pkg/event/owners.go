@@ -19,14 +19,12 @@ type Owned struct {
 	// Fields lists the object's fields with their values. Absent lists fields that have an owner
 	// but are not in the object.
 	Fields, Absent []managedfields.Node
-	// Holdings counts the fields of each owner in the whole object. The owner with the most fields
-	// comes first. The zero Owner stands for fields without an owner.
-	Holdings []Holding
-	// StatusHidden means that Fields does not include the status.
+	// Holdings counts the fields of each owner in the whole object, the most first. The zero Owner
+	// stands for fields without an owner.
+	Holdings     []Holding
 	StatusHidden bool
-	// Unmanaged means that the object has no managed fields.
-	Unmanaged bool
-	History   *History
+	Unmanaged    bool
+	History      *History
 }
 
 // Holding counts the fields of one owner.
@@ -37,16 +35,13 @@ type Holding struct {
 
 // History lists the ownership changes of an object that the webhook recorded.
 type History struct {
-	// Transitions lists the changes of owners, sorted by the time of their last occurrence. If From
-	// is set, none is older.
+	// Transitions is sorted by the time of the last occurrence. If From is set, none is older.
 	Transitions []Transition
 	From        time.Time
 	Dropped     int
-	// Lost is how many transitions the webhook could not write.
-	Lost int
-	Err  error
-	// Coverage is the period that the record covers.
-	Coverage Coverage
+	Lost        int
+	Err         error
+	Coverage    Coverage
 }
 
 // Coverage says when the webhook watched. Its times are in UTC.
@@ -95,7 +90,6 @@ type Gap struct {
 // Transition is a path that changed owners, possibly back and forth. Its times are in UTC, and its
 // lists are not nil.
 type Transition struct {
-	// Path may be truncated.
 	Path string `json:"path"`
 	// Kind describes the last occurrence: taken, released or lost.
 	Kind string                `json:"change"`
@@ -126,10 +120,10 @@ type PastChanges struct {
 	From     time.Time
 	Changes  []ObjectTransition
 	Coverage Coverage
-	// Limits lists the selected objects that are not watched, or not for the whole period.
+	// Limits lists the selected objects that were not watched for the whole period.
 	Limits []string
-	// Dropped counts older changes that are no longer kept and may belong to the period. Lost
-	// counts changes that the webhook could not write.
+	// Dropped counts older changes that are no longer kept. Lost counts changes that the webhook
+	// could not write.
 	Dropped, Lost int
 }
 
@@ -160,11 +154,9 @@ type Surveyed struct {
 	Expecting  bool
 	Leaving    []ObjectHolding
 	From       []string
-	// Unserved lists the owners at API versions that the server does not serve.
-	Unserved []VersionHolding
-	// Seen lists all managers that own anything.
-	Seen   []string
-	Unread []Unread
+	Unserved   []VersionHolding
+	Seen       []string
+	Unread     []Unread
 }
 
 // Fields counts paths of managed fields.
@@ -183,11 +175,10 @@ func (f Fields) Plus(other Fields) Fields {
 
 // ManagerHolding counts what one manager owns, by any operation.
 type ManagerHolding struct {
-	Manager string
-	// Kinds and Objects count the kinds and objects in which the manager owns fields.
+	Manager        string
 	Kinds, Objects int
 	Fields         Fields
-	// Expected means that --expect names the manager or was not given.
+	// Expected means that --expect names the manager, or was not given.
 	Expected bool
 }
 
@@ -208,8 +199,7 @@ type ObjectHolding struct {
 	Ref     object.Ref
 	Manager string
 	Fields  Fields
-	// Paths lists the fields of the manager. With --from, it lists only the fields of which the
-	// manager is the sole owner.
+	// Paths lists the fields of the manager; with --from, only those without another owner.
 	Paths []FieldName
 }
 
@@ -230,8 +220,7 @@ func (Surveyed) event() {}
 
 // Migrated is the result for one object that has owners at versions that the server does not serve.
 type Migrated struct {
-	Ref object.Ref
-	// To is the version to which the owners are, or would be, rewritten.
+	Ref       object.Ref
 	To        string
 	Rewritten []managedfields.Owner
 	Left      []LeftOwner
@@ -265,7 +254,6 @@ type Given struct {
 	DryRun bool
 	Moves  []Move
 	Left   []Withheld
-	// Next predicts the receiver's next apply; nil if its manifest is unknown.
 	Next   *NextApply
 	Reason string
 	Err    error
@@ -276,8 +264,7 @@ type Move struct {
 	Paths []fieldpath.Path
 	From  managedfields.Owner
 	// To is zero if the fields were released.
-	To managedfields.Owner
-	// Shared means that From still owns the fields as well.
+	To     managedfields.Owner
 	Shared bool
 }
 
@@ -285,8 +272,7 @@ type Move struct {
 type Withheld struct {
 	Paths []fieldpath.Path
 	Owner managedfields.Owner
-	// Why is the reason why the fields stay, in a few words.
-	Why string
+	Why   string
 	// Unstated means that the receiver's manifest does not contain the fields, so that its next
 	// apply would remove them.
 	Unstated bool
@@ -296,14 +282,13 @@ type Withheld struct {
 type NextApply struct {
 	Manager       string
 	Before, After []managedfields.Conflict
-	// Guarded and StillGuarded count the fields in the manager's manifest that others own, before
-	// and after the transfer. The manager cannot change these fields without a conflict.
+	// Guarded and StillGuarded count the fields in the manifest that others own, before and after
+	// the transfer.
 	Guarded, StillGuarded int
 	// Overwrites lists values that the manager will replace, now that no other owner prevents it.
 	Overwrites []managedfields.Change
-	// Removes lists fields that the manager owns now and that its manifest does not contain.
-	Removes []fieldpath.Path
-	Err     error
+	Removes    []fieldpath.Path
+	Err        error
 }
 
 func (Given) event() {}

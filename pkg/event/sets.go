@@ -9,21 +9,17 @@ import (
 
 // Set describes one set: the result of the verb sets.
 type Set struct {
-	// Ref is the parent object of the set.
-	Ref     object.Ref
-	ID      string
-	Tooling string
-	// Kinds and Namespaces are the kinds and namespaces in which members may be.
+	Ref               object.Ref
+	ID                string
+	Tooling           string
 	Kinds, Namespaces []string
 	// Members is nil if they were not requested, or if Err says why they are unknown.
 	Members []Member
 	Err     error
 	// Fault is the reason why we cannot apply to the set; nil if we can.
 	Fault error
-	// Lock is nil if the set is not locked.
-	Lock *Lock
-	// LastRun is the run that holds or last held the lock; nil if unknown, for example because only
-	// kubectl has written the set.
+	Lock  *Lock
+	// LastRun is the run that holds or last held the lock; nil if unknown.
 	LastRun *SetRun
 	Runs    []SetRun
 }
@@ -100,8 +96,8 @@ type RolledBack struct {
 	Err        error
 }
 
-// Unreturned lists paths that Manager owned before the run and that now have no owner. The rollback
-// could not return them, because Manager has since applied at another API version.
+// Unreturned lists paths that Manager owned before the run and that now have no owner. Manager has
+// since applied at another API version.
 type Unreturned struct {
 	Manager string
 	Paths   []fieldpath.Path

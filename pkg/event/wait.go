@@ -17,8 +17,8 @@ const (
 	// Unmet objects had not met their conditions when the wait ended for another reason than a
 	// timeout.
 	Unmet Action = "unmet"
-	// Unselected objects no longer match the labels: either they were deleted or their labels
-	// changed. A watch by labels does not distinguish the two.
+	// Unselected objects were deleted, or their labels changed: a watch by labels does not
+	// distinguish the two.
 	Unselected Action = "unselected"
 )
 
@@ -44,9 +44,8 @@ type Stalled struct {
 
 // Waited is the result of waiting for one object.
 type Waited struct {
-	Ref    object.Ref
-	Action Action
-	// Any means that meeting one of the conditions is enough.
+	Ref        object.Ref
+	Action     Action
 	Any        bool
 	Conditions []Condition
 	Note       string
@@ -59,7 +58,6 @@ type Waited struct {
 
 // Condition is one condition, evaluated for one version of an object.
 type Condition struct {
-	// For is the condition as the user typed it.
 	For string
 	// Forbidden means that the wait fails when the condition is met.
 	Forbidden bool
@@ -100,19 +98,17 @@ type Cause struct {
 	// Risk is what Next may destroy; empty if nothing.
 	Risk      string     `json:"risk,omitempty"`
 	BlockedBy object.Ref `json:"blockedBy,omitzero"`
-	// Passing means that the cause does not prevent readiness. It concerns Pods of an older
-	// revision, which are being replaced, or something behind a load balancer. The wait may end
-	// while the cause persists.
+	// Passing means that the cause does not prevent readiness: it concerns Pods that are being
+	// replaced, or something behind a load balancer.
 	Passing bool `json:"-"`
 	// Doubt means that this is not a cause, but something that could not be read while searching
 	// for one.
 	Doubt bool `json:"-"`
-	// Hearsay means that the cause is a controller's record of its last attempt, which cannot be
-	// verified and may be outdated. Age is how old the record was when it was found.
+	// Hearsay means that the cause is a controller's record of its last attempt, which may be
+	// outdated. Age is the age of the record.
 	Hearsay bool          `json:"-"`
 	Age     time.Duration `json:"-"`
-	// Container is the container that the cause concerns. It is zero if there is none, or if its
-	// log would not help.
+	// Container is the container whose log would help, if any.
 	Container Container `json:"-"`
 }
 
@@ -170,9 +166,8 @@ type Deleted struct {
 	// zero if unknown.
 	Since time.Time
 	// Reason is a remark: another object now has the name, or why the object was Kept.
-	Reason string
-	Err    error
-	// Overdue means that the object Remains after the wait has timed out.
+	Reason  string
+	Err     error
 	Overdue bool
 	// Causes say why an object Remains, as far as known.
 	Causes []Cause
@@ -181,8 +176,7 @@ type Deleted struct {
 // Going reports progress of a terminating object, which is slow and not stuck.
 type Going struct {
 	Ref object.Ref
-	// Text describes the progress, such as "finalizer example.com/hold is gone". If it is empty,
-	// Done of the Total objects in the terminating object are gone.
+	// Text describes the progress. If it is empty, Done of Total objects are gone.
 	Text        string
 	Done, Total int
 }
@@ -193,8 +187,7 @@ type Stuck struct {
 	Ref    object.Ref
 	Since  time.Time
 	Causes []Cause
-	// Err says why some causes are unknown. If Since and Causes are empty too, nothing is known
-	// about the object, not even whether it is terminating.
+	// Err says why some causes are unknown.
 	Err error
 }
 
