@@ -23,11 +23,10 @@ type Search struct {
 	Evidence  []string
 	// Sure is set if the search could read everything that it needed.
 	Sure bool
-	// Proven is set if the evidence identifies the controller, so that the controller can be
-	// reported as absent.
+	// Proven is set if the evidence identifies the controller, so that its absence can be reported.
 	Proven bool
-	// Suspects are workloads that may be the controller; there are some only if nothing identifies
-	// it. Alive describes a recent write by the manager that set the finalizer.
+	// Suspects may be the controller, if nothing identifies it. Alive describes a recent write by
+	// the manager that set the finalizer.
 	Suspects []Suspect
 	Alive    string
 }
@@ -45,8 +44,7 @@ type Candidate struct {
 // Likely reports whether there is another clue than the right to write the object.
 func (c Candidate) Likely() bool { return c.score >= worthGrant }
 
-// The weights of clues. The strongest clue is a workload with the known name of the finalizer's
-// owner. The right to update is weak, since many accounts have it. A webhook for the kind is weak
+// The right to update is a weak clue, since many accounts have it. A webhook for the kind is weak
 // too, since it may only enforce a policy.
 const (
 	worthName  = 4
@@ -57,11 +55,9 @@ const (
 	worthLabel = 1
 )
 
-// Controller finds the workload that is an object's controller. It uses everything that links the
-// two: managers of the object's status and finalizers, names of well-known operators, Leases,
-// webhooks for the kind, rights on the kind, and labels that the workload shares with the CRD. With
-// a finalizer, it finds the controller that removes the finalizer. If the finalizer belongs to the
-// kind, that is the same controller.
+// Controller finds the workload that is an object's controller. With a finalizer, it finds the
+// controller that removes the finalizer. It uses managers, well-known names, Leases, webhooks,
+// rights and labels.
 func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search {
 	t := r.traitsOf(u, finalizer)
 	s := Search{Operator: t.operator, Sure: true}
@@ -233,8 +229,8 @@ func called(names []managerName) string {
 	return " is called " + strings.Join(quotedNames, " or ")
 }
 
-// Suspect is a workload that may write the object. That alone does not prove that the workload
-// removes the finalizer.
+// Suspect is a workload that may write the object, which does not prove that it removes the
+// finalizer.
 type Suspect struct {
 	Workload
 	// role is the role by which the workload may write the object. named is set if one of its
@@ -290,8 +286,7 @@ func (r *Run) writers(u *unstructured.Unstructured) []account {
 	return made.items
 }
 
-// alive describes a write by the manager that set the finalizer, after the deletion of the object
-// was requested: a sign of life. Writes by interactive tools do not count.
+// alive describes a write after the deletion was requested, by the manager that set the finalizer.
 func (r *Run) alive(u *unstructured.Unstructured, finalizer string) string {
 	entries, err := managedfields.Entries(u)
 	if err != nil {

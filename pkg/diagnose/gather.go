@@ -1,7 +1,7 @@
 // Package diagnose gathers the facts that rules ask for, and finds an object's controller. A rule
 // is a function over a [Run]. [Gatherer.Fill] reads the facts that a rule asked for and runs it
-// again, until it asks for no more. Each fact says whether it is certain: unknown differs from
-// absent. The package changes nothing in the cluster.
+// again, until it asks for no more. Unknown differs from absent. The package changes nothing in the
+// cluster.
 package diagnose
 
 import (
@@ -40,8 +40,8 @@ type Gatherer struct {
 	// Budget limits the requests for one explanation; 0 means 600. Questions beyond it fail with
 	// [ErrNotAsked].
 	Budget int
-	// WorthList is the number of objects of a kind in a namespace from which the Gatherer reads
-	// them with one list; 0 means 4.
+	// WorthList is the number of objects of a kind and namespace from which one list replaces
+	// single reads; 0 means 4.
 	WorthList int
 
 	mu   sync.Mutex
@@ -155,8 +155,8 @@ func (g *Gatherer) ask(ctx context.Context, f *Facts, q Question, collector func
 	return a
 }
 
-// list reads objects page by page. It drops duplicates, which occur if the reader starts over
-// because its page token has expired.
+// list reads objects page by page. It drops duplicates, which occur if an expired page token makes
+// the reader start over.
 func (g *Gatherer) list(ctx context.Context, q Question, sel object.Selection, collector func() Collector) ([]*unstructured.Unstructured, int, error) {
 	var keep Collector = &everything{}
 	if collector != nil {
@@ -179,7 +179,6 @@ func (g *Gatherer) list(ctx context.Context, q Question, sel object.Selection, c
 	return objects, more, nil
 }
 
-// everything is a Collector that keeps every object.
 type everything struct{ objects []*unstructured.Unstructured }
 
 func (e *everything) Add(u *unstructured.Unstructured) { e.objects = append(e.objects, u) }
@@ -218,17 +217,14 @@ func Troubled(err error) bool {
 }
 
 const (
-	// worthList is the number of objects in a namespace from which one list is used instead of
-	// single reads.
 	worthList = 4
 	// worthAll is the number of namespaces from which one list of the whole cluster is used instead
 	// of one for each namespace.
 	worthAll = 8
 )
 
-// batches returns the requests for the questions, in order. If one list can answer several
-// questions, it requests that list instead. If the list has failed before, it requests each
-// question by itself.
+// batches returns the requests for the questions, in order. One list replaces several questions
+// unless that list has failed before.
 func batches(f *Facts, asked map[Question]func() Collector, worth int) []Question {
 	lists := map[Question]int{}
 	for q := range asked {

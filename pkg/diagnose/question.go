@@ -65,8 +65,8 @@ type Collector interface {
 	Collected() (kept []*unstructured.Unstructured, more int)
 }
 
-// Matching returns a function that makes Collectors. They keep the objects that match, but without
-// managed fields and last-applied configuration.
+// Matching returns a function that makes Collectors of the objects that match, as [Slim] leaves
+// them.
 func Matching(meant func(*unstructured.Unstructured) bool) func() Collector {
 	return func() Collector { return &matching{meant: meant} }
 }
@@ -116,7 +116,7 @@ func (q Question) String() string {
 	return text.Excerpt(said)
 }
 
-// compare orders questions so that a question comes after those on which it may depend.
+// compare puts a question after those on which it may depend.
 func (q Question) compare(other Question) int {
 	return cmp.Or(
 		cmp.Compare(q.Verb.order(), other.Verb.order()),

@@ -21,10 +21,8 @@ type account struct {
 	right           right
 }
 
-// accounts returns the service accounts that have rights on one of the groups by its name. An
-// account that may do everything does not count, since it may have nothing to do with the group.
-// The rights may be on any kind of the group, because a controller of custom kinds also sets
-// finalizers on built-in ones.
+// accounts returns the service accounts that have rights on any kind of one of the groups, named in
+// a rule. An account that may do everything does not count.
 func (r *Run) accounts(groups []string) ([]account, bool) {
 	made := Once(r, "accounts "+strings.Join(groups, " "), func() result[account] {
 		return r.readAccounts(func(rule rbacv1.PolicyRule) right { return rightOf(rule, groups) }, func(string) bool { return true })
@@ -32,8 +30,8 @@ func (r *Run) accounts(groups []string) ([]account, bool) {
 	return made.items, made.sure
 }
 
-// readAccounts finds the service accounts to which rules apply. It only uses bindings in namespaces
-// for which counts returns true.
+// readAccounts finds the service accounts to which rules apply, in namespaces for which counts
+// returns true.
 func (r *Run) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(namespace string) bool) result[account] {
 	const rbac = "rbac.authorization.k8s.io/v1"
 	roles, sure := r.List(KindOf(rbac, "ClusterRole"), "")

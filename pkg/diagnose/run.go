@@ -15,20 +15,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Run is one pass of the rules over the known facts. It records each question that the facts do not
-// answer. Once such a question is answered, the rules run again. So the rules decide which requests
-// are sent.
+// Run is one pass of the rules over the known facts. It records the questions that the facts do not
+// answer. Once these are answered, the rules run again.
 type Run struct {
 	Now   time.Time
 	Facts *Facts
 
-	// asked contains the questions that have no answer. misses counts how often the rules asked
-	// such a question.
+	// asked contains the questions without an answer. misses counts all such questions, repeated
+	// ones too.
 	asked  map[Question]func() Collector
 	misses int
-	// unanswered maps each failed question to its error; order contains these questions in the
-	// order in which they were asked. excused contains the questions whose failure a cause already
-	// explains.
+	// unanswered maps failed questions to errors, in order. A cause already explains the failure of
+	// the excused ones.
 	unanswered map[Question]error
 	order      []Question
 	excused    map[Question]bool
@@ -164,7 +162,6 @@ func (r *Run) Whole(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return live
 }
 
-// result contains items from one or several lists. sure is set if all of these lists were read.
 type result[T any] struct {
 	items []T
 	sure  bool
@@ -177,7 +174,6 @@ type Facts struct {
 	typed   map[typedKey]any
 }
 
-// typedKey identifies the conversion of an object to a type.
 type typedKey struct {
 	object *unstructured.Unstructured
 	typed  reflect.Type
@@ -201,8 +197,8 @@ func (f *Facts) put(q Question, a Answer) {
 	f.answers[q] = a
 }
 
-// Find returns the answer to a question. It can take the answer from that to a wider question. It
-// returns false if no such question was asked.
+// Find returns the answer to a question, or to a wider one. It returns false if no such question
+// was asked.
 func (f *Facts) Find(q Question) (Answer, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -224,8 +220,8 @@ func (f *Facts) Find(q Question) (Answer, bool) {
 	return Answer{}, false
 }
 
-// Forget drops the answers for which old returns true, so that they are requested again. It also
-// drops all errors except refusals. It keeps objects that were given to [NewFacts].
+// Forget drops the answers for which old returns true, and all errors except refusals. It keeps
+// objects that were given to [NewFacts].
 func (f *Facts) Forget(old func(q Question, at time.Time) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -273,7 +269,7 @@ func (f *Facts) Since(at time.Time) []Question {
 	return asked
 }
 
-// widen returns a question and then wider ones, whose answers contain the answer to the question.
+// widen returns a question, then wider ones whose answers contain its answer.
 func widen(q Question) []Question {
 	here := Question{Verb: List, GVK: q.GVK, Namespace: q.Namespace}
 	all := Question{Verb: List, GVK: q.GVK}
@@ -311,7 +307,6 @@ func within(objects []*unstructured.Unstructured, namespace string) []*unstructu
 	return out
 }
 
-// has reports whether this very question was asked.
 func (f *Facts) has(q Question) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -340,8 +335,8 @@ func (f *Facts) AnswersElse(groups map[string]bool) bool {
 	return false
 }
 
-// allTroubled reports whether the server failed to answer every question. It ignores replays,
-// because the refusal of an update says nothing about reads.
+// allTroubled reports whether the server failed to answer every question. A refused replay says
+// nothing about reads.
 func (f *Facts) allTroubled(questions []Question) bool {
 	troubled := false
 	for _, q := range questions {
@@ -360,8 +355,7 @@ func (f *Facts) allTroubled(questions []Question) bool {
 type Lasting struct {
 	// Ends is set if the cause stays until someone changes something, so that it may end a wait.
 	Ends bool
-	// After is how long the cause must last before it ends a wait; the object must not change
-	// otherwise. If the cause may pass (Ends is not set), After applies only if the user chose not
-	// to wait.
+	// After is how long the cause must last before it ends a wait. If Ends is not set, After
+	// applies only if the user chose not to wait.
 	After time.Duration
 }

@@ -15,8 +15,8 @@ import (
 type traits struct {
 	operator string
 	names    []managerName
-	// domains are the domains after which the controller's Lease may be named. groups are the API
-	// groups on which the controller has rights.
+	// domains may name the controller's Lease. groups are the API groups on which the controller
+	// has rights.
 	domains, groups []string
 	// definition is the CRD of the kind; nil if there is none, or if it was not read yet.
 	definition *unstructured.Unstructured
@@ -24,8 +24,7 @@ type traits struct {
 
 type managerName struct{ name, whose string }
 
-// traitsOf returns the traits of the controller that removes a finalizer. Without a finalizer, they
-// are those of the kind's controller.
+// traitsOf returns the traits of the controller of a finalizer or, without one, of the kind.
 func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 	group := u.GroupVersionKind().Group
 	t := traits{domains: []string{group}, groups: []string{group}}
@@ -64,8 +63,8 @@ func ownFinalizers(u *unstructured.Unstructured) []string {
 	})
 }
 
-// managers returns the managers that set the finalizer and whose names identify them. It omits
-// tools for people, and names that many controllers share.
+// managers returns the managers that set the finalizer, without tools for people and names that
+// many controllers share.
 func managers(u *unstructured.Unstructured, finalizer string) []string {
 	var names []string
 	for _, o := range Setters(u, finalizer) {
@@ -105,8 +104,7 @@ func related(a, b string) bool {
 	return a == b || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a)
 }
 
-// Definition returns the CRD of the object's kind; nil if there is none, or if it is not known. The
-// name of a CRD begins with the kind's plural, which can usually be guessed.
+// Definition returns the CRD of the object's kind; nil if there is none or it is not known.
 func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructured {
 	gvk := u.GroupVersionKind()
 	definitions := KindOf("apiextensions.k8s.io/v1", "CustomResourceDefinition")
@@ -135,8 +133,7 @@ func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructure
 	return a.Objects[0]
 }
 
-// tool reports whether a manager is a tool with which people write manifests. Such a tool does not
-// remove finalizers.
+// tool reports whether a manager is a tool with which people write manifests.
 func tool(manager string) bool {
 	switch manager {
 	case "", "unknown", "before-first-apply", "helm", "k8sconnect", "Terraform", "pulumi-kubernetes", "node-fetch", "Mozilla", "curl":
@@ -145,7 +142,6 @@ func tool(manager string) bool {
 	return strings.HasPrefix(manager, "kubectl")
 }
 
-// generic reports whether the manager has a name that many controllers use.
 func generic(manager string) bool {
 	switch manager {
 	case "manager", "controller", "controller-manager", "operator", "main":
@@ -161,8 +157,8 @@ type operator struct {
 	workloads []string
 }
 
-// operatorOf returns the operator that owns a well-known finalizer. The names of some finalizers do
-// not show the owner, and once the operator is uninstalled, nothing else in the cluster does.
+// operatorOf returns the operator of a well-known finalizer, whose name often does not show the
+// owner.
 func operatorOf(finalizer string) operator {
 	certManager := operator{"cert-manager", []string{"cert-manager"}}
 	argoCD := operator{"Argo CD", []string{"argocd-application-controller", "argocd-applicationset-controller"}}

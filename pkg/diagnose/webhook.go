@@ -77,8 +77,8 @@ func hookOf(config object.Ref, index int, w admissionv1.ValidatingWebhook) Hook 
 	return h
 }
 
-// HooksFor returns the webhooks that the server calls for an operation on the object, according to
-// their rules and selectors (edge case 61).
+// HooksFor returns the webhooks that the server calls for an operation on the object (edge case
+// 61).
 func (r *Run) HooksFor(u *unstructured.Unstructured, operation admissionv1.OperationType) []Hook {
 	hooks, _ := r.Hooks()
 	if len(hooks) == 0 {
@@ -97,8 +97,8 @@ func (r *Run) HooksFor(u *unstructured.Unstructured, operation admissionv1.Opera
 	return matching
 }
 
-// hooksOf returns the webhooks whose rules name the object's group. The authors of the group
-// usually serve these webhooks.
+// hooksOf returns the webhooks whose rules name the object's group: the group's authors usually
+// serve these.
 func (r *Run) hooksOf(u *unstructured.Unstructured) []Hook {
 	group := u.GroupVersionKind().Group
 	hooks, _ := r.Hooks()

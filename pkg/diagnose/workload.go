@@ -21,9 +21,8 @@ import (
 // Workload is a Deployment, a StatefulSet, a DaemonSet or a single Pod.
 type Workload struct {
 	Ref object.Ref
-	// Names are the name of the workload, those of its containers, and that of its application.
-	Names []string
-	// programs are the programs that the workload's containers run, as far as they are known.
+	// Names are those of the workload, its containers and its application.
+	Names       []string
 	programs    []string
 	Account     string
 	own, labels labels.Set
@@ -146,7 +145,6 @@ func (r *Run) State(w Workload) State {
 	return s
 }
 
-// podsAs returns the Pods that use one of the accounts, each as a workload.
 func (r *Run) podsAs(accounts []account) (found []Workload, sure bool) {
 	sure = true
 	for _, a := range accounts {

@@ -31,10 +31,8 @@ func isFilledByOthers(u *unstructured.Unstructured) bool {
 	return len(u.GetOwnerReferences()) > 0
 }
 
-// mayBring reports whether another object in the set may cause a missing object to be created. That
-// is so if a custom resource, a program's argument, an annotation, an Ingress, a role or a
-// ConfigMap names the missing object, or if a role grants the right to create it. The object that
-// needs it does not count, nor do objects that only refer to it in their Pods.
+// mayBring reports whether another object in the set may cause a missing object to be created: it
+// names the missing object outside of a Pod's references, or grants the right to create it.
 func (s *set) mayBring(ref object.Ref, by *Object) bool {
 	for i := range s.objects {
 		o := &s.objects[i]
@@ -79,9 +77,8 @@ func (s *set) brings(o *Object, ref object.Ref) bool {
 	return false
 }
 
-// allows reports whether an object may grant a program in the set one of the verbs in the
-// namespace. Such an object is a role with the verb, an aggregated role, or a binding to a role
-// outside of the set.
+// allows reports whether a role or binding may grant a program in the set one of the verbs in the
+// namespace.
 func (s *set) allows(o *Object, namespace, resource string, verbs ...string) bool {
 	if o.After == nil || o.Ref.GVK.Group != "rbac.authorization.k8s.io" || o.Ref.Namespace != "" && o.Ref.Namespace != namespace {
 		return false
@@ -106,8 +103,7 @@ func (s *set) allows(o *Object, namespace, resource string, verbs ...string) boo
 	return false
 }
 
-// isUnknownRole reports whether the rules of a role are unknown: the role is not in the set, and is
-// not one of the default roles for reading or for Kubernetes' own components.
+// isUnknownRole reports whether a role is neither in the set nor a known default role.
 func (s *set) isUnknownRole(kind, namespace, name string) bool {
 	if kind == "ClusterRole" {
 		namespace = ""

@@ -17,9 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Losses returns a remark for each object in a set that needs an object that a prune deletes. If
-// the cluster would delete both together, although one of them stays in the set, the remark says
-// so. Losses sends no requests.
+// Losses returns a remark for each object in a set that needs an object that a prune deletes. It
+// sends no requests.
 func Losses(objects []*unstructured.Unstructured, pruned []object.Ref) []event.Remarked {
 	goes := map[object.Key]object.Ref{}
 	for _, ref := range pruned {
@@ -119,11 +118,9 @@ func backends(u *unstructured.Unstructured) []string {
 }
 
 const (
-	// requests limits the number of requests of a run. Facts that would need more requests are
-	// unknown, and lead to no remark.
+	// requests limits the requests of a run. Facts beyond the limit are unknown.
 	requests = 60
-	// within limits the duration of the requests.
-	within = 8 * time.Second
+	within   = 8 * time.Second
 )
 
 // Foresee returns remarks about what will not work in the set. With a nil reader, it sends no
@@ -178,8 +175,8 @@ func (k keysOnly) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return keys, err
 }
 
-// Kept is an unchanged object whose image may be outdated: the tag is often pushed again, and nodes
-// that already have an image with the tag do not pull the new one.
+// Kept is an unchanged object whose image may be outdated: nodes that have an image with its tag do
+// not pull a newer one.
 type Kept struct {
 	Ref   object.Ref
 	Image string
@@ -231,8 +228,8 @@ func tagOf(image string) string {
 	return "latest"
 }
 
-// isMoving reports whether a tag is probably pushed again. Such a tag is a word (main, dev, latest)
-// or a snapshot. A version, a date or a commit is not.
+// isMoving reports whether a tag is probably pushed again: a word (main, dev, latest) or a
+// snapshot, and not a version, date or commit.
 func isMoving(tag string) bool {
 	return strings.Contains(strings.ToLower(tag), "snapshot") || tag != "" && !strings.ContainsAny(tag, "0123456789")
 }

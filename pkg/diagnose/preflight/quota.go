@@ -17,9 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// quotas reports Pods that a quota will not admit. It assumes the least possible use: only
-// containers count, a LimitRange adds nothing, and all objects in the set have already freed what
-// they no longer need.
+// quotas reports Pods that a quota will not admit. It assumes the least possible use.
 func (v *view) quotas() []event.Remarked {
 	demands, order := map[string][]demand{}, []string{}
 	for _, o := range v.set.objects {
@@ -67,13 +65,10 @@ func (v *view) quotasOf(namespace string) []*corev1.ResourceQuota {
 }
 
 type balance struct {
-	// freed is the amount that objects in the set will no longer need. taken is the amount that
-	// other objects will need in addition.
+	// freed is what objects in the set no longer need, taken what others need in addition.
 	freed, taken resource.Quantity
 }
 
-// exceeded returns a remark about the first object for which the quota is not enough, given the
-// objects before it.
 func (v *view) exceeded(q *corev1.ResourceQuota, demands []demand) []event.Remarked {
 	if v.set.prunes {
 		return nil // A prune frees an unknown amount.
@@ -134,8 +129,8 @@ func (b balance) said() string {
 	return said
 }
 
-// unstated reports containers that do not set a resource that the quota counts. If the namespace
-// has no default for the resource, Pods with such a container are refused.
+// unstated reports containers that do not set a resource that the quota counts, without a default:
+// their Pods are refused.
 func (v *view) unstated(q *corev1.ResourceQuota, demands []demand) []event.Remarked {
 	for _, name := range slices.Sorted(maps.Keys(q.Spec.Hard)) {
 		what, limits, known := countedAs(name)
@@ -178,7 +173,6 @@ type demand struct {
 	first bool
 }
 
-// demandOf returns how an object's use changes; false if it does not change, or is unknown.
 func demandOf(s *set, o Object) (demand, bool) {
 	if !o.Changes {
 		return demand{}, false
@@ -204,8 +198,8 @@ func demandOf(s *set, o Object) (demand, bool) {
 
 func (d demand) makes() bool { return d.after > d.before || d.old != nil && d.after > 0 }
 
-// podsOf returns how many Pods an object needs at the same time; 0 if unknown. The Pods of a Job
-// may run one after another.
+// podsOf returns how many Pods an object needs at once; 0 if unknown. Those of a Job may run one
+// after another.
 func podsOf(u *unstructured.Unstructured) int64 {
 	if u == nil {
 		return 0
@@ -285,8 +279,6 @@ func (t template) amount(name corev1.ResourceName) (resource.Quantity, bool) {
 	return sum, true
 }
 
-// countedAs returns the container resource that a quota counts, and whether the quota counts limits
-// and not requests.
 func countedAs(name corev1.ResourceName) (what corev1.ResourceName, limits, known bool) {
 	if rest, ok := strings.CutPrefix(string(name), "requests."); ok && rest != "storage" {
 		return corev1.ResourceName(rest), false, true

@@ -21,8 +21,6 @@ type need struct {
 	path string
 }
 
-// references reports each Secret, ConfigMap or claim that Pods need, but that does not exist and
-// that nothing in the set will create.
 func (v *view) references() []event.Remarked {
 	type lack struct {
 		ref object.Ref
@@ -195,7 +193,7 @@ func ofItems(items []corev1.KeyToPath, visit func(key string)) {
 	}
 }
 
-// accounts reports missing ServiceAccounts. Without its ServiceAccount, no Pod is created.
+// accounts reports missing ServiceAccounts, without which no Pod is created.
 func (v *view) accounts() []event.Remarked {
 	var out []event.Remarked
 	told := map[object.Key]bool{}
@@ -219,8 +217,7 @@ func (v *view) accounts() []event.Remarked {
 	return out
 }
 
-// pullSecrets reports Pods whose pull Secrets are all missing, if an image is in a private
-// registry. A public registry needs no Secret.
+// pullSecrets reports Pods whose pull Secrets are all missing, for an image in a private registry.
 func (v *view) pullSecrets() []event.Remarked {
 	var out []event.Remarked
 	told := map[object.Key]bool{}

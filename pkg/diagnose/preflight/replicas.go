@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// budgets reports PodDisruptionBudgets that allow no eviction even if all Pods are healthy. A node
-// with such a Pod cannot be drained.
+// budgets reports PodDisruptionBudgets that allow no eviction even if all Pods are healthy, so that
+// nodes cannot be drained.
 func (v *view) budgets() []event.Remarked {
 	var out []event.Remarked
 	budgets := diagnose.KindOf("policy/v1", "PodDisruptionBudget")
@@ -55,7 +55,6 @@ func (v *view) scaled() []string {
 	return all
 }
 
-// comesToHaveFewer reports whether an object is new or gets fewer Pods.
 func comesToHaveFewer(o *Object) bool {
 	return o.Changes && podsOf(o.After) > 0 && (o.Before == nil || podsOf(o.After) < podsOf(o.Before))
 }
@@ -106,8 +105,8 @@ func blocked(ref object.Ref, path, said string) event.Remarked {
 	}
 }
 
-// selected returns how many Pods a selector matches, and their workload. It returns false unless
-// all of these Pods belong to one workload in the set that nothing else scales.
+// selected returns how many Pods a selector matches, and their workload; false unless they belong
+// to one workload in the set that nothing else scales.
 func (v *view) selected(namespace string, selector labels.Selector) (int64, *Object, bool) {
 	var of *Object
 	for _, t := range v.set.templates[namespace] {
@@ -125,8 +124,8 @@ func (v *view) selected(namespace string, selector labels.Selector) (int64, *Obj
 	return podsOf(of.After), of, true
 }
 
-// isAlone reports whether the selector matches no Pods of another Deployment or StatefulSet in the
-// cluster. In doubt, it returns false.
+// isAlone reports whether the selector certainly matches no Pods of another workload in the
+// cluster.
 func (v *view) isAlone(of *Object, selector labels.Selector) bool {
 	for _, kind := range []string{"Deployment", "StatefulSet"} {
 		live, sure := v.List(diagnose.KindOf("apps/v1", kind), of.Ref.Namespace)
@@ -180,8 +179,7 @@ func give(o *Object, path string) string {
 	return command.Kubectl("k8sconnect", "give") + " " + o.Ref.Resource() + " " + path + " -n " + o.Ref.Namespace + " --to=kube-controller-manager"
 }
 
-// scaler returns the name of a HorizontalPodAutoscaler in the set or in the cluster that scales the
-// object; "" if there is none. If the ones in the cluster could not be read, it is not sure.
+// scaler returns the name of a HorizontalPodAutoscaler that scales the object; "" if there is none.
 func (v *view) scaler(of *Object) (name string, sure bool) {
 	gvk := schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
 	live, sure := v.List(gvk, of.Ref.Namespace)

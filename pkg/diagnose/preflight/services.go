@@ -20,8 +20,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// services reports Services that will match no Pod, or whose port no matching Pod has. If Pods in a
-// namespace change, it also examines the unchanged Services there.
+// services reports Services that will match no Pod, or whose port no matching Pod has.
 func (v *view) services() []event.Remarked {
 	var out []event.Remarked
 	changes := func(t template) bool { return t.of.Changes }
@@ -100,8 +99,7 @@ func (s *set) replaces(u *unstructured.Unstructured) bool {
 	})
 }
 
-// nearestLabels suggests a template in the set whose labels almost match: only one label differs,
-// and only slightly.
+// nearestLabels suggests a template of which one label differs slightly.
 func (v *view) nearestLabels(namespace string, selector map[string]string) string {
 	for _, t := range v.set.templates[namespace] {
 		var differing []string
@@ -119,7 +117,6 @@ func (v *view) nearestLabels(namespace string, selector map[string]string) strin
 	return ""
 }
 
-// lacksPort reports a target port with a name that no container has.
 func (v *view) lacksPort(o *Object, s *corev1.Service, selector labels.Selector, matching []template) (event.Remarked, bool) {
 	for _, port := range s.Spec.Ports {
 		name := port.TargetPort.StrVal
@@ -193,10 +190,8 @@ func (v *view) podsBy(namespace string, selector labels.Selector) ([]*unstructur
 	return a.Objects, sure
 }
 
-// variables reports each $(NAME) that Kubernetes does not replace because the container has no
-// variable of that name. It reports nothing if some of the variables cannot be determined (from
-// envFrom, Services, webhooks), or if the string may be a shell command or input for another
-// program.
+// variables reports each $(NAME) that Kubernetes does not replace. It reports nothing if some
+// variables are unknown, or if the string may be meant for a shell or another program.
 func variables(s *set) []event.Remarked {
 	var out []event.Remarked
 	for _, t := range s.fresh() {
@@ -261,7 +256,6 @@ func downward(name string) string {
 	return ""
 }
 
-// undefined returns the variables in a string that the container does not define.
 func undefined(c corev1.Container, said string) []string {
 	if strings.Contains(said, "\n") {
 		return nil // It is a script, with its own syntax.

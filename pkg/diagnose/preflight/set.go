@@ -20,8 +20,7 @@ type Object struct {
 	Changes bool
 	// Before is the live object. It is nil if the object does not exist, or does not change.
 	Before *unstructured.Unstructured
-	// After is the object as it will be. If that is unknown, it is the manifest, which lacks the
-	// fields of other managers.
+	// After is the object as it will be or, if that is unknown, the manifest.
 	After *unstructured.Unstructured
 }
 
@@ -60,11 +59,9 @@ func HasData(ref object.Ref) bool {
 	return ref.GVK.Group == "" && (ref.GVK.Kind == "Secret" || ref.GVK.Kind == "ConfigMap")
 }
 
-// set is what can be known about the objects without requests.
 type set struct {
-	objects []Object
-	index   map[object.Key]*Object
-	// templates maps each namespace to its Pod templates, in order.
+	objects   []Object
+	index     map[object.Key]*Object
 	templates map[string][]template
 	prunes    bool
 }
@@ -148,7 +145,6 @@ func templatePath(ref object.Ref) []string {
 	return nil
 }
 
-// starts reports whether the run leads to new or changed Pods from the template.
 func (t template) starts() bool {
 	if !t.of.Changes {
 		return false
@@ -213,8 +209,7 @@ func of(is bool) truth {
 	return no
 }
 
-// counts reports whether a quota counts the Pods of a demand. All scopes of the quota must apply to
-// them.
+// counts reports whether a quota counts the Pods of a demand: all its scopes must apply.
 func (v *view) counts(q *corev1.ResourceQuota, d demand) truth {
 	all := yes
 	for _, scope := range q.Spec.Scopes {

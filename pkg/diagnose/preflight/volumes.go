@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// volumes reports rollouts that cannot proceed: they start a second Pod while the first one still
-// uses a volume that only one Pod or one node can use.
+// volumes reports rollouts that start a second Pod while the first one uses a volume for one Pod or
+// one node.
 func (v *view) volumes() []event.Remarked {
 	var out []event.Remarked
 	for _, t := range v.set.fresh() {
@@ -128,8 +128,6 @@ func replicas(stated *int32) int {
 // manifest shows: controllers create claims and set labels, and webhooks add containers and
 // variables.
 
-// makesClaim reports whether a StatefulSet or an ephemeral volume, in the set or in the cluster,
-// may create a claim.
 func (v *view) makesClaim(ref object.Ref) bool {
 	for _, t := range v.set.templates[ref.Namespace] {
 		if claimsOf(t.of.After, t.spec, ref.Name) {
@@ -143,8 +141,6 @@ func (v *view) makesClaim(ref object.Ref) bool {
 	})
 }
 
-// claimsOf reports whether a claim with the name may be created for the Pods of a workload, or for
-// a Pod.
 func claimsOf(u *unstructured.Unstructured, spec *corev1.PodSpec, name string) bool {
 	for _, claim := range ownClaims(u) {
 		rest, ok := strings.CutPrefix(name, claim+"-"+u.GetName()+"-")
@@ -178,8 +174,8 @@ func setByControllers() []string {
 	}
 }
 
-// maySelect reports whether a selector matches Pods of the template, or may match them later:
-// controllers set labels, and a program that may change Pods may label the Pod of its leader.
+// maySelect reports whether a selector matches Pods of the template, or may match them after
+// controllers or programs set labels.
 func (s *set) maySelect(selector map[string]string, t template) bool {
 	if labels.SelectorFromSet(selector).Matches(labels.Set(t.labels)) {
 		return true
@@ -199,8 +195,7 @@ func (s *set) maySelect(selector map[string]string, t template) bool {
 	return shared
 }
 
-// writesPods reports whether a program in the template may change labels of Pods. It may if it has
-// its own account, or if the set has a role for that.
+// writesPods reports whether a program in the template may change labels of Pods.
 func (s *set) writesPods(t template) bool {
 	account := t.spec.ServiceAccountName
 	return account != "" && account != "default" || slices.ContainsFunc(s.objects, func(o Object) bool {
@@ -208,7 +203,6 @@ func (s *set) writesPods(t template) bool {
 	})
 }
 
-// isInjected reports whether the template asks a webhook to add something to its Pods.
 func (t template) isInjected() bool {
 	for _, words := range []map[string]string{t.labels, t.annotations} {
 		for key := range words {
@@ -231,8 +225,6 @@ func isInjectedPort(name string) bool {
 	return slices.ContainsFunc([]string{"envoy", "istio", "linkerd", "dapr", "kuma", "consul", "proxy"}, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// hasCredentials reports whether nodes usually have their own credentials for a registry, such as
-// for the registry of a cloud.
 func hasCredentials(registry string) bool {
 	return slices.ContainsFunc([]string{".amazonaws.com", ".amazonaws.com.cn", ".gcr.io", ".pkg.dev", ".azurecr.io", ".azurecr.cn", ".azurecr.us", ".aliyuncs.com", ".ocir.io", ".icr.io"},
 		func(suffix string) bool { return strings.HasSuffix(registry, suffix) })
