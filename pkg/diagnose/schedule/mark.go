@@ -84,9 +84,8 @@ func containerMark(status any) string {
 // Told is the explanation that was reported last.
 type Told struct{ text string }
 
-// News reports whether an explanation differs from the last one, and records the new one. It
-// compares codes and blocking objects. It does not compare messages, because the numbers in them
-// may change all the time. An empty explanation is no news.
+// News reports whether an explanation differs from the last one, and records it. It compares codes
+// and blocking objects, because numbers in messages may change all the time.
 func (t *Told) News(causes []event.Cause, err error) bool {
 	text := textOf(causes, err)
 	if text == "" || text == t.text {
@@ -110,12 +109,10 @@ func textOf(causes []event.Cause, err error) string {
 // calm is the minimum pause between two reports about an object.
 const calm = time.Second
 
-// Burst limits the reports about one object, since a controller may write it fifty times in a
-// moment. The zero value is ready to use.
+// Burst limits the reports about one object. The zero value is ready to use.
 type Burst struct{ last time.Time }
 
 // Left returns how long the next report has to wait. If the result is 0, the report counts as made.
-// A caller that has to wait then reports the latest state.
 func (b *Burst) Left(now time.Time) time.Duration {
 	if left := b.last.Add(calm).Sub(now); left > 0 && !b.last.IsZero() {
 		return left

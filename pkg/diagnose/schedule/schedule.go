@@ -11,14 +11,12 @@ import (
 
 // Limits bound how soon and how often stuck objects are examined.
 type Limits struct {
-	// After is how long an object must make no progress before it is examined. AfterBad is used
-	// instead if an event or a controller has reported a fault; it is not longer than After.
+	// After is how long an object must make no progress before it is examined. AfterBad, which is
+	// not longer, is used after a reported fault.
 	After, AfterBad time.Duration
 	// Again is the minimum pause between two examinations of an object.
 	Again time.Duration
-	// Each limits the requests in a minute for one object, and All those for all objects. The
-	// requests of one minute may be sent at once. If an examination needs more, the next one is
-	// delayed.
+	// Each limits the requests in a minute for one object, and All those for all objects.
 	Each, All int
 	// Most limits how many objects are examined, and Batch how many of them at the same time.
 	Most, Batch int
@@ -89,9 +87,8 @@ func (s *Schedule[K]) By(k K, at time.Time) {
 	}
 }
 
-// Asked records that the batch was examined. requests is the number of requests for each object,
-// and shared the number that served all of them. again is the number to expect when one object is
-// examined again.
+// Asked records that the batch was examined: requests for each object, and shared ones for all of
+// them. again is the number to expect for one object.
 func (s *Schedule[K]) Asked(now time.Time, requests map[K]int, shared, again int) {
 	s.underway = false
 	total := shared
@@ -185,8 +182,7 @@ func (s *Schedule[K]) Passed(now time.Time) int {
 	return n
 }
 
-// budget is a number of requests. It refills at a rate of full per minute, up to full. One
-// examination may overdraw it; then nothing is examined until it has refilled.
+// budget is a number of requests that refills at full per minute. One examination may overdraw it.
 type budget struct {
 	full, left float64
 	at         time.Time

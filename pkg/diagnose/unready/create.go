@@ -25,8 +25,8 @@ type workload struct {
 	selector string
 	// short is set if the workload has fewer Pods than it should have.
 	short bool
-	// refusal is the server's answer to an attempt to create a Pod, as recorded in the status at
-	// refusedAt. Controllers record only the first answer in the status; later ones are in events.
+	// refusal is the server's first answer to an attempt to create a Pod, as the status recorded it
+	// at refusedAt. Later answers are in events.
 	refusal   string
 	refusedAt time.Time
 	// replaced reports whether the controller will replace a Pod regardless of its state; nil means
@@ -34,8 +34,7 @@ type workload struct {
 	replaced func(*corev1.Pod) bool
 }
 
-// refused explains why Pods, or the Jobs of a CronJob, are not created. Controllers record the API
-// server's answer only as text.
+// refused explains why Pods, or the Jobs of a CronJob, are not created.
 func (v *rules) refused(w workload) []rule.Finding {
 	if !w.short {
 		return nil
@@ -63,8 +62,8 @@ func (v *rules) refused(w workload) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Root}}
 }
 
-// refusal returns the cause for a refusal that a controller recorded at the given time. Where a
-// rule can check whether the server would still refuse, it does.
+// refusal returns the cause for a refusal recorded at the given time. Where possible, it checks
+// whether the server would still refuse.
 func (v *rules) refusal(w workload, said, from string, at time.Time) event.Cause {
 	c := event.Cause{
 		Code:     "CreateRefused",
@@ -181,8 +180,7 @@ func (v *rules) podSecurity(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-// complying returns a securityContext that passes the given checks; empty if none of them depends
-// on it.
+// complying returns a securityContext that passes the given checks; empty if none needs one.
 func complying(checks []string) string {
 	var lines []string
 	for _, field := range [][2]string{
@@ -202,9 +200,8 @@ func complying(checks []string) string {
 	return "paste into each of these containers: securityContext: {" + strings.Join(lines, ", ") + "}"
 }
 
-// violations splits a list of Pod security checks that a Pod failed: "check (details), check, …".
-// Such a list is too long for one sentence. It returns the names of the checks, and the checks that
-// have details in full.
+// violations returns the names of the Pod security checks in "check (details), check, …", and those
+// with details in full.
 func violations(why string) (checks, details []string) {
 	depth, quoted, start := 0, false, 0
 	add := func(one string) {
@@ -296,9 +293,8 @@ func (v *rules) priority(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-// overcome reports that the reason for a refusal is gone, but the controller has not retried yet.
-// It retries at growing intervals of up to a quarter of an hour. Until then, its record of the
-// refusal stays.
+// overcome reports a refusal whose reason is gone. The controller retries at intervals of up to a
+// quarter of an hour.
 func overcome(w workload, r object.Ref) string {
 	return "Pods of " + rule.Name(w.ref) + " were refused while " + rule.Name(r) + " did not exist; it does now, and their controller will retry"
 }

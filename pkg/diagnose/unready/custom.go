@@ -89,8 +89,6 @@ func ownedBy(u, owner *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(u.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
 }
 
-// saying returns what the status of an object says is wrong, in its conditions, phase, health and
-// errors. Package readiness reads the status.
 func saying(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	var found []rule.Finding
@@ -105,8 +103,7 @@ func saying(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// newsOf returns a statement of the status as a cause; the code is empty if the statement is no
-// cause.
+// newsOf returns a statement of the status as a cause; the code is empty if it is none.
 func newsOf(s readiness.Statement) (code, message string, how rule.Rank) {
 	what := text.Excerpt(s.Name)
 	if s.Within != "" {
@@ -146,8 +143,7 @@ func detail(c readiness.Statement) string {
 	return said
 }
 
-// isStale returns the generation that the controller last handled if the object has a newer one;
-// otherwise nil.
+// isStale returns the last handled generation if the object has a newer one; otherwise nil.
 func isStale(u *unstructured.Unstructured) *int64 {
 	value, found, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration")
 	n, ok := object.WholeNumber(value)
@@ -219,8 +215,7 @@ func hasStatus(crd *unstructured.Unstructured, version string) bool {
 	return false
 }
 
-// controller adds to a cause which controller should act on the object, and whether that controller
-// runs.
+// controller adds which controller should act on the object, and whether that controller runs.
 func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Finding {
 	f := rule.Finding{Cause: c, Rank: rule.Root}
 	manager := diagnose.StatusManager(u)
@@ -347,8 +342,8 @@ func whyStuck(ref object.Ref) string {
 	return rule.Kubectl(ref.Namespace, "k8sconnect", "stuck", ref.Resource())
 }
 
-// Complains reports whether an object's status reports a fault, so that an early explanation is
-// worth its cost. The result is a hint and no verdict; package readiness decides what a fault is.
+// Complains reports whether an object's status hints at a fault, so that an early explanation is
+// worth its cost.
 func Complains(u *unstructured.Unstructured) bool {
 	if slices.ContainsFunc(readiness.Read(u.Object), readiness.Statement.Complains) {
 		return true

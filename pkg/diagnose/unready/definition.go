@@ -57,7 +57,6 @@ func (v *rules) definition(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// rival returns another CRD that already has one of the names that this CRD wants.
 func (v *rules) rival(u *unstructured.Unstructured) *unstructured.Unstructured {
 	wanted := definedNames(u, "spec", "names")
 	group := groupOf(u)
@@ -91,8 +90,6 @@ func definedNames(definition *unstructured.Unstructured, path ...string) []strin
 	return rule.Stated(append(out, short...))
 }
 
-// apiService explains why an aggregated API is not available. It follows the API to its Service and
-// the Pods behind it.
 func (v *rules) apiService(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	available := object.ConditionOf(u, "Available")

@@ -26,8 +26,8 @@ type Facts struct {
 }
 
 // Gather reads the facts about an object, and marks those that cannot be read. It returns an error
-// only if ctx ends, together with the facts that it has read. If the reader has a method Now, that
-// method returns the cluster's time. Otherwise, the time is that of this machine.
+// only if ctx ends, with the facts read so far. If the reader has a method Now, that method tells
+// the time.
 func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unstructured) (Facts, error) {
 	now := time.Now
 	if clock, ok := reader.(interface{ Now() time.Time }); ok {
@@ -45,8 +45,8 @@ func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unst
 	return f, g.Fill(ctx, f.known, func(r *diagnose.Run) { newRules(r, live).explain() })
 }
 
-// Diagnose explains why the object is not ready. Root causes come first, and all Pods with the same
-// fault share one cause. It returns nil if the facts explain nothing.
+// Diagnose explains why the object is not ready. Root causes come first. Pods with the same fault
+// share one cause. It returns nil if the facts explain nothing.
 func Diagnose(f Facts) []event.Cause {
 	if f.Object == nil {
 		return nil
@@ -78,8 +78,7 @@ func (v *rules) explain() []event.Cause {
 
 func (v *rules) apply() []rule.Finding { return slices.Concat(v.namespace(), v.subject(v.Object)) }
 
-// askLast asks for holders of volumes and for warnings. It is called last, because the other
-// answers show which of them are needed.
+// askLast asks for holders of volumes and for warnings, once other answers show which are needed.
 func (v *rules) askLast() {
 	if v.Misses() == 0 {
 		v.volumes.AskHolders()
@@ -150,17 +149,14 @@ func typed[T any](v *rules, u *unstructured.Unstructured, rules func(*T) []rule.
 }
 
 const (
-	// keptOwn is how long an answer about one namespace or object is reused. Pods, their warnings
-	// and endpoints are always read again.
+	// keptOwn is how long an answer about one namespace or object is reused.
 	keptOwn = 45 * time.Second
-	// keptShared is how long an answer about the whole cluster is reused: about nodes, classes, or
-	// possible controllers.
+	// keptShared is how long an answer about the whole cluster is reused.
 	keptShared = 3 * time.Minute
 )
 
-// Explainer explains stuck objects repeatedly. It shares facts between objects and reuses them for
-// a while. Reader is required. An Explainer is safe for concurrent use, but makes one explanation
-// at a time.
+// Explainer explains stuck objects repeatedly, and reuses facts for a while. Reader is required. It
+// is safe for concurrent use, but makes one explanation at a time.
 type Explainer struct {
 	Reader diagnose.Reader
 	// Now returns the time; nil means time.Now.
@@ -180,8 +176,8 @@ type Asked struct {
 
 // Cost counts the requests of an explanation.
 type Cost struct {
-	// Own counts requests for each object and its namespace. Shared counts requests that serve all
-	// objects. Again counts the requests of an explanation that the next one has to repeat.
+	// Own counts requests for each object and its namespace, Shared those that serve all objects.
+	// Again counts the requests that the next explanation repeats.
 	Own, Shared, Again int
 }
 
@@ -252,8 +248,7 @@ func (e *Explainer) forget(asked []Asked, now time.Time) {
 	})
 }
 
-// isVolatile reports whether an answer may differ from one explanation to the next. That is so for
-// the state of Pods, for warnings, and for filtered lists.
+// isVolatile reports whether an answer may differ from one explanation to the next.
 func isVolatile(q diagnose.Question) bool {
 	return q.Verb == diagnose.List && slices.Contains([]schema.GroupVersionKind{
 		diagnose.KindOf("v1", "Pod"), diagnose.KindOf("v1", "Event"), diagnose.KindOf("discovery.k8s.io/v1", "EndpointSlice"), diagnose.KindOf("storage.k8s.io/v1", "VolumeAttachment"),

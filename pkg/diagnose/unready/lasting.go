@@ -7,14 +7,12 @@ import (
 )
 
 const (
-	// atOnce is for causes that the object itself shows. The short time only covers the moment
-	// between two writes of the object.
+	// atOnce is for causes that the object itself shows. It covers the moment between two writes.
 	atOnce = 15 * time.Second
 	// decided is for refusals that the server would repeat, given what it stores now.
 	decided = time.Minute
-	// comes is for missing things that another client may still create: an operator writes a
-	// Secret, a second apply follows, an image is being pushed. Within this time, a kubelet has
-	// tried four times, and controllers that create Pods have tried more often.
+	// comes is for missing things that another client may still create. Within this time, a kubelet
+	// has tried four times.
 	comes = 2 * time.Minute
 )
 

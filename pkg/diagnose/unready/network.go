@@ -124,9 +124,8 @@ func IsEntrance(ref object.Ref) bool {
 	return ref.GVK == diagnose.KindOf("v1", "Service") || ref.GVK == diagnose.KindOf("networking.k8s.io/v1", "Ingress")
 }
 
-// Unanswered returns remarks on Services and Ingresses that are ready although nothing can answer
-// their requests: a selector matches no Pod, or a backend does not exist. It examines at most
-// [MostRunning] objects. In doubt, it makes no remark.
+// Unanswered returns remarks on at most [MostRunning] Services and Ingresses that are ready
+// although nothing can answer their requests. In doubt, it makes no remark.
 func Unanswered(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []event.Remarked {
 	refs = refs[:min(len(refs), MostRunning)]
 	var found []event.Remarked
@@ -183,7 +182,6 @@ func (v *rules) answers(s *corev1.Service, endpoints []*unstructured.Unstructure
 	return false
 }
 
-// portMissing returns a port of the Service whose target port has a name that no Pod has.
 func portMissing(s *corev1.Service, pods []*corev1.Pod) (corev1.ServicePort, bool) {
 	for _, port := range s.Spec.Ports {
 		if port.TargetPort.Type != intstr.String {
@@ -282,8 +280,7 @@ func ingressRefs(i *networkingv1.Ingress) (services, secrets []string) {
 	return rule.Stated(services), rule.Stated(secrets)
 }
 
-// selectorOf returns a label selector in kubectl's notation. It returns "" if the selector is
-// invalid or selects nothing.
+// selectorOf returns a selector in kubectl's notation; "" if it is invalid or selects nothing.
 func selectorOf(s *metav1.LabelSelector) string {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil || selector.Empty() {
@@ -294,8 +291,8 @@ func selectorOf(s *metav1.LabelSelector) string {
 
 const gatewayGroup = "gateway.networking.k8s.io"
 
-// references reports missing objects to which an object of the Gateway API refers. The status of
-// the object does not show that its controller waits for them.
+// references reports missing objects to which an object of the Gateway API refers, which its status
+// does not show.
 func (v *rules) references(u *unstructured.Unstructured) []rule.Finding {
 	if u.GroupVersionKind().Group != gatewayGroup {
 		return nil
@@ -338,8 +335,8 @@ func gatewayKind(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: gatewayGroup, Version: "v1", Kind: kind}
 }
 
-// namedBy returns the objects of one kind in a list of references. It ignores references to other
-// kinds, because it does not know at which version they are served.
+// namedBy returns the referenced objects of one kind. Other kinds are ignored, because their served
+// version is unknown.
 func namedBy(u *unstructured.Unstructured, gvk schema.GroupVersionKind, path ...string) []object.Ref {
 	list, _, _ := unstructured.NestedSlice(u.Object, path...)
 	var refs []object.Ref

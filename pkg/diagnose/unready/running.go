@@ -53,8 +53,6 @@ func Running(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []e
 	return found
 }
 
-// running returns the images that the Pods of a workload run, for each container, the most frequent
-// image first.
 func running(r *diagnose.Run, ref object.Ref) []event.Image {
 	u, _ := r.Get(ref.GVK, ref.Namespace, ref.Name)
 	workload, ok := diagnose.As[struct {
@@ -99,8 +97,7 @@ func runningAs(c corev1.Container, pods []corev1.Pod) []event.Image {
 	return images
 }
 
-// same returns the part of an image's ID by which images can be compared: the registry's digest, if
-// it is known.
+// same returns the part of an image's ID by which images can be compared.
 func same(id string) string { return cmp.Or(pod.Digest(id), id) }
 
 // DifferingImages returns a remark about Pods that are ready and have the same template, but run
@@ -126,15 +123,13 @@ func DifferingImages(runs event.Runs) (event.Remarked, bool) {
 	return event.Remarked{}, false
 }
 
-// unread is an object that could not be read, with the error. A Ref without a name stands for all
-// objects of the kind in its namespace or, without a namespace, in the cluster.
+// unread is what could not be read: an object, a kind in a namespace, or a kind in the cluster.
 type unread struct {
 	ref object.Ref
 	err error
 }
 
-// unread reports the objects that could not be read. They may be the reason why causes are missing
-// (edge case 67).
+// unread reports what could not be read, since causes may be missing (edge case 67).
 func (v *rules) unread() []rule.Finding {
 	var forbidden, failed []unread
 	for _, u := range v.unreadRefs() {
@@ -169,8 +164,7 @@ func (v *rules) unread() []rule.Finding {
 	return found
 }
 
-// stated quotes the status of an object whose Pods or other parts could not be read. The status
-// often contains the reason, and at least the progress.
+// stated quotes the status of an object whose parts could not be read.
 func stated(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	var said []readiness.Statement
@@ -204,8 +198,8 @@ func (v *rules) unreadRefs() []unread {
 	return all
 }
 
-// whats returns the names of objects that could not be read. If we may not list a kind in the whole
-// cluster, it does not name the kind again for single namespaces or objects.
+// whats returns the names of objects that could not be read. A kind that is forbidden in the whole
+// cluster is named once.
 func whats(all []unread) []string {
 	everywhere := map[schema.GroupKind]bool{}
 	for _, u := range all {
@@ -244,7 +238,6 @@ func what(r object.Ref) string {
 	}
 }
 
-// resourceOf returns a kind or an object in the notation of kubectl auth can-i.
 func resourceOf(r object.Ref) string {
 	plural, _ := meta.UnsafeGuessKindToResource(r.GVK)
 	text := plural.Resource

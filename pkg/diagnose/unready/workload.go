@@ -18,7 +18,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// deployment explains a Deployment by its ReplicaSets and their Pods.
 func (v *rules) deployment(d *appsv1.Deployment) []rule.Finding {
 	r := diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name)
 	var found []rule.Finding
@@ -76,12 +75,9 @@ func (v *rules) deadline(d *appsv1.Deployment, c appsv1.DeploymentCondition) rul
 	}}
 }
 
-// deploymentRevision is the annotation with the number of a revision. A ReplicaSet of a Deployment
-// has its own number; the Deployment has the number of the newest ReplicaSet.
 const deploymentRevision = "deployment.kubernetes.io/revision"
 
-// replicaSetsOf reads those ReplicaSets of a Deployment that have Pods or should have some, and
-// their Pods. It returns false if they could not be read.
+// replicaSetsOf reads the ReplicaSets of a Deployment that have or want Pods, and their Pods.
 func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool) {
 	selector := selectorOf(d.Spec.Selector)
 	if selector == "" {
@@ -113,8 +109,8 @@ func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool)
 	return sets, sure
 }
 
-// refusedBelow explains why Pods are not created if the Deployment's ReplicaSets could not be read.
-// It uses the status of the Deployment.
+// refusedBelow explains by the Deployment's status why Pods are not created, if its ReplicaSets
+// could not be read.
 func (v *rules) refusedBelow(d *appsv1.Deployment) []rule.Finding {
 	w := workload{ref: diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name), object: d, template: d.Spec.Template.Spec}
 	for _, c := range d.Status.Conditions {
@@ -237,14 +233,13 @@ func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 }
 
 // replacesInTurn reports whether a StatefulSet replaces all Pods of an older revision without
-// waiting until they are ready. With a partition, it never replaces some of them.
+// waiting until they are ready.
 func replacesInTurn(s *appsv1.StatefulSet) bool {
 	rolling := s.Spec.UpdateStrategy.RollingUpdate
 	return s.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType && s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement &&
 		(rolling == nil || rolling.Partition == nil || *rolling.Partition == 0)
 }
 
-// onDelete reports Pods that keep an older revision until someone deletes them.
 func (v *rules) onDelete(r object.Ref, pods []*corev1.Pod, old func(*corev1.Pod) bool) []rule.Finding {
 	var names []string
 	for _, pod := range pods {

@@ -39,8 +39,7 @@ func (v VolumeRules) Deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []rule.F
 }
 
 // SharedVolume reports a new Pod that crashes while an old Pod uses the same volume on the same
-// node: a database may have locked its files. The crash is also reported by itself, because it may
-// have another reason.
+// node: the old one may have locked files.
 func (v VolumeRules) SharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []rule.Finding {
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
 		return nil
@@ -141,7 +140,6 @@ func mayGoFirst(d *appsv1.Deployment) bool {
 	return err != nil || n > 0
 }
 
-// holder returns another Pod that uses the claim and so keeps this Pod from using it.
 func (v VolumeRules) holder(waiting *corev1.Pod, pvc *corev1.PersistentVolumeClaim) *corev1.Pod {
 	if pvc == nil || diagnose.ExclusiveMode(pvc) == "" {
 		return nil

@@ -13,7 +13,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// initContainers explains the first init container that is not done, since later ones wait for it.
 func (v Rules) initContainers(p *corev1.Pod) []rule.Finding {
 	for _, b := range ContainersOf(p, p.Spec.InitContainers, p.Status.InitContainerStatuses, "init container") {
 		s := b.Status
@@ -113,9 +112,8 @@ func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Find
 	}
 }
 
-// recent reports whether a container exited so recently that it will probably exit again. A restart
-// last week does not explain a probe that fails now. The kubelet pauses for at most five minutes
-// before a restart, and resets the pause after ten.
+// recent reports whether a container exited so recently that it will probably exit again. The
+// kubelet pauses for at most five minutes, and resets the pause after ten.
 func (v Rules) recent(t *corev1.ContainerStateTerminated) bool {
 	if t == nil {
 		return false
@@ -160,8 +158,8 @@ func (v Rules) ended(b Container, t *corev1.ContainerStateTerminated) rule.Findi
 	return rule.Of(b.pod, rule.Direct, c)
 }
 
-// signal returns the name of the signal that ended a container. A shell reports the signal as 128
-// plus its number. The names are those of Linux, even if this machine runs another system.
+// signal returns the Linux name of the signal that ended a container. A shell reports the signal as
+// 128 plus its number.
 func signal(t *corev1.ContainerStateTerminated) string {
 	n := t.Signal
 	if n == 0 && t.ExitCode > 128 && t.ExitCode < 160 {
@@ -228,8 +226,8 @@ type Container struct {
 	role   string
 }
 
-// ContainersOf returns containers together with their statuses. It omits containers without a
-// status, which the node has not handled yet.
+// ContainersOf returns containers with their statuses, without those that the node has not handled
+// yet.
 func ContainersOf(p *corev1.Pod, specs []corev1.Container, statuses []corev1.ContainerStatus, role string) []Container {
 	var out []Container
 	for _, spec := range specs {
@@ -264,7 +262,6 @@ func (b Container) end(t *corev1.ContainerStateTerminated, now time.Time) []stri
 	return out
 }
 
-// clock formats a time, with its date unless that is today.
 func clock(t, now time.Time) string {
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return t.Format("15:04:05Z")

@@ -13,8 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// pulling explains why an image cannot be pulled. The registry's answer is known only as text; an
-// unknown answer is quoted.
+// pulling explains why an image cannot be pulled. The registry's answer is known only as text.
 func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Finding {
 	image := text.Excerpt(b.Spec.Image)
 	said := w.Message
@@ -68,8 +67,7 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 	return rule.Of(b.pod, rule.Direct, c)
 }
 
-// repository returns the name of an image without registry, tag and digest. It returns a string
-// unchanged that is not the name of an image.
+// repository returns the name of an image without registry, tag and digest.
 func repository(image string) string {
 	name, _, _ := strings.Cut(image, "@")
 	if host, path, ok := strings.Cut(name, "/"); ok && strings.ContainsAny(host, ".:") {
@@ -84,8 +82,7 @@ func repository(image string) string {
 	return name
 }
 
-// Images reports Pods that run different images under one name: the tag was pushed again, and a
-// node still has the old image.
+// Images reports Pods that run different images under one name.
 func (v Rules) Images(pods []*corev1.Pod) []rule.Finding {
 	type use struct{ container, image string }
 	seen := map[use]map[string][]*corev1.Pod{}
@@ -159,8 +156,7 @@ func Pulls(p *corev1.Pod, container string) bool {
 	})
 }
 
-// Digest returns the digest in the ID of an image, or "". If the ID has no name, it is an ID of the
-// container runtime, which cannot be compared.
+// Digest returns the digest in the ID of an image; "" for an ID of the container runtime.
 func Digest(image string) string {
 	_, digest, ok := strings.Cut(image, "@sha256:")
 	if !ok {

@@ -66,7 +66,6 @@ func (v Rules) podLeaving(p *corev1.Pod) []rule.Finding {
 	return []rule.Finding{rule.Of(p, rule.Direct, c)}
 }
 
-// podFailed explains why a Pod failed: because of its containers, or because its node removed it.
 func (v Rules) podFailed(p *corev1.Pod) []rule.Finding {
 	if p.Status.Reason != "" { // Evicted, NodeAffinity, OutOfcpu, Shutdown…
 		code := "PodRejected"
@@ -155,7 +154,6 @@ func (v Rules) readinessGates(p *corev1.Pod) []rule.Finding {
 	return found
 }
 
-// starting is the cause for a Pod with which nothing is wrong: it is still starting.
 func (v Rules) starting(p *corev1.Pod) []rule.Finding {
 	c := rule.PodCondition(p, corev1.PodScheduled)
 	var waiting []string
@@ -190,7 +188,6 @@ type reference struct {
 	by  string // the volume or container that needs it
 }
 
-// references returns the ConfigMaps and Secrets that a Pod needs, without duplicates.
 func references(namespace string, spec *corev1.PodSpec) []reference {
 	var out []reference
 	add := func(kind, name, by string, optional *bool) {
@@ -245,7 +242,6 @@ func ofContainer(c corev1.Container, add func(kind, name, by string, optional *b
 	}
 }
 
-// missing reports the ConfigMaps and Secrets that a Pod waits for.
 func (v Rules) missing(p *corev1.Pod) []rule.Finding {
 	if !rule.Unstarted(p) {
 		return nil

@@ -99,12 +99,10 @@ func readVerdict(message string) verdict {
 	return out
 }
 
-// class is a reason why nodes are unsuitable, worded to follow "has", with the command that shows
-// more.
+// class is a reason why nodes are unsuitable, worded to follow "has".
 type class struct{ text, next string }
 
-// nodeClass rewords the reasons that the scheduler's own plugins give. It returns other reasons
-// unchanged.
+// nodeClass rewords the reasons of the scheduler's own plugins.
 func nodeClass(reason string, p *corev1.Pod) class {
 	columns := func(what string) string {
 		return rule.Kubectl("", "get", "nodes", "-o", "custom-columns=NODE:.metadata.name,"+what)
@@ -155,8 +153,6 @@ func selectedNodes(p *corev1.Pod) string {
 	return rule.Kubectl("", "get", "nodes", "-l", strings.Join(terms, ","))
 }
 
-// unschedulable reports how many nodes are unsuitable for each reason. The next command is for the
-// most frequent reason.
 func (v Rules) unschedulable(p *corev1.Pod, said verdict) rule.Finding {
 	c := event.Cause{Code: "Unschedulable", Next: rule.Kubectl(p.Namespace, "describe", "pod", p.Name)}
 	node := pinned(p)

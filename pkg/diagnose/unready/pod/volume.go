@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// claimNames returns the names of the claims that a Pod mounts. The claim of a generic ephemeral
-// volume has a name that starts with the Pod's name.
+// claimNames returns the names of the claims that a Pod mounts, also those of its ephemeral
+// volumes.
 func claimNames(p *corev1.Pod) []string {
 	var names []string
 	for _, vol := range p.Spec.Volumes {
@@ -79,7 +79,6 @@ func (v VolumeRules) Claim(pvc *corev1.PersistentVolumeClaim) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Root, Who: r.String(), Noun: "PersistentVolumeClaim"}}
 }
 
-// unbound completes the cause for a claim that is not bound, mainly by its storage class.
 func (v VolumeRules) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) event.Cause {
 	c.Evidence = []string{"phase " + text.Excerpt(cmp.Or(string(pvc.Status.Phase), "not set"))}
 	e := v.Warning(pvc, "ProvisioningFailed", "FailedBinding", "VolumeMismatch")
@@ -126,8 +125,8 @@ const (
 	provisionerOf = "volume.kubernetes.io/storage-provisioner"
 )
 
-// claimClass is the storage class of a claim. If the claim has no class, the name is empty; if the
-// class does not exist, class is nil.
+// claimClass is the storage class of a claim. The name is empty without a class; class is nil if it
+// does not exist.
 type claimClass struct {
 	ref   object.Ref
 	class *storagev1.StorageClass
@@ -149,9 +148,8 @@ func (v VolumeRules) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, boo
 	return claimClass{ref: r, class: class}, true
 }
 
-// exclusive contains the volumes that Pods wait for and that only one node or one Pod can use. The
-// Pods that hold them are read last, for all objects of a run together, because the other answers
-// show which volumes matter.
+// exclusive contains volumes that only one node or one Pod can use. Their holders are read last,
+// because other answers show which volumes matter.
 type exclusive struct {
 	claims  map[string][]string
 	volumes []string

@@ -17,7 +17,7 @@ const (
 	Root Rank = iota
 	// Direct is a fault in a Pod or a similar object.
 	Direct
-	// Consequence is a fault that passes once the other causes are fixed.
+	// Consequence passes once the other causes are fixed.
 	Consequence
 	// Doubt is an object that could not be read.
 	Doubt
@@ -27,8 +27,8 @@ const (
 type Finding struct {
 	event.Cause
 	Rank Rank
-	// The field Who is the object with the fault, and Noun is its kind in messages. If they are
-	// set, the message names no object, and [Causes] merges findings that are equal.
+	// If Who (the faulty object) and Noun (its kind) are set, the message names no object, and
+	// [Causes] merges equal findings.
 	Who, Noun string
 }
 

@@ -16,19 +16,17 @@ import (
 )
 
 const (
-	// keepUnready is how many unready Pods are kept; the others are only counted.
 	keepUnready = 200
 	// keepReady is how many ready Pods are kept, to compare unready Pods with.
 	keepReady = 20
-	// keepFailed is how many failed Pods are kept. A few are enough: they were replaced, or all
-	// failed for the same reason.
+	// keepFailed is small: failed Pods were replaced, or all failed for the same reason.
 	keepFailed = 20
-	// MostDetailed limits for how many Pods the objects are read to which the Pods refer.
+	// MostDetailed limits for how many Pods the objects to which they refer are read.
 	MostDetailed = 10
 )
 
-// ReadPods lists Pods and chooses those to examine in detail. It keeps the Pods for which mine is
-// true; a nil mine keeps all Pods. kept names this filter.
+// ReadPods lists the Pods for which mine is true (nil: all) and chooses those to examine in detail.
+// kept names this filter.
 func (v *View) ReadPods(namespace, labels, kept string, mine func(*unstructured.Unstructured) bool) Pods {
 	q := diagnose.Question{Verb: diagnose.List, GVK: diagnose.KindOf("v1", "Pod"), Namespace: namespace, Labels: labels, Kept: "telling " + kept}
 	if list, ok := v.lists[q]; ok {

@@ -28,15 +28,14 @@ type View struct {
 	lists  map[diagnose.Question]Pods
 	// More is the number of unready Pods that were not kept.
 	More int
-	// detailed contains the Pods for which the objects are read to which they refer. For other
-	// Pods, only objects that are already known are used.
+	// detailed contains the Pods whose references are read.
 	detailed map[types.NamespacedName]bool
 	// OnlyKnown is set while no new questions may be asked.
 	OnlyKnown bool
 	// events contains the warnings that were read, by namespace and object, the newest first.
 	events map[string]map[types.UID][]*corev1.Event
-	// about contains the objects whose warnings the rules need, by namespace. Warnings are read
-	// last, for all objects of a run together.
+	// about contains, by namespace, the objects whose warnings the rules need. Warnings are read
+	// last.
 	about map[string]map[types.UID]bool
 }
 
@@ -98,7 +97,7 @@ func (v *View) lookUp(q diagnose.Question) (diagnose.Answer, bool) {
 	return v.Ask(q)
 }
 
-// Known returns the answer to a question, but only if the question was asked before.
+// Known returns the answer to a question that was asked before.
 func (v *View) Known(q diagnose.Question) (diagnose.Answer, bool) {
 	if _, asked := v.Facts.Find(q); !asked {
 		return diagnose.Answer{}, false
@@ -127,7 +126,7 @@ func (v *View) Select(q diagnose.Question, meant func(*unstructured.Unstructured
 }
 
 // As converts an object to a type. All rules share the result and must not change it. It returns
-// false if the object does not fit the type, because another API uses the same name for its kind.
+// false if the object does not fit the type.
 func As[T any](v *View, u *unstructured.Unstructured) (*T, bool) {
 	return diagnose.Typed[T](v.Facts, u)
 }

@@ -17,8 +17,8 @@ import (
 
 const keepEvents = 500
 
-// Warnings returns the warnings about an object, the newest first. Warnings are read last, with one
-// list for each namespace, once it is known for which objects they are needed.
+// Warnings returns the warnings about an object, the newest first. They are read last, with one
+// list for each namespace.
 func (v *View) Warnings(u metav1.Object) []*corev1.Event {
 	namespace := u.GetNamespace()
 	if namespace == "" {
@@ -125,8 +125,7 @@ func (v *View) Warning(u metav1.Object, reasons ...string) *corev1.Event {
 	return nil
 }
 
-// WarningAbout returns the newest warning about an object that has the reason and for which fits is
-// true, or nil.
+// WarningAbout returns the newest warning about an object that has the reason and fits, or nil.
 func (v *View) WarningAbout(u metav1.Object, reason string, fits func(*corev1.Event) bool) *corev1.Event {
 	for _, e := range v.Warnings(u) {
 		if e.Reason == reason && fits(e) {
