@@ -20,8 +20,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// releases is used instead of the finalizer if the update removes an owner reference. For
-// admission, both updates are the same.
+// releases replaces the finalizer if the update removes an owner reference: admission treats both
+// alike.
 const releases = ""
 
 func purpose(finalizer string) string {
@@ -32,7 +32,7 @@ func purpose(finalizer string) string {
 }
 
 // admission finds out whether the update that removes the finalizer is admitted (edge case 61). It
-// sends the update as a dry run, for one object of each class.
+// sends a dry run for one object of each class.
 func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []finding {
 	if !d.settled() {
 		return nil // First read which webhooks the server calls for it.
@@ -64,8 +64,7 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	return []finding{d.refused(u, finalizer, err, said)}
 }
 
-// settled reports whether the search for the webhooks that the server calls for updates is
-// finished, with or without a result.
+// settled reports whether the search for the webhooks is finished.
 func (d *diagnosis) settled() bool {
 	misses := d.Misses()
 	d.Kinds()
@@ -73,7 +72,6 @@ func (d *diagnosis) settled() bool {
 	return d.Misses() == misses
 }
 
-// standIn returns the object for which the dry run of the whole class is made.
 func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hooks []diagnose.Hook) object.Ref {
 	key := class{kind: u.GroupVersionKind().GroupKind(), finalizer: finalizer}
 	conditional := false
@@ -91,8 +89,7 @@ func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hook
 	return d.classes[key]
 }
 
-// replay returns the server's refusal of the update. It is nil if the server does not refuse, or
-// has not answered yet.
+// replay returns the server's refusal of the update; nil if there is none, or no answer yet.
 func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	q := diagnose.Question{Verb: diagnose.Replay, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, Detail: finalizer}
 	a, _ := d.Ask(q)
@@ -102,8 +99,8 @@ func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	return a.Err
 }
 
-// mayPatch reports whether we may update the object. Without the permission, the error looks like a
-// refusal by admission.
+// mayPatch reports whether we may update the object. Otherwise, the error looks like a refusal by
+// admission.
 func (d *diagnosis) mayPatch(ref object.Ref) bool {
 	yes, sure := d.Allowed("", "patch", ref)
 	return yes || !sure
@@ -117,14 +114,13 @@ func quotedIn(hooks []diagnose.Hook, text string) (diagnose.Hook, bool) {
 	return hooks[i], true
 }
 
-// deniedByHook reports whether a webhook denied the request. Only the message shows that, since a
-// webhook can choose any code.
+// deniedByHook reports whether a webhook denied the request. Only the message shows that: a webhook
+// can choose any code.
 func deniedByHook(err error) bool {
 	_, of, ok := strings.Cut(err.Error(), "admission webhook \"")
 	return ok && strings.Contains(of, "\" denied the request")
 }
 
-// refusedBy reports a webhook that refuses the update or cannot be called.
 func (d *diagnosis) refusedBy(h diagnose.Hook, err error, purpose, said string) finding {
 	unanswered := apierrors.IsInternalError(err) || apierrors.IsTimeout(err) || apierrors.IsServiceUnavailable(err)
 	if unanswered && !deniedByHook(err) {
@@ -162,7 +158,7 @@ func (d *diagnosis) unreachable(h diagnose.Hook, evidence ...string) finding {
 	return f
 }
 
-// deadHooks reports webhooks without endpoints. It is for the case that no dry run is possible.
+// deadHooks reports webhooks without endpoints, if no dry run is possible.
 func (d *diagnosis) deadHooks(hooks []diagnose.Hook) []finding {
 	var found []finding
 	for _, h := range hooks {
@@ -199,7 +195,7 @@ func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err 
 	return f
 }
 
-// invalidFields reports whether an error names fields, as validation does. Policies do not.
+// invalidFields reports whether an error names fields, which policies do not.
 func invalidFields(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {

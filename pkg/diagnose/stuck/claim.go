@@ -32,8 +32,8 @@ func (d *diagnosis) claim(u *unstructured.Unstructured, finalizer string) []find
 	}
 }
 
-// uses reports whether a pod keeps a claim. It does from its assignment to a node until its
-// deletion, even after it has finished.
+// uses reports whether a pod keeps a claim: from its assignment to a node until its deletion, even
+// after it has finished.
 func uses(p corev1.Pod, claim string) bool {
 	if p.Spec.NodeName == "" {
 		return false
@@ -73,7 +73,7 @@ func (d *diagnosis) inUse(u *unstructured.Unstructured, users []*unstructured.Un
 	return append(found, f)
 }
 
-// stopping returns the command that removes a pod in such a way that it is not created again.
+// stopping returns the command that removes a pod for good.
 func (d *diagnosis) stopping(pod *unstructured.Unstructured) (next, risk string) {
 	ref := object.RefOf(pod)
 	owner := metav1.GetControllerOf(pod)
@@ -133,8 +133,7 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 	return append(found, f)
 }
 
-// storage covers volumes whose driver has failed, or has not finished. It does not depend on their
-// finalizers.
+// storage covers volumes whose driver has failed or has not finished.
 func (d *diagnosis) storage(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "PersistentVolume") {
 		return nil

@@ -34,7 +34,6 @@ func (d *diagnosis) custom(u *unstructured.Unstructured, finalizer string) []fin
 	return found
 }
 
-// gone reports that no controller for the finalizer was found.
 func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	message := "nothing in this cluster is known to remove the finalizer " + text.Excerpt(finalizer)
 	if !s.Proven {
@@ -49,7 +48,6 @@ func (d *diagnosis) gone(u *unstructured.Unstructured, finalizer string, s diagn
 			"if you can, install its controller again instead")}
 }
 
-// unfound reports that the controller is unknown, because some facts could not be read.
 func (d *diagnosis) unfound(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code:     FinalizerUnknown,
@@ -113,8 +111,8 @@ func codeOf(h diagnose.Health) string {
 	}
 }
 
-// owner describes the workload in words. If the only clue is the right to update, the workload may
-// not be the finalizer's controller.
+// owner describes the workload in words. With only the right to update, it may not be the
+// finalizer's controller.
 func owner(c diagnose.Candidate, finalizer string) string {
 	who := "the controller of the finalizer "
 	if !c.Likely() {
@@ -123,7 +121,6 @@ func owner(c diagnose.Candidate, finalizer string) string {
 	return who + text.Excerpt(finalizer) + ", " + diagnose.Name(c.Ref)
 }
 
-// silent reports a controller that runs and does not remove the finalizer.
 func (d *diagnosis) silent(u *unstructured.Unstructured, finalizer string, by object.Ref) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code:      FinalizerControllerSilent,
@@ -133,8 +130,7 @@ func (d *diagnosis) silent(u *unstructured.Unstructured, finalizer string, by ob
 	}}
 }
 
-// silentElsewhere reports a controller that renews its Lease, but whose workload was not found in
-// the cluster.
+// silentElsewhere reports a controller that renews its Lease, but whose workload was not found.
 func (d *diagnosis) silentElsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	f := d.silent(u, finalizer, object.RefOf(u))
 	f.Message = "the controller of the finalizer " + text.Excerpt(finalizer) + " is alive, but does not remove it; its workload was not found and may run outside the cluster"
@@ -159,8 +155,7 @@ func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s d
 	}}
 }
 
-// elsewhere reports that the manager that set the finalizer still writes, but its workload was not
-// found in the cluster.
+// elsewhere reports a manager that still writes, but whose workload was not found in the cluster.
 func (d *diagnosis) elsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code: FinalizerUnknown,

@@ -36,9 +36,7 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 	c.add(objects)
 	found := c.causes(d)
 	t := object.ConditionOf(live, "Terminating")
-	// The API server could not list or delete the instances, or they did not go in time. Often, the
-	// server was just opening its storage for the kind again. It retries within a quarter of an
-	// hour, and at once when the CRD is written.
+	// The API server retries within a quarter of an hour, and at once when the CRD is written.
 	failed := t.Status == "True" && (t.Reason == "InstanceDeletionFailed" || t.Reason == "InstanceDeletionCheck") && slices.Contains(live.GetFinalizers(), cleanup)
 	switch {
 	case c.total() > 0:
@@ -72,8 +70,8 @@ func instances(crd *unstructured.Unstructured) (schema.GroupVersionKind, bool) {
 	return gvk, gvk.Version != ""
 }
 
-// conversion covers the webhook that converts objects between versions. If it does not answer,
-// objects can be neither listed nor updated (k/k#71925).
+// conversion covers the webhook that converts objects between versions, without which objects can
+// be neither listed nor updated (k/k#71925).
 func (d *diagnosis) conversion(u *unstructured.Unstructured) []finding {
 	crd := u
 	if !diagnose.IsKind(u, definitions, "CustomResourceDefinition") {
@@ -138,8 +136,6 @@ func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 	return diagnose.Some(said, 2)
 }
 
-// ofConversion reports whether the server's message is about a conversion webhook. Listing or
-// deleting instances may also fail for other reasons.
 func ofConversion(words string) bool { return strings.Contains(words, "conversion webhook") }
 
 // foreground covers objects that are deleted after their dependents (edge case 62). They wait only
@@ -165,7 +161,6 @@ func blocks(o metav1.OwnerReference) bool {
 	return o.BlockOwnerDeletion != nil && *o.BlockOwnerDeletion
 }
 
-// orphan covers objects that are deleted after their dependents were released.
 func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 	found := d.builtIn(u, "orphan", "the garbage collector to release its dependents")
 	dependents, _ := d.dependents(u, u.GetNamespace(), func(metav1.OwnerReference) bool { return true })
@@ -180,8 +175,8 @@ func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// dependents returns the objects with an owner reference to u for which which returns true. It
-// returns false if not all kinds could be read.
+// dependents returns the dependents of u for which which returns true; false if not all kinds could
+// be read.
 func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, which func(metav1.OwnerReference) bool) ([]*unstructured.Unstructured, bool) {
 	kinds, sure := d.Kinds()
 	var found []*unstructured.Unstructured
@@ -200,8 +195,7 @@ func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, w
 	return found, sure
 }
 
-// heldBy reports dependents that have to be deleted first. It returns their causes, and one cause
-// for the object that waits for them.
+// heldBy reports dependents that have to be deleted first, and the object that waits for them.
 func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructured.Unstructured) []finding {
 	var c contents
 	c.add(dependents)
@@ -234,8 +228,8 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	return append(found, f)
 }
 
-// ownerElsewhere reports a dependent in another namespace than its owner. Its owner reference is
-// invalid (event OwnerRefInvalidNamespace).
+// ownerElsewhere reports a dependent in another namespace than its owner (event
+// OwnerRefInvalidNamespace).
 func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	ref := object.RefOf(dependent)
 	lost := "if the reference stays, the garbage collector deletes " + diagnose.Name(ref) + ", because it does not find the owner"

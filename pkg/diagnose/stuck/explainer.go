@@ -53,7 +53,6 @@ func (e *Explainer) Gather(ctx context.Context, live *unstructured.Unstructured)
 	return e.lookAgain(ctx, f)
 }
 
-// lookAgain counts the contents once more if there is no earlier count to compare with.
 func (e *Explainer) lookAgain(ctx context.Context, f Facts) (Facts, error) {
 	held, ok := newDiagnosis(diagnose.NewRun(f.Now, f.known)).left(f.Object)
 	if !ok || held.total() == 0 {
@@ -100,7 +99,7 @@ func (e *Explainer) count(ctx context.Context, f Facts, held contents) (Look, er
 	return look, nil
 }
 
-// remember stores a count for the next explanation, and returns the count of the previous one.
+// remember stores a count and returns the previous one.
 func (e *Explainer) remember(uid types.UID, now Look) (Look, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -130,7 +129,7 @@ func progress(f Facts) (finding, bool) {
 	return moving, true
 }
 
-// left returns the known contents of a namespace or a CRD. For other objects, it returns false.
+// left returns the known contents of a namespace or a CRD; false for other objects.
 func (d *diagnosis) left(u *unstructured.Unstructured) (contents, bool) {
 	switch {
 	case diagnose.IsKind(u, "", "Namespace"):
@@ -152,8 +151,7 @@ type Scope struct {
 	Selection object.Selection
 }
 
-// UnreadError says that some kinds could not be read. There may be more terminating objects, but
-// the other results are valid.
+// UnreadError says that some kinds could not be read. The other results are valid.
 type UnreadError struct {
 	// Kinds are the failed requests with their reasons.
 	Kinds []string
@@ -181,8 +179,8 @@ func (e *UnreadError) Error() string {
 // Unreachable marks this as an error that says nothing about an object.
 func (e *UnreadError) Unreachable() bool { return true }
 
-// Survey finds the terminating objects in scope and explains them. The result is sorted, and the
-// explanations share facts. If some kinds could not be read, it also returns an *UnreadError.
+// Survey explains the terminating objects in scope. If some kinds could not be read, it also
+// returns an *UnreadError.
 func (e *Explainer) Survey(ctx context.Context, scope Scope) ([]Root, []Explained, error) {
 	known := diagnose.NewFacts()
 	served := scope.Kinds
@@ -217,7 +215,6 @@ func (e *Explainer) Survey(ctx context.Context, scope Scope) ([]Root, []Explaine
 	return Roots(out), out, unread
 }
 
-// complete adds a cause to each object that no rule explained.
 func (d *diagnosis) complete(objects []*unstructured.Unstructured, out []Explained) {
 	unread, blind := d.unread()
 	server := sorted(d.server())

@@ -36,7 +36,7 @@ type finding struct {
 
 type diagnosis struct {
 	*diagnose.Run
-	// looked is the current chain of objects, in which each is blocked by the next.
+	// looked is the current chain of objects, each blocked by the next.
 	looked []object.Key
 	// classes maps each class to the object that represents it.
 	classes map[class]object.Ref
@@ -45,10 +45,9 @@ type diagnosis struct {
 	rules []rule
 }
 
-// rule returns causes why an object is not deleted. It returns nil if it does not apply.
+// rule returns causes why an object is not deleted; nil if it does not apply.
 type rule func(*unstructured.Unstructured) []finding
 
-// sorted orders findings by rank and drops duplicates.
 func sorted(findings []finding) []event.Cause {
 	slices.SortStableFunc(findings, func(a, b finding) int { return cmp.Compare(a.rank, b.rank) })
 	causes := make([]event.Cause, 0, len(findings))
@@ -67,8 +66,7 @@ type Facts struct {
 	Now time.Time
 	// Object is the object as last read. It may have only its metadata.
 	Object *unstructured.Unstructured
-	// Before and After are two counts of the object's contents. After is zero if there was only one
-	// count.
+	// Before and After are two counts of the object's contents; After may be zero.
 	Before, After Look
 
 	known *diagnose.Facts
@@ -80,8 +78,7 @@ type Look struct {
 	Left int
 }
 
-// class identifies objects for which the removal of the finalizer has the same result. One dry run
-// is enough for all of them.
+// class identifies objects for which one dry run of the removal is enough.
 type class struct {
 	kind      schema.GroupKind
 	finalizer string
@@ -91,7 +88,6 @@ type class struct {
 // deepest limits the length of a chain of objects, such as namespace, claim, Pod.
 const deepest = 3
 
-// causes runs all rules for an object.
 func (d *diagnosis) causes(u *unstructured.Unstructured) []finding {
 	key := object.RefOf(u).Key()
 	if slices.Contains(d.looked, key) || len(d.looked) > deepest {
@@ -139,7 +135,7 @@ func (d *diagnosis) explain(f Facts) []event.Cause {
 func said(c object.Condition) string { return text.Excerpt(c.Reason + ": " + c.Message) }
 
 // removing sets the command that removes one finalizer, and its risk. An object that is not being
-// deleted yet gets neither, because delete refuses to remove its finalizers: only waiting helps.
+// deleted yet gets neither, because delete refuses it: only waiting helps.
 func removing(c event.Cause, u *unstructured.Unstructured, finalizer, risk string) event.Cause {
 	if diagnose.Terminating(u) {
 		c.Next = command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(object.RefOf(u)) + " --remove-finalizer=" + text.ShellQuote(finalizer)
@@ -148,8 +144,8 @@ func removing(c event.Cause, u *unstructured.Unstructured, finalizer, risk strin
 	return c
 }
 
-// set returns, as evidence, which managers set the finalizer (edge case 60), and when the deletion
-// was requested.
+// set returns, as evidence, who set the finalizer (edge case 60) and when the deletion was
+// requested.
 func (d *diagnosis) set(u *unstructured.Unstructured, finalizer string) []string {
 	var evidence []string
 	for _, o := range diagnose.Setters(u, finalizer) {
@@ -248,12 +244,9 @@ type Root struct {
 	Cause event.Cause
 	// Holds are the objects that wait because of the cause, sorted.
 	Holds []object.Ref
-	// Total is the number of objects that the cause blocks.
 	Total int
 }
 
-// rootKey identifies a cause by its code and its blocking object. If there is no blocking object,
-// its message is used instead.
 type rootKey struct {
 	code, message string
 	blockedBy     object.Key
@@ -279,8 +272,8 @@ func Roots(objects []Explained) []Root {
 			byKey[key] = &Root{Cause: o.Causes[0]}
 		}
 		if len(o.Causes[0].Evidence) < len(byKey[key].Cause.Evidence) {
-			// Report the evidence of an object that the cause blocks directly. An object that only
-			// waits for such an object has additional evidence.
+			// An object that the cause blocks directly has less evidence than objects that wait for
+			// such an object.
 			byKey[key].Cause = o.Causes[0]
 		}
 		byKey[key].Holds = append(byKey[key].Holds, o.Ref)

@@ -47,8 +47,8 @@ func (d *diagnosis) namespace(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// discovery covers conditions that report failed discovery. The usual reason is an aggregated API
-// that does not answer, and that may have nothing to do with the namespace (k/k#75788).
+// discovery covers failed discovery, usually of an aggregated API that has nothing to do with the
+// namespace (k/k#75788).
 func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	failures := reported(live, corev1.NamespaceDeletionDiscoveryFailure, corev1.NamespaceDeletionGVParsingFailure)
 	if len(failures) == 0 {
@@ -77,8 +77,7 @@ func stale(live *unstructured.Unstructured, said []string, but, who string) find
 	}}
 }
 
-// lookAgain returns a command that makes a controller examine an object at once. Any write does
-// that; this one sets an annotation that nothing uses.
+// lookAgain returns a command that makes a controller examine an object at once, as any write does.
 func lookAgain(live *unstructured.Unstructured) string {
 	return command.Kubectl("annotate") + " " + diagnose.On(object.RefOf(live)) + " --overwrite k8sconnect.io/look-again=\"$(date +%s)\""
 }
@@ -150,7 +149,6 @@ func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []fin
 	}}}
 }
 
-// contents are the objects that have to be deleted before another object.
 type contents struct {
 	going, present []*unstructured.Unstructured
 	sure           bool
@@ -182,8 +180,8 @@ func (d *diagnosis) contents(namespace string) contents {
 	return c
 }
 
-// holds reports whether objects of the kind can be listed, and are deleted with their namespace. It
-// is false for events, which are created and expire all the time.
+// holds reports whether objects of the kind are deleted with their namespace. Events are not
+// counted: they come and go all the time.
 func holds(k object.Kind) bool {
 	return slices.Contains(k.Verbs, "list") && slices.Contains(k.Verbs, "delete") && k.Resource != "events"
 }
@@ -191,8 +189,8 @@ func holds(k object.Kind) bool {
 // explained limits how many objects are explained, because most others have the same causes.
 const explained = 300
 
-// causes returns the causes that block the contents, with the number of objects that each blocks.
-// It includes causes that will block objects whose deletion has not been requested yet.
+// causes returns the causes that block the contents, or will block them once their deletion is
+// requested, with the number of objects.
 func (c contents) causes(d *diagnosis) []finding {
 	var all []finding
 	held := map[rootKey][]string{}
@@ -218,8 +216,7 @@ func (c contents) causes(d *diagnosis) []finding {
 	return all
 }
 
-// oldest returns the objects to explain. Objects that have been terminating longest come first,
-// then objects with finalizers.
+// oldest returns the objects that have been terminating longest, then those with finalizers.
 func (c contents) oldest() []*unstructured.Unstructured {
 	byAge := func(a, b *unstructured.Unstructured) int {
 		return cmp.Or(diagnose.Since(a).Compare(diagnose.Since(b)), object.RefOf(a).Compare(object.RefOf(b)))
@@ -233,7 +230,6 @@ func (c contents) oldest() []*unstructured.Unstructured {
 	return sorted[:min(len(sorted), explained)]
 }
 
-// remain reports the kinds of the remaining objects, with their numbers.
 func (c contents) remain(u *unstructured.Unstructured) finding {
 	perKind := map[schema.GroupKind]int{}
 	for _, o := range slices.Concat(c.going, c.present) {
@@ -285,8 +281,7 @@ func (d *diagnosis) deadAPIs() (found []finding, sure bool) {
 	return found, sure
 }
 
-// unreadable reports an API whose group or version is malformed, so that its kinds cannot be
-// listed.
+// unreadable reports an API with a malformed group or version.
 func (d *diagnosis) unreadable(said []string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     GroupVersionUnreadable,

@@ -94,8 +94,7 @@ func volumesOf(p corev1.Pod) []string {
 	return diagnose.Some(found, 3)
 }
 
-// budgets says that disruption budgets are not the cause, because people often suspect them (edge
-// case 65).
+// budgets says that disruption budgets are not the cause, as people often suspect (edge case 65).
 func (d *diagnosis) budgets(p corev1.Pod) []string {
 	objects, _ := d.List(diagnose.KindOf("policy/v1", "PodDisruptionBudget"), p.Namespace)
 	for _, b := range diagnose.All[policyv1.PodDisruptionBudget](objects) {
@@ -126,7 +125,6 @@ func (d *diagnosis) node(called string) node {
 	return node{code: NodeNotReady, how: "is not ready", evidence: []string{"node " + text.Excerpt(called) + ": Ready is " + ready.Status + ", " + said(ready)}}
 }
 
-// next returns the command that frees the volumes of a node that is lost for good.
 func (n node) next(called string) string {
 	if n.code == NodeGone {
 		return command.Kubectl("get") + " pods -A --field-selector spec.nodeName=" + text.ShellQuote(called)
@@ -143,8 +141,8 @@ func (n node) risk() string {
 
 const cloudController = "cloud-controller-manager"
 
-// loadBalancer covers Services of type LoadBalancer. A cloud controller has to release their load
-// balancer (edge case 63).
+// loadBalancer covers Services whose load balancer a cloud controller has to release (edge case
+// 63).
 func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string) []finding {
 	workloads, sure := d.Workloads()
 	for _, w := range workloads {
@@ -178,8 +176,6 @@ func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string)
 	return []finding{{rank: rankBroken, Cause: removing(cause, u, finalizer, "its load balancer stays at the provider, and keeps costing money")}}
 }
 
-// builtIn returns what one of Kubernetes' own finalizers waits for. It is for finalizers of which
-// only the controller has to be checked.
 func builtIn(finalizer string) (waits string, ok bool) {
 	waits, ok = map[string]string{
 		"kubernetes":                               "the namespace controller to delete its contents",

@@ -49,8 +49,7 @@ const (
 	gapUntold gap = iota
 	// gapForbidden means that we lack the permission to read.
 	gapForbidden
-	// gapUnanswered means that the read failed, which says nothing about the server as a whole or
-	// about what exists.
+	// gapUnanswered means that this read failed, and not the server as a whole.
 	gapUnanswered
 	// gapThrottled and gapFailing mean that the server as a whole is at fault.
 	gapThrottled
@@ -59,8 +58,7 @@ const (
 	gapUnreadable
 )
 
-// gaps groups failed questions by the way in which they are reported. So an unknown fact is not
-// mistaken for an absent one (edge case 67).
+// gaps groups failed questions, so that unknown is not mistaken for absent (edge case 67).
 func (d *diagnosis) gaps() map[gap][]string {
 	blame := d.blame()
 	told := map[gap][]string{}
@@ -164,9 +162,8 @@ func (d *diagnosis) server() []finding {
 	return found
 }
 
-// blame returns a function that reports whether an error is about the server as a whole. It is not
-// if the server has answered other questions: then, only the storage of one kind is still being
-// created, or cannot be read. An answer that is only slow is not about the server either.
+// blame returns a function that reports whether an error is about the whole server. If only one API
+// group fails and others answer, the storage of one kind is at fault.
 func (d *diagnosis) blame() func(error) bool {
 	failing := map[string]bool{}
 	for q, err := range d.Unanswered() {
