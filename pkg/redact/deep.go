@@ -16,10 +16,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Deep masks all strings in a value, at any depth, including errors and their hints, but not map
-// keys. It keeps names of objects, paths and owners, and learns that they are not secret. If then
-// is not nil, each string passes through it afterwards. The result shares unchanged parts with x,
-// which is never changed.
+// Deep masks all strings in a value, at any depth, but not map keys. Names of objects, paths and
+// owners stay, and are learned as not secret. If then is not nil, each string passes through it
+// afterwards. The result shares unchanged parts with x, which is never changed.
 func (v *Vault) Deep(x any, then func(string) string) any {
 	if x == nil {
 		return x
@@ -37,8 +36,7 @@ type walker struct {
 	text  func(string) string
 }
 
-// error masks the text of an error, and of all errors that it wraps. Callers can still find out the
-// type and the reason of the result.
+// error masks an error and all that it wraps. Type and reason stay known.
 func (w *walker) error(err error) error {
 	if !w.quotes(err) {
 		return err
@@ -206,8 +204,7 @@ func (e *vaultError) Hint() string {
 	return e.walker.text(object.HintOf(e.err))
 }
 
-// Of returns the error for the given number of objects, masked. If no error in the chain has a form
-// for several objects, Of returns the error itself.
+// Of returns the masked error for the given number of objects, or the error itself.
 func (e *vaultError) Of(objects int) error {
 	many := several(e.err, objects)
 	if many == nil {
@@ -238,7 +235,6 @@ func (e *vaultError) Is(target error) bool {
 
 type joinedVaultError struct{ vaultError }
 
-// masked returns an error that masks err. If err joins errors, so does the result.
 func (w *walker) masked(err error) error {
 	one := vaultError{err: err, walker: w}
 	if _, joins := err.(interface{ Unwrap() []error }); joins {
@@ -264,8 +260,8 @@ func (e *joinedVaultError) Unwrap() []error {
 	return below
 }
 
-// Error masks the values of a Secret in the text of an error. The result wraps err, so that callers
-// can branch on it. Error returns err itself if the object is not a Secret.
+// Error masks the values of a Secret in the text of an error, which the result wraps. It returns
+// err itself for other objects.
 func Error(u *unstructured.Unstructured, err error) error {
 	if err == nil {
 		return nil
@@ -277,9 +273,9 @@ func Error(u *unstructured.Unstructured, err error) error {
 	return &maskedError{about: u, err: err, text: text}
 }
 
-// Refusal masks a server's error about an object whose values we do not know, so that they cannot
-// be recognized in the text. For a Secret, it keeps only the status code, or the fact that the
-// Secret does not exist. The result does not wrap err, because a printer might then show err.
+// Refusal masks a server's error about an object whose values are unknown. For a Secret, it keeps
+// only the status code, or that the Secret does not exist. The result does not wrap err, because a
+// printer might show it.
 func Refusal(ref object.Ref, err error) error {
 	var status apierrors.APIStatus
 	if !IsSecret(ref) || !errors.As(err, &status) {
@@ -302,8 +298,7 @@ func (e *maskedError) Error() string { return e.text }
 
 func (e *maskedError) Unwrap() error { return e.err }
 
-// Of returns the form of the error for several objects, with the Secret's values masked. If there
-// is no such form, it returns the error itself.
+// Of returns the masked error for several objects, or the error itself.
 func (e *maskedError) Of(objects int) error {
 	many := several(e.err, objects)
 	if many == nil {

@@ -12,9 +12,8 @@ const (
 	anyPlace   = 8
 )
 
-// index finds forms of secret values in a text by their first bytes. Unlike an automaton, an index
-// can grow while it is in use. It costs one look-up for each byte of a text. Entries are small,
-// because a run may read ten thousand Secrets with fifty forms each.
+// index finds forms of secret values in a text by their first bytes. It can grow while in use.
+// Entries are small, because a run may read ten thousand Secrets with fifty forms each.
 type index struct {
 	// first maps the first bytes of a form to the latest entry for them.
 	first   map[uint64]int32
@@ -41,8 +40,8 @@ func newIndex() index {
 
 const filterBits = 20
 
-// number returns the first realLength bytes of a text as a number. The compiler must inline it,
-// because it is called for each byte of a text.
+// number returns the first realLength bytes as a number. It must be inlined: it is called for each
+// byte of a text.
 func number(text string) uint64 {
 	_ = text[realLength-1]
 	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 |
@@ -134,8 +133,7 @@ func (x forms) mask(text string, names *nameSet) string {
 	return b.String() + text[done:]
 }
 
-// next returns the first stretch of overlapping forms at or after a position. The stretch is empty
-// if there is none.
+// next returns the next stretch of overlapping forms; empty if there is none.
 func (x forms) next(text string, at int, names *nameSet) (from, to int) {
 	for ; at+realLength <= len(text) && (to == 0 || at < to); at++ {
 		n := x.match(text, at, names)
@@ -149,7 +147,6 @@ func (x forms) next(text string, at int, names *nameSet) (from, to int) {
 	return from, to
 }
 
-// match returns how many bytes of a form begin at a position in the text; 0 if no form does.
 func (x forms) match(text string, at int, names *nameSet) int {
 	if !has(x.filter, number(text[at:])) { // This excludes most places.
 		return 0
@@ -175,8 +172,7 @@ func (x forms) match(text string, at int, names *nameSet) int {
 	return best
 }
 
-// open returns the first position at which a form may begin that continues after the end of the
-// text. If there is none, it returns the length of the text.
+// open returns where a form may begin that continues after the text, or the length of the text.
 func (x forms) open(text string) int {
 	for at := max(0, len(text)-x.longest); at < len(text); at++ {
 		rest := text[at:]
@@ -211,8 +207,7 @@ func common(a, b string) int {
 	return n
 }
 
-// breaksOff reports whether a text was truncated just before rest: rest is empty, or begins with an
-// ellipsis or a similar mark.
+// breaksOff reports whether a text was truncated just before rest.
 func breaksOff(rest string) bool {
 	if rest == "" {
 		return true

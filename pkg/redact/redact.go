@@ -29,9 +29,8 @@ func IsSecret(ref object.Ref) bool {
 	return ref.GVK.Group == "" && ref.GVK.Kind == "Secret"
 }
 
-// Pair masks two versions of an object, or of a part of it, so that equal values stay equal. It
-// returns objects other than Secrets unchanged. Results may share data with the arguments: do not
-// change them.
+// Pair masks two versions of an object, so that equal values stay equal. It returns objects other
+// than Secrets unchanged. Results may share data with the arguments: do not change them.
 func Pair(ref object.Ref, b, a map[string]any) (masked, maskedToo map[string]any) {
 	if !IsSecret(ref) {
 		return b, a
@@ -118,8 +117,7 @@ func secrecyOf(path []string) secrecy {
 	return open
 }
 
-// pair masks two values at one path. hasX and hasY are set for the values that exist. A null is not
-// masked.
+// pair masks two values at one path. hasX and hasY are set for the values that exist.
 func pair(path []string, x, y any, hasX, hasY bool, tagX, tagY string) (any, any) {
 	level := secrecyOf(path)
 	if level == open {

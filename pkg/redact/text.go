@@ -17,14 +17,12 @@ import (
 const (
 	// shortest is the minimum length of a value that is masked within words. A shorter value is
 	// masked only as a whole word: a secret "a" must not mask every a in a message.
-	shortest = 4
-	// shortestLine is the minimum length of a single line of a value that is masked.
+	shortest     = 4
 	shortestLine = 8
 )
 
-// Text masks the values of a Secret in a text, such as a server's error message. It finds each
-// value in every form in which a program may quote it. It does not mask the Secret's name,
-// namespace and keys. If the object is not a Secret, it returns the text unchanged.
+// Text masks the values of a Secret in a text, in every form in which a program may quote them. It
+// returns the text unchanged for other objects.
 func Text(u *unstructured.Unstructured, text string) string {
 	if u == nil || !IsSecret(object.RefOf(u)) {
 		return text
@@ -46,8 +44,7 @@ func Text(u *unstructured.Unstructured, text string) string {
 	return maskForms(text, forms, names)
 }
 
-// maskForms masks every occurrence of a form. Overlapping occurrences become one mask, so that
-// nothing remains of a value that contains another.
+// maskForms masks every occurrence of a form. Overlapping occurrences become one mask.
 func maskForms(text string, forms map[string]bool, names *nameSet) string {
 	var found [][2]int
 	for form := range forms {
@@ -82,10 +79,8 @@ func isWord(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// Writer returns a writer that masks finished output, as a safety net. It masks only values that
-// are unmistakable, and never a word of our own messages or a key of a document. To find a value
-// that is split between two writes, it holds back the end of a write if a value may begin there.
-// The next write or [Writer.Flush] writes what was held back.
+// Writer returns a writer that masks unmistakable values in finished output, as a safety net. It
+// holds back the end of a write if a value may begin there.
 func (v *Vault) Writer(w io.Writer) *Writer { return &Writer{vault: v, w: w} }
 
 // Writer is the result of [Vault.Writer].

@@ -25,11 +25,9 @@ type Vault struct {
 }
 
 const (
-	// tokenLength is the minimum length of a line, or of a word of letters only, that is so rare
-	// that it must be a secret.
+	// tokenLength is the minimum length of a line or word that must be a secret.
 	tokenLength = 16
-	// piece is the length of the pieces into which long values are split. A piece is recognized
-	// without the rest of its value.
+	// piece is the length of the parts of long values that are recognized without the rest.
 	piece = 512
 )
 
@@ -81,7 +79,6 @@ func (v *Vault) Name(name string) {
 	v.declare(func() bool { return v.names.words[name] }, func() { v.names.add(name) })
 }
 
-// declare adds to the names unless they are known, as they nearly always are.
 func (v *Vault) declare(known func() bool, add func()) {
 	if v == nil {
 		return
@@ -107,7 +104,7 @@ func (v *Vault) File(path string) {
 	v.names.add(strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })...)
 }
 
-// Add adds a value, with all forms in which it or a part of it may be quoted.
+// Add adds a value with all forms in which it may be quoted.
 func (v *Vault) Add(value string) {
 	if v == nil {
 		return
@@ -135,7 +132,6 @@ func (v *Vault) add(value string, sure bool) {
 	}
 }
 
-// pieces splits a long form into overlapping parts of equal length.
 func pieces(form string) []string {
 	if len(form) <= piece {
 		return []string{form}
@@ -158,8 +154,8 @@ func isPlainWord(text string) bool {
 	return len(text) < tokenLength && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// isToken reports whether a line may be from a key or a token. Lines of configuration are not
-// masked, because they may equal lines of YAML that we print.
+// isToken reports whether a line may be from a key or a token. Configuration is not masked, because
+// YAML that we print may have equal lines.
 func isToken(line string) bool {
 	return len(line) >= tokenLength &&
 		strings.Trim(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_-.") == ""
