@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Nearest returns the known word that is most similar to word, which is probably a typo of it; ""
-// if no known word is similar enough. Among equally similar words, it returns the first.
+// Nearest returns the first of the known words that are most similar to word; "" if none is similar
+// enough.
 func Nearest(word string, known []string) string {
 	best, bestEdits := "", 0
 	for _, k := range known {
@@ -46,8 +46,7 @@ func Similar(a, b string) bool {
 		Edits(strings.ToLower(a), strings.ToLower(b)) <= max(len(a), len(b))/letters
 }
 
-// Edits returns how many letters to insert, delete, replace or swap with a neighbour to turn one
-// word into the other (optimal string alignment).
+// Edits returns the optimal string alignment distance of two words.
 func Edits(one, other string) int {
 	a, b := []rune(one), []rune(other)
 	row := func() []int { return make([]int, len(b)+1) }
@@ -73,8 +72,7 @@ func Edits(one, other string) int {
 	return up[len(b)]
 }
 
-// Glob reports whether a name matches a shell pattern. Unlike in file names, a star also matches
-// slashes, because names of contexts and groups contain them.
+// Glob reports whether a name matches a shell pattern. A star also matches slashes.
 func Glob(glob, name string) bool {
 	if !strings.ContainsAny(glob, `*?[\`) {
 		return glob == name
@@ -90,8 +88,7 @@ func IsGlob(glob string) bool {
 	return err == nil
 }
 
-// shellGlob converts a shell pattern for package path. A shell also negates a bracket with [!…];
-// package path only knows [^…].
+// shellGlob converts a shell's [!…] to package path's [^…].
 func shellGlob(glob string) string {
 	out := []byte(glob)
 	within := false

@@ -71,9 +71,8 @@ func Distinct[T comparable](items []T) []T {
 	return out
 }
 
-// Printable escapes unprintable characters as in a Go string: control characters (\x1b), line
-// breaks (\n), marks that change the direction of text (\u202e) and invalid UTF-8 (\xff). It does
-// not escape the characters in keep.
+// Printable escapes unprintable characters as in a Go string, also invalid UTF-8 and marks that
+// change the direction of text. It keeps the characters in keep.
 func Printable(s string, keep ...rune) string {
 	var b strings.Builder
 	for i, width := 0, 0; i < len(s); i += width {
@@ -92,8 +91,8 @@ func Printable(s string, keep ...rune) string {
 	return b.String()
 }
 
-// OneLine makes prose one line: it turns white space into single spaces, removes sequences that set
-// colours or move the cursor, and escapes other unprintable characters as Printable does.
+// OneLine makes prose one line. It reduces white space to single spaces, removes terminal
+// sequences, and escapes other unprintable characters.
 func OneLine(s string) string {
 	return Printable(strings.Join(strings.Fields(withoutSequences(s)), " "))
 }
@@ -120,9 +119,8 @@ func withoutSequences(s string) string {
 const Ellipsis = "…"
 
 const (
-	// excerptHead and excerptTail are the numbers of characters that an excerpt keeps of the
-	// beginning and the end of a longer text. The beginning says what happened, and the end usually
-	// says why.
+	// excerptHead and excerptTail are how many characters of a longer text an excerpt keeps. The
+	// end usually says why.
 	excerptHead = 180
 	excerptTail = 160
 )
@@ -144,8 +142,8 @@ func Truncate(s string, bytes int) string {
 	return strings.TrimRight(s[:end], " ") + Ellipsis
 }
 
-// TruncateMiddle removes the middle of a text that has more than the given number of characters. It
-// keeps the end because two names often differ only there.
+// TruncateMiddle removes the middle of a text that is too long: two names often differ only at the
+// end.
 func TruncateMiddle(s string, characters int) string {
 	characters = max(characters, 1)
 	head := characters / 2
