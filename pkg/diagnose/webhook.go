@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
@@ -41,8 +40,8 @@ type Service struct {
 // Hooks returns all webhooks. It reports whether all configurations could be read.
 func (r *Run) Hooks() ([]Hook, bool) {
 	made := Once(r, "hooks", func() result[Hook] {
-		mutating, sure := r.List(WebhookKind("MutatingWebhookConfiguration"), "")
-		validating, sureOfValidating := r.List(WebhookKind("ValidatingWebhookConfiguration"), "")
+		mutating, sure := r.List(admissionv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration"), "")
+		validating, sureOfValidating := r.List(admissionv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration"), "")
 		var hooks []Hook
 		for _, u := range slices.Concat(mutating, validating) {
 			// Read a mutating webhook as a validating one, which has the same fields here.
@@ -54,11 +53,6 @@ func (r *Run) Hooks() ([]Hook, bool) {
 		return result[Hook]{hooks, sure && sureOfValidating}
 	})
 	return made.items, made.sure
-}
-
-// WebhookKind returns the kind of a webhook configuration.
-func WebhookKind(kind string) schema.GroupVersionKind {
-	return KindOf("admissionregistration.k8s.io/v1", kind)
 }
 
 func hookOf(config object.Ref, index int, w admissionv1.ValidatingWebhook) Hook {

@@ -44,10 +44,6 @@ type lack struct {
 	news, first int
 }
 
-func newActivity(s *output.State) *activity {
-	return &activity{state: s, lacking: map[object.Key]lack{}}
-}
-
 func (a *activity) handle(e event.Event, now time.Time) {
 	switch e := e.(type) {
 	case event.Preparing:

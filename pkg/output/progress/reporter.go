@@ -63,7 +63,8 @@ type Reporter struct {
 // New returns the reporter for a run.
 func New(b output.Base) *Reporter {
 	c := &Reporter{
-		state: b.State, activity: newActivity(b.State), screen: b.Screen, now: b.Now, verbose: b.Verbose, place: b.Annotate, hints: b.Hints,
+		state: b.State, activity: &activity{state: b.State, lacking: map[object.Key]lack{}},
+		screen: b.Screen, now: b.Now, verbose: b.Verbose, place: b.Annotate, hints: b.Hints,
 		warned: map[warning]bool{}, said: map[string]bool{}, milestones: map[object.Key]time.Time{},
 		headings: b.Format == output.Table || b.Format == output.Name,
 	}
