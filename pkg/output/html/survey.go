@@ -30,7 +30,7 @@ type column struct {
 }
 
 type row struct {
-	// Marked means that the row is about an unexpected manager.
+	// Marked rows are about unexpected managers.
 	Marked bool
 	Cells  []string
 }

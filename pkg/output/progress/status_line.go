@@ -113,7 +113,7 @@ func (a *activity) workloads() []lack {
 	return all[:min(len(all), mostWorkloads)]
 }
 
-// lines returns the status line, below a line for each workload.
+// lines returns a line for each workload, and then the status line.
 func (l *statusLine) lines(a *activity, blocked *pending, now time.Time) (line string, above []string) {
 	line = l.line(a, blocked, now)
 	width := l.columns() - 1
