@@ -5,8 +5,7 @@ package stuck
 
 // The codes of causes, which are stable.
 const (
-	// The finalizer's controller is missing; it is scaled to zero, crashes, is not ready or lacks
-	// permission; it runs and does not remove the finalizer; or it is unknown.
+	// The finalizer's controller.
 	FinalizerControllerGone       = "FinalizerControllerGone"
 	FinalizerControllerScaledDown = "FinalizerControllerScaledDown"
 	FinalizerControllerCrashing   = "FinalizerControllerCrashing"
@@ -15,21 +14,19 @@ const (
 	FinalizerControllerSilent     = "FinalizerControllerSilent"
 	FinalizerUnknown              = "FinalizerUnknown"
 
-	// Kubernetes itself: a finalizer that it removes, or a controller that is down.
+	// Kubernetes itself.
 	BuiltInFinalizer           = "BuiltInFinalizer"
 	ControllerManagerDown      = "ControllerManagerDown"
 	LoadBalancerControllerGone = "LoadBalancerControllerGone"
 
-	// The update that removes the finalizer fails: a webhook does not answer or refuses it,
-	// something else (a policy) refuses it, the object is no longer valid, or the server fails.
+	// The update that removes the finalizer fails.
 	WebhookUnreachable = "WebhookUnreachable"
 	WebhookRefuses     = "WebhookRefuses"
 	AdmissionRefuses   = "AdmissionRefuses"
 	UpdateInvalid      = "UpdateInvalid"
 	UpdateFails        = "UpdateFails"
 
-	// Namespaces: an aggregated API is down or malformed, a finalizer in the spec, remaining
-	// contents, contents that cannot be deleted, outdated conditions.
+	// Namespaces.
 	APIServiceUnavailable  = "APIServiceUnavailable"
 	GroupVersionUnreadable = "GroupVersionUnreadable"
 	NamespaceFinalizer     = "NamespaceFinalizer"
@@ -37,7 +34,7 @@ const (
 	DeletionRefused        = "DeletionRefused"
 	ConditionStale         = "ConditionStale"
 
-	// CRDs: remaining instances, or a conversion webhook that is down.
+	// CRDs.
 	InstancesRemain       = "InstancesRemain"
 	ConversionWebhookDown = "ConversionWebhookDown"
 
@@ -46,8 +43,7 @@ const (
 	OrphaningDependents   = "OrphaningDependents"
 	OwnerInOtherNamespace = "OwnerInOtherNamespace"
 
-	// Storage: a claim in use, a volume that is bound or attached, or a driver that could not
-	// detach or delete.
+	// Storage.
 	ClaimInUse           = "ClaimInUse"
 	VolumeBound          = "VolumeBound"
 	VolumeAttached       = "VolumeAttached"
@@ -61,7 +57,7 @@ const (
 	NodeGone           = "NodeGone"
 	NodeNotReady       = "NodeNotReady"
 
-	// The API server fails, is overloaded, or cannot read its store.
+	// The API server.
 	ServerFailing    = "ServerFailing"
 	ServerThrottling = "ServerThrottling"
 	Undecryptable    = "Undecryptable"

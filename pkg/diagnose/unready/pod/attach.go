@@ -39,7 +39,7 @@ func (v VolumeRules) Deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []rule.F
 }
 
 // SharedVolume reports a new Pod that crashes while an old Pod uses the same volume on the same
-// node: the old one may have locked files.
+// node. The old Pod may have locked files.
 func (v VolumeRules) SharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []rule.Finding {
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
 		return nil
