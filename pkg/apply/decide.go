@@ -13,13 +13,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// rounds limits how often Decide is called because new conflicts have appeared since the last
-// decisions. Only decisions that were made in advance reach this limit; a user at a prompt would
-// stop sooner.
+// rounds limits how often Decide is called for new conflicts. Only automatic decisions reach it.
 const rounds = 5
 
-// decide asks about the targets in conflict until all are decided or some stay open. It predicts
-// the decided targets again, with the decisions as choices, and returns the unfinished targets.
+// decide asks about the targets in conflict until all are decided or some stay open.
 func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) []*target {
 	if e.Decide == nil || e.DryRun != object.DryRunNone {
 		return targets
@@ -36,8 +33,6 @@ func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) [
 		}
 		decisions := e.Decide(ctx, all)
 		if ctx.Err() != nil {
-			// A user who interrupts a prompt leaves the conflict open. The conflict has already
-			// been reported.
 			e.left = errors.Is(context.Cause(ctx), context.Canceled)
 			break
 		}
@@ -52,8 +47,7 @@ func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) [
 	return slices.DeleteFunc(targets, (*target).isDone)
 }
 
-// decideLate asks about the targets whose write had a conflict. It returns the decided targets and
-// reports the others as in conflict.
+// decideLate asks about the targets whose write had a conflict.
 func (e *Engine) decideLate(ctx context.Context, ph plan.Phase, written []*target) []*target {
 	var late []*target
 	for _, t := range written {
@@ -70,7 +64,6 @@ func (e *Engine) decideLate(ctx context.Context, ph plan.Phase, written []*targe
 	})
 }
 
-// inConflict returns the targets to ask about, in the order of the plan.
 func inConflict(ph plan.Phase, targets []*target) []*target {
 	var open []*target
 	for _, t := range targets {
@@ -89,9 +82,6 @@ func inConflict(ph plan.Phase, targets []*target) []*target {
 	return open
 }
 
-// decided records the decisions about a target's conflicts, and reports whether every conflict has
-// one. A decision stays harmless if its conflict is gone: a yield then changes nothing, and a take
-// applies only to the value and owners that the user saw.
 func (t *target) decided(decisions []Decision) bool {
 	if len(decisions) != len(t.Conflicts) || slices.Contains(decisions, Undecided) {
 		return false
@@ -109,8 +99,6 @@ func (t *target) decided(decisions []Decision) bool {
 	return true
 }
 
-// askAgain reads and predicts a decided target again, because the object may have changed while the
-// user was deciding.
 func (e *Engine) askAgain(ctx context.Context, t *target) {
 	t.reviewed = false
 	p := e.predictorOf(t)
@@ -132,13 +120,12 @@ func (e *Engine) askAgain(ctx context.Context, t *target) {
 
 // Contested is an object in conflict, with the values of Secrets masked.
 type Contested struct {
-	Ref object.Ref
-	// Conflicts is not empty.
+	Ref       object.Ref
 	Conflicts []managedfields.Conflict
 	// Unleavable is as in [predict.Offers].
 	Unleavable []fieldpath.Path
-	// Refusal is why the server would refuse the object even if all conflicts were taken. It is nil
-	// if the server would accept the object, or was not asked.
+	// Refusal is why the server refuses the object even with all conflicts taken; nil if it does
+	// not.
 	Refusal error
 }
 
@@ -148,17 +135,14 @@ type Decision string
 const (
 	// Undecided leaves the object in conflict.
 	Undecided Decision = ""
-	// Take takes the path with the current value from its current owners. If the value or an owner
-	// changes before the write, the path is in conflict again.
+	// Take takes the path while its value and its owners stay the same.
 	Take Decision = "take"
 	// Leave leaves the path to its owners.
 	Leave Decision = "leave"
 )
 
-// errNotReady is the reason why objects are skipped after a failed wait.
 var errNotReady = errors.New("a prerequisite did not become ready")
 
-// gate waits until the objects that the next phase needs are ready.
 func (e *Engine) gate(ctx context.Context, p *plan.Plan, next int) error {
 	needed := map[object.Key]bool{}
 	for _, item := range p.Phases[next].Items {
@@ -169,7 +153,7 @@ func (e *Engine) gate(ctx context.Context, p *plan.Plan, next int) error {
 	return e.await(ctx, p.Phases[:next], func(key object.Key) bool { return needed[key] })
 }
 
-// gateAll waits for all remaining objects at the end, unless some were not applied.
+// gateAll waits for the remaining objects at the end, unless some were not applied.
 func (e *Engine) gateAll(ctx context.Context, p *plan.Plan) error {
 	if e.done.counts() != (Outcome{}) {
 		return nil
@@ -177,7 +161,6 @@ func (e *Engine) gateAll(ctx context.Context, p *plan.Plan) error {
 	return e.await(ctx, p.Phases, func(object.Key) bool { return true })
 }
 
-// await passes the matching applied objects to Wait.
 func (e *Engine) await(ctx context.Context, phases []plan.Phase, meant func(object.Key) bool) error {
 	if e.Wait == nil || e.DryRun != object.DryRunNone || ctx.Err() != nil {
 		return nil

@@ -15,17 +15,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 )
 
-// found contains the items of a phase that need more than a read.
 type found struct {
-	// targets are the items that exist and need a write or a dry run.
 	targets []*target
-	// absent are the items that do not exist, so that they have no conflicts. They are evaluated
-	// when they are written.
+	// absent do not exist, so they have no conflicts. They are evaluated when they are written.
 	absent []*plan.Item
 }
 
-// read reads and classifies the live objects. It reports an unchanged object at once and does not
-// keep it, so that a large unchanged set needs little memory.
+// read reports an unchanged object at once and does not keep it, to save memory.
 func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
 	var mu sync.Mutex
 	var out found
@@ -53,8 +49,8 @@ func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
 	return out
 }
 
-// cannotExist reports whether this run created the CRD of the item's kind, so that there is no
-// object to read. If another client has created the object since, our create fails.
+// cannotExist reports whether this run created the CRD of the item's kind. If another client has
+// created the object since, our create fails.
 func (e *Engine) cannotExist(item *plan.Item) bool {
 	if e.DryRun != object.DryRunNone || item.Kind.Resource == "" {
 		return false
@@ -65,14 +61,12 @@ func (e *Engine) cannotExist(item *plan.Item) bool {
 	})
 }
 
-// errTerminating says that a namespace which is being deleted accepts no new objects
-// (edge case 19).
 var errTerminating error = &object.HintedError{
 	Err:    errors.New("the namespace is being deleted"),
 	Advice: "wait until it is gone, then apply again",
 }
 
-// classify returns the target for an existing object; nil if the object needs no write.
+// classify returns nil if the object needs no write.
 func (e *Engine) classify(ctx context.Context, item plan.Item, live *unstructured.Unstructured, err error) *target {
 	if err != nil {
 		e.fail(ctx, item, predict.DeniedRead(item, err))
@@ -88,7 +82,6 @@ func (e *Engine) classify(ctx context.Context, item plan.Item, live *unstructure
 	return e.evaluate(ctx, item, live)
 }
 
-// evaluate is like classify, for an object that may not exist.
 func (e *Engine) evaluate(ctx context.Context, item plan.Item, live *unstructured.Unstructured) *target {
 	p, reviewed, err := e.prediction(item, live)
 	if err != nil {
@@ -113,8 +106,8 @@ func (e *Engine) evaluate(ctx context.Context, item plan.Item, live *unstructure
 	return &target{Prediction: p, bound: e.Review != nil, reviewed: reviewed}
 }
 
-// predictor returns the Predictor for an item. If this run changed the CRD of the item's kind, the
-// Predictor does not use the published schema, which may be the old one.
+// predictor ignores the published schema if this run changed the CRD, because it may be the old
+// one.
 func (e *Engine) predictor(item plan.Item) predict.Predictor {
 	p := e.Predictor
 	if e.changedCRD(item, event.Created, event.Configured) {
@@ -123,24 +116,19 @@ func (e *Engine) predictor(item plan.Item) predict.Predictor {
 	return p
 }
 
-// changedCRD reports whether the CRD of the item's kind has one of the actions as its result in
-// this run.
 func (e *Engine) changedCRD(item plan.Item, actions ...event.Action) bool {
 	return slices.ContainsFunc(item.Needs, func(need object.Key) bool {
 		return need.Kind == definitionKind && slices.Contains(actions, e.done.action(need))
 	})
 }
 
-// predictorOf returns the Predictor for a target, with the user's decisions.
 func (e *Engine) predictorOf(t *target) predict.Predictor {
 	p := e.predictor(t.Item)
 	p.Take, p.Yield = slices.Concat(t.take, p.Take), slices.Concat(t.yield, p.Yield)
 	return p
 }
 
-// inspect evaluates a phase that is not written because an earlier phase is in conflict, so that
-// one run shows every conflict. Absent objects have no conflicts, nor do objects whose kind is not
-// served yet.
+// inspect checks a phase that is not written, so that one run shows every conflict.
 func (e *Engine) inspect(ctx context.Context, ph plan.Phase, why error) {
 	items := make([]*plan.Item, 0, len(ph.Items))
 	for i := range ph.Items {
@@ -154,8 +142,6 @@ func (e *Engine) inspect(ctx context.Context, ph plan.Phase, why error) {
 	e.holdBack(ctx, e.read(ctx, items), why)
 }
 
-// holdBack reports the conflicts of a phase that is not written, and skips the other objects of the
-// phase.
 func (e *Engine) holdBack(ctx context.Context, f found, why error) {
 	var unasked []*target
 	for _, t := range f.targets {
@@ -178,8 +164,8 @@ func (e *Engine) holdBack(ctx context.Context, f found, why error) {
 	}
 }
 
-// ask sends dry runs for the targets whose result the live object does not decide. It returns the
-// targets that are still to be written.
+// ask sends dry runs where the live object does not decide the result. It returns the targets to
+// write.
 func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 	var doubtful []*target
 	for _, t := range targets {
@@ -191,15 +177,13 @@ func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 	return slices.DeleteFunc(targets, (*target).isDone)
 }
 
-// askOne predicts one target. The target is done if nothing would change, or if the server refuses
-// it.
 func (e *Engine) askOne(ctx context.Context, t *target) {
 	var err error
 	if !t.reviewed {
 		err = e.predict(ctx, t)
 	}
 	switch {
-	case err != nil && e.mustRecreate(ctx, t, err): // The write will recreate the object.
+	case err != nil && e.mustRecreate(ctx, t, err):
 	case err != nil:
 		t.done = true
 		e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
@@ -209,7 +193,6 @@ func (e *Engine) askOne(ctx context.Context, t *target) {
 	}
 }
 
-// predict asks the server for the result of the apply.
 func (e *Engine) predict(ctx context.Context, t *target) error {
 	err := e.predictorOf(t).Ask(ctx, e.Server, &t.Prediction)
 	if conflict, ok := errors.AsType[*predict.ConflictError](err); ok {
@@ -220,7 +203,6 @@ func (e *Engine) predict(ctx context.Context, t *target) error {
 	return err
 }
 
-// guess reports the manifest that would be sent, for a client-side dry run.
 func (e *Engine) guess(_ context.Context, t *target) {
 	did := event.Configured
 	if t.Live == nil {

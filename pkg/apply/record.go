@@ -9,12 +9,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// record contains the results of a run's objects. The zero value is empty and safe for concurrent
-// use.
 type record struct {
 	mu      sync.Mutex
 	outcome Outcome
-	// blocked means that Admit refused an object before its phase was written.
 	blocked bool
 	actions map[object.Key]event.Action
 	// aliases maps the current keys of objects to their keys in the plan.
@@ -36,8 +33,6 @@ func (r *record) note(key object.Key, action event.Action) {
 	}
 }
 
-// refused counts an object that the server refused or, if unknown is set, an object whose result is
-// unknown.
 func (r *record) refused(unknown bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,22 +49,20 @@ func (r *record) bar() {
 	r.blocked = true
 }
 
-// isBarred reports whether Admit refused an object.
 func (r *record) isBarred() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.blocked
 }
 
-// counts returns how many objects were not applied.
 func (r *record) counts() Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.outcome
 }
 
-// alias maps an object's key to its key in the plan. The plan does not have the namespace of an
-// object whose kind was unknown.
+// alias maps an object's key to its key in the plan, which lacks the namespace if the kind was
+// unknown.
 func (r *record) alias(key, planned object.Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +72,6 @@ func (r *record) alias(key, planned object.Key) {
 	r.aliases[key] = planned
 }
 
-// action returns the result of an object; empty if the object has no result yet.
 func (r *record) action(key object.Key) event.Action {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,7 +17,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// finish reports and records the end of one object.
 func (e *Engine) finish(a event.Applied) {
 	a.DryRun = e.DryRun != object.DryRunNone
 	e.mu.Lock()
@@ -62,8 +61,7 @@ func (e *Engine) conflict(t *target) {
 	e.finish(out)
 }
 
-// offersOf returns the choices that resolve the conflicts of a target. On an error it returns none,
-// so that the conflict is still reported.
+// On an error, offersOf returns no choices, so that the conflict is still reported.
 func offersOf(p predict.Predictor, t *target) predict.Offers {
 	offers, err := p.Offers(&t.Prediction)
 	if err != nil {
@@ -72,9 +70,8 @@ func offersOf(p predict.Predictor, t *target) predict.Offers {
 	return offers
 }
 
-// contest reports whether the target has conflicts, and emits the event for them. If Decide may
-// still resolve the conflicts, contest emits nothing and marks the target as late: a prompt must
-// not delay the other writes.
+// contest reports whether the target has conflicts. It emits them, unless Decide may resolve them
+// later: a prompt must not delay the other writes.
 func (e *Engine) contest(t *target) bool {
 	switch {
 	case !t.contested():
@@ -104,16 +101,15 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 	e.finish(out)
 }
 
-// warnOfRewriting warns of fields that the server stored with another value than we sent. The
-// server does so on every apply, so a retry would not help. The warning explains to users why their
-// value has no effect (edge case 15).
+// warnOfRewriting warns of fields that the server stored with another value than we sent (edge case
+// 15). A retry would not help.
 func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) {
 	if text := predict.Contradiction(t.Item); text != "" {
 		e.emit(event.Warned{Ref: t.Item.Ref, Text: text})
 	}
 	changes, err := predict.Rewritten(answer, t.Stated, e.Predictor.Manager)
 	if err != nil {
-		return // The owners are unknown.
+		return
 	}
 	for _, c := range redact.Changes(t.Item.Ref, changes) {
 		e.emit(event.Warned{Ref: t.Item.Ref, Text: fmt.Sprintf(
@@ -121,7 +117,7 @@ func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) {
 	}
 }
 
-// text formats a value. It quotes a string, so that it differs from a number.
+// text quotes strings, so that "1" differs from 1.
 func text(v any) string {
 	if s, ok := v.(string); ok {
 		return strconv.Quote(s)
@@ -129,9 +125,8 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// compare sets the changes that an apply made to an existing object. A write that changed only the
-// resource version is not a change, nor is one that made us another owner of an equal value (edge
-// case 27). Releasing a field is a change.
+// compare sets the changes of an apply. A new resource version alone is not a change, nor is shared
+// ownership of an equal value (edge case 27). Releasing a field is a change.
 func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *event.Applied) error {
 	view, err := e.Predictor.View(&t.Prediction, answer)
 	if err != nil {
@@ -147,7 +142,7 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 			out.Removed = append(out.Removed, change)
 		case t.Stays(change):
 			out.Released = append(out.Released, change)
-		default: // The server's default is the same value.
+		default:
 		}
 	}
 	for _, c := range redact.Conflicts(t.Item.Ref, t.TakenFrom(answer)) {
@@ -170,8 +165,7 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 	return err
 }
 
-// sharing returns the changes of ownership by an apply that changed no value; nil if there are
-// none.
+// sharing returns the changes of ownership if no value changed; nil if there are none.
 func (e *Engine) sharing(t *target, answer *unstructured.Unstructured) (*managedfields.Sharing, error) {
 	if managedfields.SameApplied(t.Live, answer, e.Predictor.Manager) {
 		return nil, nil
@@ -180,7 +174,6 @@ func (e *Engine) sharing(t *target, answer *unstructured.Unstructured) (*managed
 	return &sharing, err
 }
 
-// shown returns the object with masked secrets for an event; nil unless Objects is set.
 func (e *Engine) shown(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if !e.Objects || u == nil {
 		return nil
@@ -210,14 +203,12 @@ func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, 
 	}
 }
 
-// Outcome counts the objects that were not applied. Conflicts are in conflict, Rejected were
-// refused by the server, and Unknown have an unknown result because the server could not be asked.
+// Outcome counts the objects that were not applied.
 type Outcome struct {
 	Conflicts, Rejected, Unknown int
 }
 
-// IncompleteError says that some objects were not applied. An event has reported each of these
-// objects.
+// IncompleteError says that some objects were not applied.
 type IncompleteError struct {
 	Outcome
 }

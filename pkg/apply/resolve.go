@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// resolve finds the kind of each item, and waits until the CRDs of the set are served. It leaves
-// out items whose prerequisites were not applied.
+// resolve finds the kind of each item, and waits for the CRDs of the set. It drops items whose
+// prerequisites failed.
 func (e *Engine) resolve(ctx context.Context, items []plan.Item) []*plan.Item {
 	possible := make([]*plan.Item, 0, len(items))
 	for i := range items {
@@ -58,14 +58,12 @@ func (e *Engine) resolve(ctx context.Context, items []plan.Item) []*plan.Item {
 	return ready
 }
 
-// served is a kind, or the reason why it is not served.
 type served struct {
 	kind object.Kind
 	err  error
 }
 
-// serveAll concurrently resolves the kinds that are unknown, and the kinds whose known definition
-// this run has replaced.
+// serveAll resolves unknown kinds, and kinds whose definition this run has replaced.
 func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.GroupVersionKind]served {
 	var (
 		mu    sync.Mutex
@@ -97,8 +95,7 @@ func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.Gr
 }
 
 // serve waits for the item's kind if an object of the set may install it: a CRD, an APIService, or
-// an operator that installs its own CRDs (edge case 18). It also waits if the user expects that
-// something else installs the kind. In other cases, it asks the server only once.
+// an operator (edge case 18). It also waits if the user said so.
 func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error) {
 	if definition, defined := e.definition(item); defined && e.DryRun == object.DryRunNone {
 		return e.defined(ctx, item, definition)
@@ -126,8 +123,7 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 	return kind, e.unserved(ctx, item, err, time.Since(began))
 }
 
-// defined waits until a CRD of the set is established and its kind is served. The two may happen in
-// either order.
+// defined waits until the CRD is established and the kind is served, in either order.
 func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.Key) (object.Kind, error) {
 	if item.Kind.Resource != "" { // Discovery may list the old CRD until the new one is established.
 		if err := e.Server.Established(ctx, definition.Name); err != nil {
@@ -137,7 +133,6 @@ func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.
 		return kind, e.unserved(ctx, item, err, 0)
 	}
 	e.emit(event.Waiting{Ref: item.Ref, Kind: item.GVK.Kind, For: describe(definition) + " to be established"})
-	// Two concurrent requests save a round trip.
 	var refusal error
 	unrefused, refuse := context.WithCancel(ctx)
 	defer refuse()
@@ -155,15 +150,12 @@ func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.
 	return kind, e.unserved(ctx, item, err, 0)
 }
 
-// unserved extends the error with the reason why the kind is not served and with advice. waited is
-// how long the run has waited.
 func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited time.Duration) error {
 	if !meta.IsNoMatchError(err) || errors.Unwrap(err) != nil {
 		return err // The error already has a reason.
 	}
 	if len(item.OnlyIn) > 0 {
-		// The reason is known only from the CRD in the set, which has another version. The server
-		// may not serve that version yet.
+		// The reason is known only from the CRD in the set, which has another version.
 		return object.Hinted("change apiVersion to "+item.GVK.Group+"/"+item.OnlyIn[0],
 			"the CRD of %s in this set has no version %s, only %s", item.GVK.Kind, item.GVK.Version, strings.Join(item.OnlyIn, ", "))
 	}
@@ -174,7 +166,6 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited
 	case object.IsBuiltIn(item.GVK.Group), e.DryRun != object.DryRunNone, meant(err) != "":
 		return err
 	}
-	// The new hint replaces the hint of err.
 	if waited = waited.Round(time.Second); e.AwaitKinds > 0 && waited > 0 {
 		return object.Hinted("is the program that installs "+item.GVK.Kind+" running? See: "+command.Kubectl("get")+" crd",
 			"%s, after %s of --await-kinds", err, waited)
@@ -186,8 +177,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited
 	return err
 }
 
-// definition returns the CRD that this run applied for the item's kind. It returns false if the
-// kind is already served by the current CRD.
+// definition returns the CRD that this run applied for the item's kind.
 func (e *Engine) definition(item plan.Item) (object.Key, bool) {
 	for _, need := range item.Needs {
 		if need.Kind != definitionKind {
@@ -201,7 +191,6 @@ func (e *Engine) definition(item plan.Item) (object.Key, bool) {
 	return object.Key{}, false
 }
 
-// bringer returns the applied object of the set that may install the item's kind.
 func (e *Engine) bringer(item plan.Item) (object.Key, bool) {
 	for _, key := range item.Bringers {
 		if e.done.there(key) {
@@ -213,11 +202,8 @@ func (e *Engine) bringer(item plan.Item) (object.Key, bool) {
 
 const definitionKind = "CustomResourceDefinition"
 
-// errUnchecked says that the server cannot check an object, because this run has yet to create its
-// kind or namespace.
 var errUnchecked = errors.New("not checked by the server")
 
-// unchecked returns why the server did not check the item.
 func (e *Engine) unchecked(item plan.Item) string {
 	for _, need := range item.Needs {
 		if e.done.action(need) == event.Created {
@@ -229,7 +215,7 @@ func (e *Engine) unchecked(item plan.Item) string {
 
 func describe(key object.Key) string { return key.Ref().String() }
 
-// meant returns the name of a similar kind that err suggests; empty if it suggests none.
+// meant returns the similar kind that err suggests; empty if there is none.
 func meant(err error) string {
 	var near interface{ Meant() string }
 	if errors.As(err, &near) {

@@ -14,8 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Run executes the plan. It returns an *IncompleteError if some objects were not applied, the error
-// of Wait if some did not become ready, and the cause of ctx if it was interrupted.
+// Run executes the plan. It returns an *IncompleteError if some objects were not applied.
 func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
 	for i, ph := range p.Phases {
@@ -70,8 +69,7 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// phase applies the items of one phase. It returns false if the phase is in conflict and was not
-// written.
+// phase returns false if the phase is in conflict and was not written.
 func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	f := e.read(ctx, e.resolve(ctx, ph.Items))
 	if e.DryRun == object.DryRunClient {
@@ -110,11 +108,9 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	return true
 }
 
-// side is how many objects are processed concurrently. The client already limits the rate of
-// requests; this limit saves memory.
+// side limits the objects in memory. The client limits the rate of requests.
 const side = 256
 
-// each runs do concurrently for all targets.
 func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Context, *target)) {
 	var g errgroup.Group
 	g.SetLimit(side)
@@ -124,12 +120,11 @@ func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Co
 			return nil
 		})
 	}
-	_ = g.Wait() // do reports errors as events
+	_ = g.Wait()
 }
 
-// finishEach is like each, for the last step of a phase. It also evaluates absent objects, and
-// forgets each object once it is done, to save memory. It returns the targets whose conflicts are
-// still to be decided.
+// finishEach is each for the last step of a phase. It also evaluates absent objects, and returns
+// the targets with late conflicts.
 func (e *Engine) finishEach(ctx context.Context, f found, do func(context.Context, *target)) (late []*target) {
 	var mu sync.Mutex
 	finish := func(t *target) {
@@ -162,7 +157,6 @@ func (e *Engine) finishEach(ctx context.Context, f found, do func(context.Contex
 	return late
 }
 
-// one runs do for a target, or skips it if ctx is done.
 func (e *Engine) one(ctx context.Context, t *target, do func(context.Context, *target)) {
 	if ctx.Err() != nil {
 		t.done = true
@@ -172,7 +166,6 @@ func (e *Engine) one(ctx context.Context, t *target, do func(context.Context, *t
 	do(ctx, t)
 }
 
-// try reports what a write of the target would do.
 func (e *Engine) try(ctx context.Context, t *target) {
 	out := event.Applied{Ref: t.Item.Ref, Source: t.Item.Source, Action: event.Created}
 	if t.Live == nil && e.done.created(t.Item) {
@@ -190,7 +183,7 @@ func (e *Engine) try(ctx context.Context, t *target) {
 	case t.anew != nil:
 		out.Action, out.Reason, out.Removed = event.Recreated, t.anew.Reason, redact.Changes(t.Item.Ref, t.anew.Lost)
 		e.finish(out)
-	case t.contested(): // The conflict arose after the phase was checked.
+	case t.contested():
 		e.conflict(t)
 	case t.Unchecked != "":
 		out.Action, out.Reason, out.Yielded, out.Left = event.Configured, t.Unchecked, t.Yielded, t.Left

@@ -65,8 +65,6 @@ func (e *Engine) write(ctx context.Context, t *target) {
 	}
 }
 
-// refused recreates a target that the server refuses, if the user allows that. Otherwise the target
-// fails.
 func (e *Engine) refused(ctx context.Context, t *target, err error) {
 	if e.mustRecreate(ctx, t, err) {
 		e.recreate(ctx, t)
@@ -75,8 +73,8 @@ func (e *Engine) refused(ctx context.Context, t *target, err error) {
 	e.fail(ctx, t.Item, e.predictorOf(t).Explain(ctx, e.Server, &t.Prediction, err))
 }
 
-// next prepares another attempt after another client has written the object. It returns done if no
-// attempt is to follow. As in diff, conflicts come from the prediction.
+// next prepares another attempt after another client has written the object. done means that there
+// is none.
 func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool) {
 	err := t.attempts.Again(ctx)
 	_, lost := errors.AsType[*retry.LostError](err)
@@ -98,8 +96,8 @@ func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool)
 	return e.contest(t)
 }
 
-// appeared handles a create that failed because the object exists. Either an earlier attempt of
-// ours created the object, or it is treated like any existing object.
+// appeared handles a create that failed because the object exists, possibly from our own earlier
+// attempt.
 func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool) {
 	if object.MayBeWritten(err) && e.arrived(ctx, t) {
 		return true
@@ -117,16 +115,15 @@ func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool)
 	return e.contest(t)
 }
 
-// lost reads the object after a write that got no answer. If the object is as the write would have
-// left it, the write was successful (edge case 85).
+// lost handles a write without an answer: it was successful if the object is as predicted (edge
+// case 85).
 func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	if !e.arrived(ctx, t) {
 		e.fail(ctx, t.Item, fmt.Errorf("it is unknown whether it was written: %w", err))
 	}
 }
 
-// arrived reports whether the object is as the write would have left it. If so, arrived also
-// reports the target as written.
+// arrived reports the target as written if the object is as the write would have left it.
 func (e *Engine) arrived(ctx context.Context, t *target) bool {
 	live, err := e.Server.Get(ctx, t.Item.Kind, t.Item.Ref)
 	if err != nil {
@@ -141,8 +138,8 @@ func (e *Engine) arrived(ctx context.Context, t *target) bool {
 	return true
 }
 
-// send writes the target once. Before the apply, it makes the adopted fields ours. Fields that the
-// apply changes are an exception: their owners stay recorded until the apply.
+// send writes the target once. It first makes the adopted fields ours, except those that the apply
+// changes.
 func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructured, error) {
 	how := object.Write{
 		Manager: e.Predictor.Manager, Validation: e.Predictor.Validation,
@@ -171,8 +168,6 @@ func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructure
 	return answer, err
 }
 
-// transfer makes those adopted fields ours that must move before the apply, and returns the updated
-// object.
 func (e *Engine) transfer(ctx context.Context, t *target) (*unstructured.Unstructured, error) {
 	fields, err := t.Adoption.Transfer()
 	if err != nil || fields == nil {
@@ -186,9 +181,8 @@ func (e *Engine) transfer(ctx context.Context, t *target) (*unstructured.Unstruc
 	return moved, err
 }
 
-// awaitsAccount reports whether the item is a Pod in a namespace that this run created. The server
-// refuses such a Pod until a controller has created the namespace's default service account (edge
-// case 19).
+// awaitsAccount: the server refuses Pods until a new namespace has its default service account
+// (edge case 19).
 func (e *Engine) awaitsAccount(item plan.Item) bool {
 	if item.GVK.Group != "" || item.GVK.Kind != "Pod" {
 		return false
@@ -196,7 +190,6 @@ func (e *Engine) awaitsAccount(item plan.Item) bool {
 	return e.done.action(object.Key{Kind: "Namespace", Name: item.Namespace}) == event.Created
 }
 
-// sendUntilAdmitted retries the target for as long as creating the service account may take.
 func (e *Engine) sendUntilAdmitted(ctx context.Context, t *target, err error) (*unstructured.Unstructured, error) {
 	e.emit(event.Waiting{Ref: t.Item.Ref, For: "the service account of its new namespace"})
 	var answer *unstructured.Unstructured
@@ -208,7 +201,7 @@ func (e *Engine) sendUntilAdmitted(ctx context.Context, t *target, err error) (*
 	return answer, err
 }
 
-// adoptFirst makes the adopted fields ours, and then sends the dry run that was impossible before.
+// adoptFirst adopts fields, and then sends the dry run that was impossible before.
 func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 	t.attempts = retry.At(t.Item.Ref)
 	for {
@@ -225,7 +218,7 @@ func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 		if err := e.again(ctx, t); err != nil || t.Unchecked == "" {
 			return err
 		}
-		if overtaken == nil { // Others now own more fields of the object.
+		if overtaken == nil {
 			if err := t.attempts.Again(ctx); err != nil {
 				return err
 			}
@@ -240,8 +233,6 @@ func (e *Engine) again(ctx context.Context, t *target) error {
 	return e.predict(ctx, t)
 }
 
-// mustRecreate reports whether a refused target must be recreated: the server calls a field
-// immutable, and the user asked for --recreate.
 func (e *Engine) mustRecreate(ctx context.Context, t *target, refusal error) bool {
 	if e.Remove == nil {
 		return false
@@ -250,8 +241,7 @@ func (e *Engine) mustRecreate(ctx context.Context, t *target, refusal error) boo
 	return t.anew != nil
 }
 
-// recreate deletes the object, waits until it is gone, and creates it from the manifest. If another
-// object of the same name appears meanwhile, recreate does not touch it.
+// recreate never touches another object of the same name that appears after the deletion.
 func (e *Engine) recreate(ctx context.Context, t *target) {
 	if !e.confirmed(ctx, t) {
 		return
@@ -294,9 +284,8 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 	}
 }
 
-// staying returns a function that allows the deletion of the reviewed version of the object. It
-// allows another version only if recreating it has the same result. If the object stays, the
-// function reports the target and sets kept. Without a review, staying returns nil.
+// staying returns a check that allows the deletion only of the reviewed version, or of a version
+// with the same result. It sets kept if the object stays. Without a review, it returns nil.
 func (e *Engine) staying(ctx context.Context, t *target, kept *bool) func(*unstructured.Unstructured) string {
 	if !t.bound {
 		return nil
@@ -317,21 +306,17 @@ func (e *Engine) staying(ctx context.Context, t *target, kept *bool) func(*unstr
 	}
 }
 
-// creationTime is the time for recreating an object if the run is interrupted after its deletion.
 const creationTime = 30 * time.Second
 
-// errNameTaken says that another client created an object of the same name after ours was deleted.
 var errNameTaken error = &object.HintedError{
 	Err:    errors.New("it was deleted to be recreated, but another client created an object of its name, which was not changed"),
 	Advice: "find out what created it; to change that object, apply again",
 }
 
-// goneError says that the object was deleted but not created.
 func goneError(err error) error {
 	return withAdvice(fmt.Errorf("it was deleted to be recreated, but could not be created: %w", err), "it does not exist now; apply again")
 }
 
-// withAdvice adds advice to an error. If the error already has a hint, the hint follows the advice.
 func withAdvice(err error, advice string) error {
 	if hint := object.HintOf(err); hint != "" {
 		advice += "; " + hint
