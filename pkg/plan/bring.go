@@ -8,9 +8,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// bringers returns the objects of the set that may make the server serve an item's kind. These are
-// a CRD with the item's version, an APIService of its group version, and workloads whose service
-// account has a role that names the group. A role for all groups does not count.
+// bringers returns the objects of the set that may make the server serve the kind: a CRD with the
+// version, an APIService, or workloads with a role that names the group. A role for all groups does
+// not count.
 func (b *builder) bringers(it Item) []object.Key {
 	if it.Kind.Resource != "" || object.IsBuiltIn(it.GVK.Group) {
 		return nil
@@ -26,7 +26,7 @@ func (b *builder) bringers(it Item) []object.Key {
 	return append(keys, b.operators(it.GVK.Group)...)
 }
 
-// onlyIn returns the versions that a CRD in the set serves, if the item's version is not one of
+// onlyIn returns the versions of the kind's CRD in the set, unless the item's version is one of
 // them.
 func (b *builder) onlyIn(it Item) []string {
 	d, ok := b.crds[it.GVK.GroupKind()]
@@ -36,8 +36,7 @@ func (b *builder) onlyIn(it Item) []string {
 	return slices.Sorted(maps.Keys(d.served))
 }
 
-// operators returns the workloads of the set whose service account has a role that names the API
-// group.
+// operators returns the workloads whose service account has a role that names the API group.
 func (b *builder) operators(group string) []object.Key {
 	if b.operatorsOf == nil {
 		b.operatorsOf = map[string][]object.Key{}
@@ -72,7 +71,7 @@ func (b *builder) rolesNaming(group string) map[object.Key]bool {
 	return roles
 }
 
-// accounts returns the service accounts to which bindings in the set grant one of the roles.
+// accounts returns the service accounts to which the set's bindings grant one of the roles.
 func (b *builder) accounts(roles map[object.Key]bool) map[object.Key]bool {
 	accounts := map[object.Key]bool{}
 	for _, n := range b.nodes {
@@ -92,7 +91,6 @@ func (b *builder) accounts(roles map[object.Key]bool) map[object.Key]bool {
 	return accounts
 }
 
-// accountOf returns the service account of an item's Pods; false if the item has no Pods.
 func accountOf(it Item) (object.Key, bool) {
 	spec, ok := podSpec(it)
 	name := text(spec, "serviceAccountName")
@@ -105,12 +103,9 @@ func accountOf(it Item) (object.Key, bool) {
 	return object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: name}, ok
 }
 
-// networkFirst puts the network before other workloads if a network plugin is in the set, because
-// all other Pods on a bare cluster wait for the network.
-//
-// Workloads that run without a Pod network are in the same phase. The plugin may wait for some of
-// them, such as its operator or the cloud controller. They need only configuration, which is
-// applied earlier.
+// networkFirst puts a network plugin in the set before other workloads, whose Pods wait for the
+// network. Workloads that run without a Pod network share its phase, because the plugin may wait
+// for some of them.
 func (b *builder) networkFirst() {
 	if !slices.ContainsFunc(b.nodes, func(n node) bool { return isNetworkPlugin(n.Item) }) {
 		return
@@ -123,9 +118,8 @@ func (b *builder) networkFirst() {
 	}
 }
 
-// isNetworkPlugin reports whether an item provides the Pod network of a node. All such plugins run
-// one Pod on each node, even on a node that is not ready for lack of a network. They use the node's
-// own network, and mount a host folder for CNI plugins or their settings.
+// isNetworkPlugin: such a plugin runs one Pod on each node, even on a node that is not ready. It
+// uses the node's network and mounts a host folder for CNI.
 func isNetworkPlugin(it Item) bool {
 	if it.GVK.GroupKind() != (groupKind{Group: "apps", Kind: "DaemonSet"}) {
 		return false
@@ -134,15 +128,13 @@ func isNetworkPlugin(it Item) bool {
 	return runsWithoutNetwork(spec) && slices.ContainsFunc(mapsOf(spec["volumes"]), isCNIFolder)
 }
 
-// runsWithoutNetwork reports whether Pods can run on a node without a Pod network: they use the
-// node's own network, and are scheduled even if the node is not ready.
+// runsWithoutNetwork: the Pods use the node's network, and run even on a node that is not ready.
 func runsWithoutNetwork(spec map[string]any) bool {
 	ownNetwork, _ := spec["hostNetwork"].(bool)
 	return ownNetwork && slices.ContainsFunc(mapsOf(spec["tolerations"]), toleratesNotReady)
 }
 
-// toleratesNotReady reports whether a toleration matches the taint
-// node.kubernetes.io/not-ready:NoSchedule, which has no value.
+// toleratesNotReady: the taint is node.kubernetes.io/not-ready:NoSchedule, without a value.
 func toleratesNotReady(toleration map[string]any) bool {
 	effect, key := text(toleration, "effect"), text(toleration, "key")
 	if effect != "" && effect != "NoSchedule" {
@@ -159,8 +151,7 @@ func toleratesNotReady(toleration map[string]any) bool {
 	}
 }
 
-// isCNIFolder reports whether a volume is a host folder for CNI plugins or their settings:
-// /opt/cni/bin, /etc/cni/net.d, or a distribution's equivalent.
+// isCNIFolder: the folder is /opt/cni/bin, /etc/cni/net.d, or a distribution's equivalent.
 func isCNIFolder(volume map[string]any) bool {
 	host, _ := volume["hostPath"].(map[string]any)
 	return slices.ContainsFunc(strings.Split(text(host, "path"), "/"), func(part string) bool {

@@ -15,20 +15,16 @@ import (
 type class int
 
 const (
-	// crds contains CRDs and namespaces, without which other objects cannot exist.
 	crds class = iota
-	// configuration contains objects that other objects refer to, or that change other objects at
-	// the time of a write.
+	// configuration is what other objects refer to, or what changes other objects when they are
+	// written.
 	configuration
-	// network contains network plugins and the workloads that run without a Pod network. It is used
-	// only if a network plugin is in the set.
+	// network is used only if a network plugin is in the set.
 	network
-	// workloads contains everything else, including custom resources.
 	workloads
-	// webhookConfigurations intercept requests. The servers of the webhooks must run first;
-	// otherwise the webhooks would block the rest of the set.
+	// webhookConfigurations come after the servers of the webhooks; otherwise they would block the
+	// set.
 	webhookConfigurations
-	// unknown contains kinds that the operators, CRDs or aggregated APIs of the set may provide.
 	unknown
 )
 
@@ -50,8 +46,7 @@ func (c class) String() string {
 	return ""
 }
 
-// classOf returns the class of a kind. The cluster knows whether a kind is namespaced, but not its
-// purpose. All kinds but Kubernetes' own are therefore workloads.
+// classOf knows the purpose of Kubernetes' own kinds only. All other kinds are workloads.
 func classOf(gk groupKind) class {
 	switch gk.Group {
 	case coreGroup:
@@ -85,7 +80,7 @@ func classOfCore(kind string) class {
 	return workloads
 }
 
-// place is an item's position in the plan. All items with the same place are one phase.
+// place is an item's position in the plan. A phase is all items with one place.
 type place struct {
 	class class
 	step  int
@@ -102,8 +97,8 @@ func (p place) String() string {
 	return p.class.String() + " " + strconv.Itoa(p.step+1)
 }
 
-// BuiltinKinds returns the manifests' kinds in Kubernetes' own groups, and whether they are
-// namespaced, which is known without a server. The server may lack some of these kinds or versions.
+// BuiltinKinds returns the manifests' kinds in Kubernetes' own groups. The server may lack some of
+// them.
 func BuiltinKinds(manifests []object.Manifest) map[schema.GroupVersionKind]object.Kind {
 	kinds := map[schema.GroupVersionKind]object.Kind{}
 	for _, m := range manifests {
@@ -183,14 +178,12 @@ func mapsOf(list any) []map[string]any {
 	return out
 }
 
-// annotation returns one annotation, even if others are malformed.
 func annotation(it Item, key string) string {
 	metadata, _ := it.Object.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	return text(annotations, key)
 }
 
-// podSpec returns the spec of an item's Pods; false if the item has no Pods.
 func podSpec(it Item) (map[string]any, bool) {
 	at := []string{"spec", "template", "spec"}
 	switch it.GVK.GroupKind() {

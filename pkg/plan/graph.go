@@ -10,16 +10,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// builder contains the set as a graph: its nodes are items, and its edges are needs.
+// builder is a graph: its nodes are items, and its edges are needs.
 type builder struct {
-	options Options
-	crds    map[groupKind]crd
-	nodes   []node
-	index   map[object.Key]int
-	// but are the objects to omit; faulty are the objects with faults.
+	options     Options
+	crds        map[groupKind]crd
+	nodes       []node
+	index       map[object.Key]int
 	but, faulty map[object.Key]bool
 	warnings    []Warning
-	operatorsOf map[string][]object.Key // a cache by API group
+	operatorsOf map[string][]object.Key
 }
 
 type node struct {
@@ -28,9 +27,8 @@ type node struct {
 	place place
 }
 
-// identity returns the key by which an item is found. An item of unknown scope is treated as
-// namespaced. This is safe, because two items with the same kind, namespace and name are one object
-// in either scope.
+// identity treats an item of unknown scope as namespaced. Two items with one kind, namespace and
+// name are one object in either scope.
 func (b *builder) identity(it Item) object.Key {
 	key := it.Key()
 	if !it.known() && key.Namespace == "" {
@@ -39,8 +37,7 @@ func (b *builder) identity(it Item) object.Key {
 	return key
 }
 
-// find looks up an object by the reference in a manifest. If the scope of the object is unknown,
-// the reference may lack the namespace.
+// find looks up an object. If its scope is unknown, the reference may lack the namespace.
 func (b *builder) find(key object.Key) (int, bool) {
 	i, ok := b.index[key]
 	if ok || key.Namespace != "" {
@@ -59,7 +56,6 @@ func (b *builder) need(i, on int) {
 	}
 }
 
-// kind returns a kind from the cluster or a CRD of the set.
 func (b *builder) kind(gvk schema.GroupVersionKind) object.Kind {
 	if kind, ok := b.options.Kinds[gvk]; ok {
 		kind.GVK = gvk
@@ -71,9 +67,8 @@ func (b *builder) kind(gvk schema.GroupVersionKind) object.Kind {
 	return object.Kind{}
 }
 
-// references returns the objects, in the set or not, that must exist when the item is written.
-// Without them, the API server would refuse the item, or the cluster would treat it differently.
-// Most references need no order: for example, a Deployment waits for its ConfigMap.
+// references returns the objects that must exist when the item is written. Most references need no
+// order: a Deployment waits for its ConfigMap.
 func (b *builder) references(it Item) []object.Key {
 	var keys []object.Key
 	if namespace := b.identity(it).Namespace; namespace != "" {
@@ -84,8 +79,7 @@ func (b *builder) references(it Item) []object.Key {
 	}
 	switch it.GVK.GroupKind() {
 	case groupKind{Group: rbacGroup, Kind: "RoleBinding"}, groupKind{Group: rbacGroup, Kind: "ClusterRoleBinding"}:
-		// The API server looks up the role, because a user without the right to bind roles must
-		// have every permission in it.
+		// To check the user's rights, the API server looks up the role.
 		keys = append(keys, roleOf(it))
 	case groupKind{Kind: "Pod"}:
 		// Admission refuses a Pod whose service account or class does not exist.
@@ -96,23 +90,20 @@ func (b *builder) references(it Item) []object.Key {
 			object.Key{Group: "node.k8s.io", Kind: "RuntimeClass", Name: text(spec, "runtimeClassName")},
 		)
 	case groupKind{Kind: "Secret"}:
-		// The token controller deletes a token whose account does not exist.
 		if text(it.Object.Object, "type") == "kubernetes.io/service-account-token" {
 			account := annotation(it, "kubernetes.io/service-account.name")
 			keys = append(keys, object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: account})
 		}
 	}
 	if !it.known() {
-		// An aggregated API of the set may serve the kind.
 		name := it.GVK.Version + "." + it.GVK.Group
 		keys = append(keys, object.Key{Group: serviceGroup, Kind: "APIService", Name: name})
 	}
 	return keys
 }
 
-// arrange gives each node the earliest place that its class and needs permit.
 func (b *builder) arrange() error {
-	waiting := make([]int, len(b.nodes)) // the number of needs of each node that have no place yet
+	waiting := make([]int, len(b.nodes)) // the number of unplaced needs of each node
 	wanted := make([][]int, len(b.nodes))
 	var ready []int
 	for i, n := range b.nodes {
@@ -146,7 +137,6 @@ func (b *builder) arrange() error {
 	return nil
 }
 
-// classify puts each node at the beginning of its class.
 func (b *builder) classify() {
 	hasDefinitions := false
 	for i := range b.nodes {
@@ -158,8 +148,8 @@ func (b *builder) classify() {
 		hasDefinitions = hasDefinitions || n.place.class == crds
 	}
 	for i := range b.nodes {
-		// Bindings are one step after their roles. If there is a phase of CRDs, roles move into it,
-		// so that bindings need no step of their own.
+		// Bindings follow their roles. If there is a phase of CRDs, roles join it, and bindings
+		// need no own step.
 		n := &b.nodes[i]
 		if hasDefinitions && len(n.needs) == 0 && n.known() && isRole(n.GVK.GroupKind()) {
 			n.place.class = crds
@@ -168,7 +158,6 @@ func (b *builder) classify() {
 	b.networkFirst()
 }
 
-// phases groups the nodes by place, in input order.
 func (b *builder) phases() []Phase {
 	at, count := map[place]int{}, map[place]int{}
 	var places []place
@@ -191,13 +180,11 @@ func (b *builder) phases() []Phase {
 	return phases
 }
 
-// dependsOnAnnotation names the objects to apply before this object. cli-utils, Config Sync and kpt
-// use the same format: references separated by commas. Each reference is GROUP/KIND/NAME or
-// GROUP/namespaces/NAMESPACE/KIND/NAME. The core group is empty.
+// dependsOnAnnotation has the format of cli-utils: GROUP/KIND/NAME or
+// GROUP/namespaces/NAMESPACE/KIND/NAME, separated by commas. The core group is empty.
 const dependsOnAnnotation = "config.kubernetes.io/depends-on"
 
-// dependsOn parses the depends-on annotation. A malformed reference is an error, because the author
-// of the annotation relies on the order.
+// dependsOn returns an error for a malformed reference, because the author relies on the order.
 func dependsOn(it Item) ([]object.Key, []error) {
 	value := annotation(it, dependsOnAnnotation)
 	if strings.TrimSpace(value) == "" {

@@ -1,7 +1,6 @@
-// Package plan orders objects into phases. The objects of a phase may be applied concurrently.
-// Start with [Build]. The class of an object is its earliest phase: CRDs and namespaces,
-// configuration, network, workloads, webhooks, or unknown kinds. The needs of an object may move it
-// to a later phase. The package reads no files and sends no requests.
+// Package plan orders objects into phases, whose objects may be applied concurrently. Start with
+// [Build]. The class of an object is its earliest phase; its needs may move it to a later phase.
+// The package reads no files and sends no requests.
 package plan
 
 import (
@@ -19,29 +18,26 @@ import (
 
 // Options are the input of Build besides the manifests.
 type Options struct {
-	// Kinds are those of the manifests' kinds that the cluster serves. Other kinds are looked up in
-	// the CRDs of the set.
+	// Kinds are the manifests' kinds that the cluster serves. Other kinds come from the CRDs of the
+	// set.
 	Kinds map[schema.GroupVersionKind]object.Kind
-	// Namespace is the namespace of namespaced objects whose manifest names none; empty means
-	// "default".
+	// Namespace is for namespaced objects without one; empty means "default".
 	Namespace string
-	// Enforced makes it an error if a manifest names another namespace than Namespace, because the
-	// user set -n.
+	// Enforced makes another namespace in a manifest an error, because the user set -n.
 	Enforced bool
 	// SkipInvalid omits faulty objects and lists them in [Plan].Invalid. A cycle of needs is always
 	// an error.
 	SkipInvalid bool
-	// LastWins keeps the last of several manifests of one object, with a warning, like kubectl. If
-	// it is not set, manifests of one object with different content are an error.
+	// LastWins keeps the last of several manifests of one object, like kubectl. Otherwise,
+	// different manifests are an error.
 	LastWins bool
 }
 
 // Plan is a set of objects in order.
 type Plan struct {
-	// Phases are never empty.
 	Phases   []Phase
 	Warnings []Warning
-	// Invalid are the faults of objects that were omitted because of [Options].SkipInvalid.
+	// Invalid are the faults that [Options].SkipInvalid skipped.
 	Invalid []error
 }
 
@@ -69,10 +65,8 @@ func (p *Plan) Len() int {
 
 // Phase is a group of objects that may be applied concurrently.
 type Phase struct {
-	// Name describes the phase for people, and is unique in the plan: "configuration", "workloads",
-	// "workloads 2".
-	Name string
-	// Items are in input order.
+	// Name is unique in the plan: "configuration", "workloads", "workloads 2".
+	Name  string
 	Items []Item
 }
 
@@ -85,51 +79,37 @@ func (p Phase) Refs() []object.Ref {
 	return refs
 }
 
-// Item is one object. Its namespace is set if its kind is namespaced, and empty otherwise. If the
-// scope is unknown, the namespace is as written until [Item.Resolve].
+// Item is one object. If its scope is unknown, its namespace is as written until [Item.Resolve].
 type Item struct {
 	object.Ref
 	Source object.Source
 	// Object is the manifest to send. It shares values with the input: copy it before changing it.
 	Object *unstructured.Unstructured
-	// Kind is the kind as the cluster serves it. If the cluster does not serve the kind yet, its
-	// Resource is empty. If no CRD in the set declares the kind, either, all of Kind is empty.
+	// Kind has an empty Resource if the cluster does not serve it yet. Kind is empty if no CRD of
+	// the set declares it, either.
 	Kind object.Kind
-	// Needs are the objects of the set in earlier phases without which this object cannot exist.
-	// These are its namespace, its CRD, the objects that the API server looks up when this object
-	// is written, and the objects in its depends-on annotation.
+	// Needs are the objects in earlier phases without which this object cannot exist.
 	Needs []object.Key
-	// Bringers are the objects of the set that may make the server serve the kind of this object.
-	// They are empty if the server already serves the kind. If there are none, it is pointless to
-	// wait for the kind.
+	// Bringers are the objects of the set that may install the object's kind. They are empty if the
+	// server serves it.
 	Bringers []object.Key
-	// OnlyIn are the versions of the kind's CRD in the set, if the object's version is not one of
+	// OnlyIn are the versions of the kind's CRD in the set, unless the object's version is one of
 	// them.
 	OnlyIn []string
 }
 
-// Warning is about an object that can be applied despite the warning.
+// Warning is about an object that can still be applied.
 type Warning struct {
 	Ref    object.Ref
 	Source object.Source
-	// Text is one line, without Ref and Source. Detail is the end of the line, which is specific to
-	// this object.
+	// Text is one line, without Ref and Source. Detail is the end of the line, which only this
+	// object has.
 	Text, Detail string
 }
 
-// Build finds the scopes of the manifests and orders them. The objects of a phase stay in input
-// order, so that the same input always has the same plan.
-//
-// If the cluster does not serve a kind, the scope comes from the kind's CRD in the set. Without a
-// CRD, an operator in the set may install the kind. Its objects come last, with an empty Kind.
-//
-// If an object is in the set twice with the same content, it is planned once, with a warning.
-// Different content, or another version, is an error, because either manifest could be the right
-// one.
-//
-// The error joins all faults: namespaces that contradict -n, duplicate objects and malformed
-// depends-on annotations. Only if there are none of these faults, Build looks for cycles of needs,
-// and returns a *[CycleError] for each.
+// Build finds the scopes of the manifests and orders them. The same input always has the same plan.
+// Two equal manifests of one object are planned once, with a warning; different ones are an error.
+// The error joins all faults, or a *[CycleError] for each cycle of needs.
 func Build(manifests []object.Manifest, o Options) (*Plan, error) {
 	b, faults := gather(manifests, o, nil)
 	if !o.SkipInvalid && len(faults) > 0 {
@@ -148,16 +128,14 @@ func Build(manifests []object.Manifest, o Options) (*Plan, error) {
 	return &Plan{Phases: b.phases(), Warnings: b.warnings, Invalid: faults}, nil
 }
 
-// Faults returns the faults that Build finds even without knowing which kinds the cluster serves.
-// An invalid input can thus be reported completely without a request.
+// Faults returns the faults that Build finds without the kinds of the cluster, so that they need no
+// request.
 func Faults(manifests []object.Manifest, o Options) []error {
 	o.Kinds = nil
 	_, faults := gather(manifests, o, nil)
 	return faults
 }
 
-// gather makes a graph of the manifests, without the objects in but, and returns the faults of the
-// manifests.
 func gather(manifests []object.Manifest, o Options, but map[object.Key]bool) (*builder, []error) {
 	b := &builder{
 		options: o,
@@ -180,7 +158,6 @@ func gather(manifests []object.Manifest, o Options, but map[object.Key]bool) (*b
 	return b, faults
 }
 
-// add adds a manifest to the set unless it is a duplicate.
 func (b *builder) add(m object.Manifest) []error {
 	it := Item{Ref: m.Ref(), Source: m.Source, Object: m.Object}
 	it, err := it.Resolve(b.kind(it.GVK), b.options)
@@ -218,7 +195,7 @@ func (b *builder) again(first, it Item) []error {
 		return nil
 	}
 	var faults []error
-	if b.options.SkipInvalid && !b.faulty[b.identity(it)] { // The first manifest is omitted, too.
+	if b.options.SkipInvalid && !b.faulty[b.identity(it)] {
 		faults = append(faults, first.twice(it))
 	}
 	b.faulty[b.identity(it)] = true
@@ -230,12 +207,10 @@ func (it Item) twice(other Item) error {
 		"remove one of them, or use the last one with --duplicates=last")
 }
 
-// fault returns a fault of the item. detail is the end of the text, which is specific to this item.
 func (it Item) fault(text, detail, hint string) error {
 	return &object.FaultError{Source: it.Source, Subject: it.String(), Text: text, Detail: detail, Advice: hint}
 }
 
-// link finds the needs of a node in the set.
 func (b *builder) link(i int) []error {
 	it := b.nodes[i].Item
 	for _, key := range b.references(it) {
@@ -257,10 +232,10 @@ func (b *builder) link(i int) []error {
 	return faults
 }
 
-// CycleError is a cycle of needs, in which no object can be applied before the others.
+// CycleError is a cycle of needs: no object can be applied before the others.
 type CycleError struct {
-	// Members start with the object that is first in the input. Each object needs the next one, and
-	// the last object needs the first.
+	// Members start with the first object in the input. Each needs the next, and the last needs the
+	// first.
 	Members []Member
 }
 
@@ -286,12 +261,11 @@ func (e *CycleError) Hint() string {
 	return "an arrow means \"needs\"; remove one from a " + dependsOnAnnotation + " annotation"
 }
 
-// cycles returns an error for each strongly connected group of waiting nodes, so that users can
-// correct each cycle separately.
+// cycles returns an error for each strongly connected group of waiting nodes.
 func (b *builder) cycles(waiting []int) error {
 	var (
 		faults []error
-		path   []int // nodes from the start of the search to here
+		path   []int
 	)
 	const unseen, onPath, seen = 0, 1, 2
 	state := make([]int, len(b.nodes))
@@ -319,8 +293,7 @@ func (b *builder) cycles(waiting []int) error {
 	return errors.Join(faults...)
 }
 
-// cycle returns the cycle that closes at a node of the path, or nil if a part of the cycle has been
-// reported.
+// cycle returns nil if a part of the cycle has been reported.
 func (b *builder) cycle(path []int, at int, reported []bool) error {
 	start := len(path) - 1
 	for path[start] != at {

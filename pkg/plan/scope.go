@@ -9,9 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Resolve returns the item with the given kind, which may be unknown, and with its namespace. Call
-// it again once the cluster serves the kind: it then sets the namespace as Build would have, or
-// returns the same error. The Needs of other items still have the item's key from the plan.
+// Resolve returns the item with the given kind and the namespace that Build would have set. The
+// Needs of other items still have the item's key from the plan.
 func (it Item) Resolve(kind object.Kind, o Options) (Item, error) {
 	it.Kind = kind
 	written := it.Namespace
@@ -30,7 +29,6 @@ func (it Item) Resolve(kind object.Kind, o Options) (Item, error) {
 	return it, nil
 }
 
-// known reports whether the scope is known.
 func (it Item) known() bool { return !it.Kind.GVK.Empty() }
 
 func (o Options) namespace() string {
@@ -40,8 +38,7 @@ func (o Options) namespace() string {
 	return o.Namespace
 }
 
-// inNamespace returns the object with the namespace, or without a namespace if it is empty. It
-// copies only what it changes.
+// inNamespace copies only what it changes.
 func inNamespace(u *unstructured.Unstructured, namespace string) *unstructured.Unstructured {
 	old, _ := u.Object["metadata"].(map[string]any)
 	written, has := old["namespace"]
@@ -61,14 +58,13 @@ func inNamespace(u *unstructured.Unstructured, namespace string) *unstructured.U
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// crd is the part of a CustomResourceDefinition that the plan needs.
 type crd struct {
 	key        object.Key
 	namespaced bool
 	served     map[string]bool // versions
 }
 
-// crdsOf reads the CRDs of a set. It ignores incomplete CRDs, which the API server will refuse.
+// crdsOf ignores incomplete CRDs, which the API server will refuse.
 func crdsOf(manifests []object.Manifest) map[groupKind]crd {
 	crds := map[groupKind]crd{}
 	for _, m := range manifests {
