@@ -13,23 +13,19 @@ import (
 // world is an object at three times: before a run, after the run, and now.
 type world struct {
 	before, after, live version
-	// known means that the object after the run is known.
-	known bool
-	// touched are the paths that others have taken since the run, and those that we have lost
-	// since.
+	known               bool
+	// touched are the paths that others took since the run, and those that we lost since.
 	touched *fieldpath.Set
 	// lost are the managed fields that the run took from others.
 	lost []managedfields.Entry
 }
 
-// version is an object at one time.
 type version struct {
 	object map[string]any
-	// ours are the fields that the manager owns; entry is the manager's Apply entry.
-	ours   *fieldpath.Set
-	entry  managedfields.Entry
-	others []managedfields.Entry
-	// unmanaged means that no field has an owner.
+	// entry is the manager's Apply entry.
+	ours      *fieldpath.Set
+	entry     managedfields.Entry
+	others    []managedfields.Entry
 	unmanaged bool
 }
 
@@ -45,7 +41,6 @@ func versionOf(u *unstructured.Unstructured, manager string) (version, error) {
 	}, nil
 }
 
-// compare determines what has changed since the run, and who changed it.
 func (n Note) compare(live *unstructured.Unstructured, manager string) (*world, error) {
 	w := &world{known: n.After != nil, touched: fieldpath.NewSet()}
 	var err error
@@ -56,7 +51,7 @@ func (n Note) compare(live *unstructured.Unstructured, manager string) (*world, 
 		return nil, err
 	}
 	w.after = w.live
-	since := w.before // Changes of others are the differences from this version.
+	since := w.before
 	if w.known {
 		if w.after, err = versionOf(n.After, manager); err != nil {
 			return nil, fmt.Errorf("after the run: %w", err)
@@ -75,7 +70,6 @@ func (n Note) compare(live *unstructured.Unstructured, manager string) (*world, 
 	return w, nil
 }
 
-// holdings returns the fields of another owner.
 func (v version) holdings(owner managedfields.Owner) *fieldpath.Set {
 	for _, e := range v.others {
 		if e.SameEntry(owner) {
@@ -85,9 +79,8 @@ func (v version) holdings(owner managedfields.Owner) *fieldpath.Set {
 	return fieldpath.NewSet()
 }
 
-// changed returns the paths that had a value before the run, and that the run took from others or
-// from no owner. The rollback must send these paths, because the server removes fields that only we
-// own and do not send.
+// changed returns the paths with a former value that the run took from others or from no owner. The
+// rollback must send them: the server removes fields that only we own and do not send.
 func (w *world) changed() *fieldpath.Set {
 	candidates := w.after.ours.Difference(w.before.ours)
 	for _, e := range w.lost {
@@ -102,8 +95,8 @@ func (w *world) changed() *fieldpath.Set {
 	return out
 }
 
-// held returns the paths of a set for which theirs is false. It omits a container if all paths of
-// the set in the container are omitted, because sending the container would set all of it.
+// held returns the paths of a set for which theirs is false. It omits a container if all its paths
+// are omitted, because sending the container would set all of it.
 func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole bool) bool) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	var inner []fieldpath.Path
@@ -125,8 +118,8 @@ func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole boo
 	return out
 }
 
-// around returns the containers that we own, that contain fields of others, and that values lacks.
-// If we released such a container, the others would lose their fields in it.
+// around returns our containers with fields of others that values lacks. Releasing such a container
+// would remove these fields.
 func (w *world) around(values *fieldpath.Set) []fieldpath.Path {
 	var out []fieldpath.Path
 	fieldpath.Each(w.live.ours, func(p fieldpath.Path) {
@@ -140,7 +133,6 @@ func (w *world) around(values *fieldpath.Set) []fieldpath.Path {
 	return out
 }
 
-// hasBelow reports whether a set has a path below p.
 func hasBelow(set *fieldpath.Set, p fieldpath.Path) bool {
 	for _, pe := range p {
 		child, below := fieldpath.Below(set, pe)
@@ -152,8 +144,7 @@ func hasBelow(set *fieldpath.Set, p fieldpath.Path) bool {
 	return true
 }
 
-// theirs reports whether others have changed a path since the run, so that it is not restored. If
-// whole is set, this includes everything below the path.
+// theirs reports whether others have changed a path since the run. whole includes everything below.
 func (w *world) theirs(p fieldpath.Path, whole bool) bool {
 	switch {
 	case fieldpath.Has(w.touched, p), w.wentAbove(p):
@@ -165,15 +156,14 @@ func (w *world) theirs(p fieldpath.Path, whole bool) bool {
 	}
 }
 
-// unstatable is like theirs, for values. It is also true if others own another value at the path,
-// because sending our value would be a conflict.
+// unstatable is theirs for values. Another owner with another value also counts, because our value
+// would be a conflict.
 func (w *world) unstatable(p fieldpath.Path, whole bool) bool {
 	return w.theirs(p, whole) ||
 		whole && len(managedfields.HoldersOf(w.live.others, p)) > 0 && !p.Same(w.before.object, w.live.object)
 }
 
-// wentAbove reports whether a parent of the path has been removed since the run, or replaced by a
-// value of another type.
+// wentAbove reports whether a parent of the path was removed or changed its type since the run.
 func (w *world) wentAbove(p fieldpath.Path) bool {
 	for i := 1; i < len(p); i++ {
 		above := p[:i]
@@ -194,19 +184,17 @@ func (w *world) wentAbove(p fieldpath.Path) bool {
 	return false
 }
 
-// isHeld reports whether a manager owned the path itself after the run.
 func (w *world) isHeld(p fieldpath.Path) bool {
 	return fieldpath.Has(w.after.ours, p) ||
 		slices.ContainsFunc(w.after.others, func(e managedfields.Entry) bool { return fieldpath.Has(e.Fields, p) })
 }
 
-// isClaimed reports whether others own the path now. The path may have no value, because storage
-// drops null but keeps the owner.
+// isClaimed reports whether others own the path now, even without a value: storage drops null but
+// keeps the owner.
 func (w *world) isClaimed(p fieldpath.Path) bool {
 	return len(managedfields.HoldersOf(w.live.others, p)) > 0
 }
 
-// shapeOf distinguishes maps, lists, other values and absence.
 func shapeOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -220,8 +208,7 @@ func shapeOf(v any) string {
 	}
 }
 
-// stateEmpty adds an empty map, list or list item at the path to a value, if the live object has
-// one there. It returns the value.
+// stateEmpty adds an empty map, list or list item at the path, if the live object has one there.
 func stateEmpty(to any, p fieldpath.Path, live any) any {
 	if len(p) == 0 {
 		switch {

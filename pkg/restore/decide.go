@@ -1,7 +1,6 @@
-// Package restore rolls back the writes of a run. It restores former values and owners, deletes
-// created objects, and keeps changes that others have made since. [Decide] is pure and compares
-// three versions of an object. [Engine] carries out the decisions, in the reverse order of the run.
-// The package changes nothing that the run did not change.
+// Package restore rolls back the writes of a run. It restores values and owners, deletes created
+// objects, and keeps later changes of others. [Decide] compares three versions of an object.
+// [Engine] carries out the decisions, in the reverse order of the run.
 package restore
 
 import (
@@ -21,15 +20,13 @@ type Note struct {
 	Kind object.Kind
 	// Before is the object before the run's first write; nil if it did not exist.
 	Before *unstructured.Unstructured
-	// After is the object after the run's last write. It is nil if the result is unknown, because
-	// the write got no answer or failed half-way.
+	// After is the object after the run's last write; nil if the result is unknown.
 	After *unstructured.Unstructured
-	// Removed means that the run deleted the object. With Pruned, the reason was that the object
-	// left the set; otherwise the object was to be recreated.
+	// Removed means that the run deleted the object. Pruned means that it left the set; otherwise
+	// it was to be recreated.
 	Removed, Pruned bool
 
-	// valued means that the rollback has already restored the values. After is then the object with
-	// these values.
+	// valued means that After already has the restored values.
 	valued bool
 }
 
@@ -52,22 +49,18 @@ const (
 
 // Step is the rollback of one object.
 type Step struct {
-	Do Do
-	// Why is the reason for Keep.
+	Do  Do
 	Why string
-	// UID is the UID of the object to delete.
 	UID types.UID
-	// Body is the manifest to apply without force. If Do is Apply, Body has the resource version
-	// that was read.
+	// Body is the manifest to apply without force. For Apply, it has the resource version that was
+	// read.
 	Body *unstructured.Unstructured
-	// Left are the paths that are not restored, because others have changed them since the run, or
-	// own them with another value. They are sorted.
+	// Left are the paths that others have changed since the run, or own with another value, sorted.
 	Left []fieldpath.Path
 
 	back owners
 }
 
-// Reasons to keep an object.
 const (
 	goneSince     = "others have deleted it since"
 	replacedSince = "others have replaced it since: another object has its name now"
@@ -77,8 +70,7 @@ const (
 	notMadeAgain  = "it was deleted, and restoring a Job or Pod would run it again"
 )
 
-// Decide decides how to roll back the run's writes to an object. live is the current object; nil if
-// it does not exist.
+// Decide decides how to roll back the run's writes to an object; live is nil if it does not exist.
 func Decide(n Note, live *unstructured.Unstructured, manager string) (Step, error) {
 	switch {
 	case n.Before == nil && live == nil:
@@ -103,7 +95,6 @@ func Decide(n Note, live *unstructured.Unstructured, manager string) (Step, erro
 	return n.putBack(live, manager)
 }
 
-// again recreates an object that the run has deleted.
 func (n Note) again(live *unstructured.Unstructured, manager string) (Step, error) {
 	runs := n.Ref.GVK.Kind == "Job" && n.Ref.GVK.Group == "batch" || n.Ref.GVK.Kind == "Pod" && n.Ref.GVK.Group == ""
 	step := Step{Do: Create}
@@ -111,7 +102,7 @@ func (n Note) again(live *unstructured.Unstructured, manager string) (Step, erro
 	case live != nil && live.GetUID() == n.Before.GetUID() && live.GetResourceVersion() == n.Before.GetResourceVersion():
 		return Step{Do: Nothing}, nil
 	case live != nil && live.GetUID() == n.Before.GetUID():
-		return n.putBack(live, manager) // The object was not deleted.
+		return n.putBack(live, manager)
 	case live == nil && runs:
 		return Step{Do: Keep, Why: notMadeAgain}, nil
 	case live == nil:
@@ -135,9 +126,8 @@ func (n Note) again(live *unstructured.Unstructured, manager string) (Step, erro
 	return step, nil
 }
 
-// stated returns the fields to restore. These are the fields that the manager owned. If the manager
-// owned only metadata, they include the fields that others applied, because an empty object would
-// be worse than none. The run may delete a member of a set that it has never applied.
+// stated returns the manager's fields. If the manager owned only metadata, it adds the fields that
+// others applied: the run may delete a member that it never applied.
 func (n Note) stated(entries []managedfields.Entry, manager string) *fieldpath.Set {
 	set := managedfields.Managed(entries, manager)
 	for field := range managedfields.Project(n.Before.Object, set) {
@@ -155,7 +145,6 @@ func (n Note) stated(entries []managedfields.Entry, manager string) *fieldpath.S
 	return set
 }
 
-// body returns the manifest with those fields of the former object that are in the set.
 func (n Note) body(set *fieldpath.Set) *unstructured.Unstructured {
 	projection, _ := fieldpath.Clone(managedfields.Project(n.Before.Object, set)).(map[string]any)
 	body := &unstructured.Unstructured{Object: projection}
@@ -165,7 +154,6 @@ func (n Note) body(set *fieldpath.Set) *unstructured.Unstructured {
 	return body
 }
 
-// putBack restores the values and owners of an object that still exists.
 func (n Note) putBack(live *unstructured.Unstructured, manager string) (Step, error) {
 	w, err := n.compare(live, manager)
 	if err != nil {
@@ -186,8 +174,6 @@ func (n Note) putBack(live *unstructured.Unstructured, manager string) (Step, er
 	return step, nil
 }
 
-// left returns the paths that the run changed and that are not restored, because others have
-// changed them since or own them with another value.
 func (w *world) left() []fieldpath.Path {
 	all := w.before.ours.Union(w.after.ours)
 	for _, e := range w.lost {
@@ -206,7 +192,6 @@ func (w *world) left() []fieldpath.Path {
 	return left
 }
 
-// States of an object that could not be rolled back.
 const (
 	notLookedAt = "it was not read again: it is as this run left it, unless others have changed it since"
 	unknownNow  = "its current state is unknown"
@@ -219,7 +204,6 @@ const (
 	halfBack    = "its values are as before this run, except those that others have changed since, but their owners are not"
 )
 
-// found describes the current object; live is nil if it does not exist.
 func (n Note) found(live *unstructured.Unstructured) string {
 	is := func(u *unstructured.Unstructured) bool { return u != nil && u.GetUID() == live.GetUID() }
 	unchanged := func(u *unstructured.Unstructured) bool {

@@ -25,15 +25,13 @@ type Server interface {
 
 // Engine rolls back the writes of a run. Server, Remove and Emit are required.
 type Engine struct {
-	Server Server
-	// Manager is the field manager of the run.
+	Server  Server
 	Manager string
-	// Remove deletes the object with the UID, and returns when the object is gone. stays is called
-	// with the version to delete. It returns the reason why that version must stay, or "".
+	// Remove deletes the object with the UID, and returns when it is gone. stays returns why the
+	// version to delete must stay, or "".
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
-	// Contents visits the objects that are deleted together with an object, such as the objects in
-	// a namespace. An object that the run created stays if others have put objects into it. If
-	// Contents is nil, no objects are visited.
+	// Contents visits the objects that are deleted with an object, such as those in a namespace. A
+	// created object stays if others have put objects into it. Contents may be nil.
 	Contents func(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
@@ -44,9 +42,7 @@ type Engine struct {
 
 // IncompleteError counts the objects that were not rolled back. An event has reported each of them.
 type IncompleteError struct {
-	// Kept counts the objects that were left as they are. Failed counts the objects that could not
-	// be rolled back. Partly counts the objects that have their values back, but not all of their
-	// owners.
+	// Partly counts the objects that have their values back, but not all of their owners.
 	Kept, Partly, Failed int
 }
 
@@ -54,8 +50,8 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("not everything was rolled back: %d kept, %d without all of their owners, %d failed", e.Kept, e.Partly, e.Failed)
 }
 
-// Run rolls back the groups one after another. If an object cannot be rolled back, the others still
-// are. Run then returns an *IncompleteError.
+// Run rolls back the groups one after another. It returns an *IncompleteError if some objects were
+// not rolled back.
 func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
 	for _, group := range groups {
 		const side = 32
@@ -67,7 +63,7 @@ func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
 				return nil
 			})
 		}
-		_ = g.Wait() // Events report errors.
+		_ = g.Wait()
 	}
 	if e.kept+e.partly+e.failed > 0 {
 		return &IncompleteError{Kept: e.kept, Partly: e.partly, Failed: e.failed}
@@ -75,7 +71,6 @@ func (e *Engine) Run(ctx context.Context, groups [][]Note) error {
 	return nil
 }
 
-// restore rolls back one object and reports the result.
 func (e *Engine) restore(ctx context.Context, n Note) {
 	if ctx.Err() != nil {
 		e.fail(ctx, n, context.Cause(ctx))
@@ -94,7 +89,7 @@ func (e *Engine) restore(ctx context.Context, n Note) {
 			return
 		}
 		if n.Pruned && step.Do == Nothing && live != nil {
-			return // The prune did not delete the object.
+			return
 		}
 		out, err := e.carryOut(ctx, &n, live, step)
 		switch {
@@ -116,7 +111,6 @@ func (e *Engine) restore(ctx context.Context, n Note) {
 	}
 }
 
-// live reads the object; nil if it does not exist.
 func (e *Engine) live(ctx context.Context, n Note) (*unstructured.Unstructured, error) {
 	live, err := e.Server.Get(ctx, n.Kind, n.Ref)
 	if apierrors.IsNotFound(err) {
@@ -125,8 +119,7 @@ func (e *Engine) live(ctx context.Context, n Note) (*unstructured.Unstructured, 
 	return live, err
 }
 
-// carryOut executes a decision. If it returns a conflict, the object has changed since the
-// decision.
+// carryOut returns a conflict if the object has changed since the decision.
 func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstructured, step Step) (event.RolledBack, error) {
 	switch step.Do {
 	case Nothing:
@@ -163,8 +156,7 @@ func (e *Engine) carryOut(ctx context.Context, n *Note, live *unstructured.Unstr
 	}
 }
 
-// remove deletes an object that the run created, if the decision is the same for the object's
-// current version. Otherwise it returns the reason why the object is kept.
+// remove deletes an object that the run created, or returns why it is kept.
 func (e *Engine) remove(ctx context.Context, n *Note, uid types.UID) (kept string, err error) {
 	err = e.Remove(ctx, n.Kind, n.Ref, uid, func(live *unstructured.Unstructured) string {
 		again, err := Decide(*n, live, e.Manager)
@@ -176,14 +168,13 @@ func (e *Engine) remove(ctx context.Context, n *Note, uid types.UID) (kept strin
 	return kept, err
 }
 
-// putBack restores the object's values, and then its owners. It returns the fields that it cannot
-// give back to their former owners.
+// putBack restores values, then owners. It returns the fields that stay with their present owners.
 func (e *Engine) putBack(ctx context.Context, n *Note, step Step) ([]event.Unreturned, error) {
 	answer, err := e.Server.Apply(ctx, n.Kind, step.Body, object.Write{Manager: e.Manager})
 	if err != nil {
 		return nil, err
 	}
-	n.After, n.valued = answer, true // Later changes of others are detected by comparing with the answer.
+	n.After, n.valued = answer, true
 	fields, unreturned, err := step.Owners(answer)
 	if err != nil || fields == nil {
 		return unreturned, err

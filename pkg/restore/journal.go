@@ -24,20 +24,16 @@ type Journal struct {
 	notes map[object.Key]*entry
 }
 
-// entry is a note stored as JSON, which takes a tenth of an object's memory. Most journals are
-// never read, so it is rarely decoded.
+// entry is a note as JSON, which takes a tenth of the memory. Most journals are never read.
 type entry struct {
-	ref           object.Ref
-	kind          object.Kind
-	before, after []byte // nil for none
-	// removed means that the object was deleted. pruned means that it was deleted because it left
-	// its set.
+	ref             object.Ref
+	kind            object.Kind
+	before, after   []byte
 	removed, pruned bool
 }
 
-// Wrote records a write. before is the object that was read right before the write; nil if it did
-// not exist. after is the server's answer; nil if there was none. If an object is written several
-// times, the journal keeps the first before and the last after.
+// Wrote records a write. It keeps the first before and the last after of an object; both may be
+// nil.
 func (j *Journal) Wrote(item plan.Item, before, after *unstructured.Unstructured) {
 	was, is := textOf(before), textOf(after)
 	j.mu.Lock()
@@ -76,7 +72,6 @@ func (j *Journal) entry(item plan.Item, before []byte) *entry {
 	return e
 }
 
-// textOf encodes an object that a server returned, which never fails.
 func textOf(u *unstructured.Unstructured) []byte {
 	if u == nil {
 		return nil
@@ -85,9 +80,8 @@ func textOf(u *unstructured.Unstructured) []byte {
 	return text
 }
 
-// Notes returns the records in groups, to be rolled back one after another. The first groups are
-// the objects that a prune deleted, in the order of the prune's plan. The phases of the plan
-// follow, in reverse. pruned may be nil.
+// Notes returns the records in groups, in the order of the rollback: pruned objects first, then the
+// phases in reverse. pruned may be nil.
 func (j *Journal) Notes(p, pruned *plan.Plan) ([][]Note, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -140,15 +134,13 @@ func objectOf(text []byte) (*unstructured.Unstructured, error) {
 	return u, k8sjson.Unmarshal(text, &u.Object)
 }
 
-// unlessWritten returns the step, which deletes an object that the run created. If others have
-// written to the object since, it returns a step that keeps the object, because their fields would
-// be lost.
+// unlessWritten keeps an object that the run created if others have written to it since.
 func (n Note) unlessWritten(live *unstructured.Unstructured, manager string, step Step) (Step, error) {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
 		return Step{}, err
 	}
-	if len(entries) == 0 { // An object with only a name has no owners (edge case 17).
+	if len(entries) == 0 {
 		for _, field := range slices.Sorted(maps.Keys(live.Object)) {
 			if field != "metadata" && field != "status" && !fieldpath.Equal(live.Object[field], n.After.Object[field]) {
 				return Step{Do: Keep, Why: "others have written to it since: ." + field}, nil
@@ -166,8 +158,8 @@ func (n Note) unlessWritten(live *unstructured.Unstructured, manager string, ste
 	return step, nil
 }
 
-// contentOf returns the leaves of a set that users set, sorted. It ignores labels, annotations,
-// finalizers, the status and CA bundles, because controllers write these to new objects.
+// contentOf returns the leaves that users set. It ignores what controllers write to new objects,
+// such as labels and the status.
 func contentOf(set *fieldpath.Set) []fieldpath.Path {
 	var paths []fieldpath.Path
 	fieldpath.Each(set, func(p fieldpath.Path) {
@@ -184,8 +176,8 @@ func contentOf(set *fieldpath.Set) []fieldpath.Path {
 	return paths
 }
 
-// isOfTheCluster reports whether the manager is a component of Kubernetes. Such components complete
-// any object, for example with the volume of a claim or the node of a Pod.
+// isOfTheCluster reports whether the manager is a component of Kubernetes, which completes any
+// object.
 func isOfTheCluster(manager string) bool {
 	return slices.Contains([]string{"kube-controller-manager", "kube-scheduler", "cloud-controller-manager", "kubelet"}, manager)
 }

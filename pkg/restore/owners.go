@@ -13,24 +13,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// owners are the owners to restore after the values.
 type owners struct {
 	manager string
-	// ours are the fields that we owned before the run; entry is our managed-fields entry of that
-	// time.
-	ours  *fieldpath.Set
-	entry managedfields.Entry
-	// others are the entries to which the fields go back that the run took from them.
+	ours    *fieldpath.Set
+	entry   managedfields.Entry
+	// others are the entries to which the taken fields go back.
 	others []managedfields.Entry
-	// none means that the object had no managed fields before the run. The server has since
-	// attributed all fields to a manager of its own.
+	// none means that the object had no managed fields. The server has since attributed all fields
+	// to a manager of its own.
 	none bool
 }
 
-// Owners returns the managed fields in which every owner has the fields that it had before the run,
-// unless another manager has taken them since. answer is the object after the Body was applied. If
-// fields is nil, the managed fields are already right. unreturned are the paths that cannot be
-// given back.
+// Owners returns the managed fields with the former owners, unless another manager has taken their
+// fields since. answer is the object after the Body was applied. If fields is nil, the owners are
+// already right.
 func (s Step) Owners(answer *unstructured.Unstructured) (fields []any, unreturned []event.Unreturned, err error) {
 	if s.Do != Apply {
 		return nil, nil, nil
@@ -75,13 +71,12 @@ func (s Step) Owners(answer *unstructured.Unstructured) (fields []any, unreturne
 		return nil, unreturned, nil
 	}
 	if len(next) == 0 {
-		return []any{map[string]any{}}, unreturned, nil // clears managed fields
+		return []any{map[string]any{}}, unreturned, nil
 	}
 	fields, err = managedfields.Encode(next)
 	return fields, unreturned, err
 }
 
-// pathsOf returns the paths of a set, sorted.
 func pathsOf(set *fieldpath.Set) []fieldpath.Path {
 	var paths []fieldpath.Path
 	fieldpath.Each(set, func(p fieldpath.Path) { paths = append(paths, p.Clone()) })
@@ -89,7 +84,6 @@ func pathsOf(set *fieldpath.Set) []fieldpath.Path {
 	return paths
 }
 
-// same reports whether two lists of entries are equal.
 func same(a, b []managedfields.Entry) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(e managedfields.Entry) bool {
 		return !slices.ContainsFunc(b, func(other managedfields.Entry) bool {
@@ -98,8 +92,8 @@ func same(a, b []managedfields.Entry) bool {
 	})
 }
 
-// holds returns the reason why an object that the run created stays, or "". Such an object stays if
-// it contains objects of others, which would be deleted together with it.
+// holds keeps a created object that contains objects of others, because a deletion would delete
+// these, too.
 func (e *Engine) holds(ctx context.Context, live *unstructured.Unstructured) string {
 	if e.Contents == nil {
 		return ""
@@ -127,8 +121,7 @@ func andMore(first fmt.Stringer, more int) string {
 	return fmt.Sprintf("%s and %d more", first, more)
 }
 
-// isOfOthers reports whether another client created the object for its own use. It returns false
-// for objects that are deleted anyway, or that clients create again.
+// isOfOthers returns false for objects that are deleted anyway, or that clients create again.
 func isOfOthers(u *unstructured.Unstructured) bool {
 	if u.GetDeletionTimestamp() != nil || len(u.GetOwnerReferences()) > 0 {
 		return false
@@ -136,7 +129,7 @@ func isOfOthers(u *unstructured.Unstructured) bool {
 	gvk := u.GroupVersionKind()
 	switch gvk.GroupKind().String() {
 	case "Lease.coordination.k8s.io", "Endpoints":
-		return false // Clients recreate these.
+		return false
 	case "ConfigMap":
 		return u.GetName() != "kube-root-ca.crt"
 	case "ServiceAccount":
