@@ -9,14 +9,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Difference is a path whose outcome differs from the reviewed outcome. If Path is empty, the
-// object differs as a whole.
+// Difference is a path, or with an empty Path the object, whose outcome is not the reviewed one.
 type Difference struct {
 	Ref  object.Ref
 	Path string
-	// Was is the reviewed change and Now is the current change; nil if the path does not change.
-	Was, Now *Change
-	// WasAction is the reviewed action for the object, and NowAction is the current action.
+	// Was is the reviewed change and Now is the current change; nil for no change.
+	Was, Now             *Change
 	WasAction, NowAction event.Action
 }
 
@@ -29,8 +27,7 @@ func (d Difference) By() *managedfields.Owner {
 	return &last
 }
 
-// Differences returns the differences between reviewed and current outcomes, sorted by object and
-// path. Values of Secrets are masked in both, so a difference in only such a value is not shown.
+// Differences returns the differences between two outcomes, sorted. Values of Secrets are masked.
 func Differences(was, now map[object.Key]Outcome) []Difference {
 	keys := map[object.Key]object.Ref{}
 	for key, o := range was {
@@ -50,7 +47,6 @@ func Differences(was, now map[object.Key]Outcome) []Difference {
 	return all
 }
 
-// of returns the outcome of an object. An object without an outcome does not change.
 func of(outcomes map[object.Key]Outcome, key object.Key, ref object.Ref) Outcome {
 	if o, ok := outcomes[key]; ok {
 		return o
@@ -58,8 +54,7 @@ func of(outcomes map[object.Key]Outcome, key object.Key, ref object.Ref) Outcome
 	return Outcome{Ref: ref, Action: event.None}
 }
 
-// differencesOf compares two outcomes of one object. If the paths do not show the difference,
-// because the object is created or deleted, it returns one difference for the whole object.
+// differencesOf returns one difference for the whole object if no path shows it, as for a create.
 func differencesOf(was, now Outcome) []Difference {
 	whole := Difference{Ref: now.Ref, WasAction: was.Action, NowAction: now.Action}
 	var all []Difference
@@ -85,19 +80,16 @@ func differencesOf(was, now Outcome) []Difference {
 	return all
 }
 
-// takes reports whether the outcome takes fields of other managers, has a conflict, or deletes the
-// object.
+// takes reports whether the outcome takes fields, has a conflict, or deletes the object.
 func (o Outcome) takes() bool {
 	return o.Action == event.Recreate || slices.ContainsFunc(o.Changes, func(c Change) bool {
 		return c.Kind == managedfields.TakenOver || c.Kind == managedfields.Contested
 	})
 }
 
-// Confirms returns the differences between the plan and the current outcome of an object; nil if
-// the plan confirms the outcome. The outcome has the real values of a Secret. A create needs no
-// comparison, because it fails if the object exists. An object that the server could not check was
-// reviewed by its manifest. Any write of such an object is confirmed, unless it takes fields of
-// others.
+// Confirms returns the differences between the plan and an object's outcome; nil if there are none.
+// A create needs no comparison, because it fails if the object exists. An unchecked object is
+// confirmed unless it takes fields of others.
 func (p *Plan) Confirms(c event.Compared) []Difference {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,17 +12,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Digest identifies the plan together with its context, such as the name of a set. If like is a
-// digest with a salt, that salt is used; otherwise each call makes a new salt.
+// Digest identifies the plan and its context, such as the name of a set. like is a digest whose
+// salt is reused.
 //
-// The digest is 96 bits of a SHA-256, written as 24 hexadecimal digits. 32 bits would be enough
-// against accidents. But with only 32 bits, an author could vary a label until one manifest has the
-// digest of another.
-//
-// If the plan contains values of Secrets, a dot and a salt of 64 bits follow. Digests end up in
-// logs and pull requests. With a fast hash, a reader could try a billion values a second. The
-// values are therefore hashed with 600,000 rounds of PBKDF2, as OWASP's Password Storage Cheat
-// Sheet recommends for HMAC-SHA256.
+// The digest is 96 bits of a SHA-256, so that nobody can vary a label until two plans match. With
+// values of Secrets, a dot and a salt follow: digests appear in logs, so the values are hashed with
+// 600,000 rounds of PBKDF2 (OWASP's Password Storage Cheat Sheet).
 func (p *Plan) Digest(like string, of ...string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,21 +77,19 @@ func textsOf(outcomes map[object.Key]Outcome) []string {
 	return lines
 }
 
-// saltOf returns the salt in a digest, or a new salt if the digest has none.
 func saltOf(digest string) string {
 	if _, salt, salted := strings.Cut(digest, "."); salted && IsDigest(digest) {
 		return salt
 	}
 	salt := make([]byte, 8)
-	_, _ = rand.Read(salt) // never fails
+	_, _ = rand.Read(salt)
 	return hex.EncodeToString(salt)
 }
 
-// derived returns a key that is derived from the lines and is slow to compute.
 func derived(lines []string, salt string) string {
 	const rounds, size = 600_000, 32
 	slices.Sort(lines)
-	// pbkdf2.Key fails only for salts and keys that FIPS 140 forbids as too short.
+	// It fails only for salts and keys that FIPS 140 forbids as too short.
 	key, _ := pbkdf2.Key(sha256.New, strings.Join(lines, "\n"), []byte("values of Secrets "+salt), rounds, size)
 	return hex.EncodeToString(key)
 }

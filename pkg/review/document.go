@@ -13,8 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Document is a plan in the form in which diff prints it. Values of Secrets are masked, and each
-// outcome has a digest.
+// Document is a plan in the form in which diff prints it.
 type Document struct {
 	Digest   string
 	Outcomes map[object.Key]Outcome
@@ -61,7 +60,7 @@ func Read(text []byte) (Document, error) {
 	out := Document{Digest: in.Digest, Outcomes: map[object.Key]Outcome{}}
 	for _, o := range in.Objects {
 		if o.Digest == "" {
-			continue // unchanged
+			continue
 		}
 		ref := object.Ref{GVK: schema.FromAPIVersionAndKind(o.APIVersion, o.Kind), Namespace: o.Namespace, Name: o.Name}
 		outcome := Outcome{Ref: ref, Action: o.Action.Compared(), digest: o.Digest}

@@ -11,26 +11,21 @@ import (
 )
 
 // Outcome is the outcome of a run for one object. Two outcomes are equal if they encode to the same
-// text. The type of numbers, the order of fields and the times of the owners' writes do not matter.
+// text.
 type Outcome struct {
 	Ref    object.Ref   `json:"-"`
 	Action event.Action `json:"action"`
-	// Departed means that the object left its set and is deleted. Such an outcome has no other
-	// fields.
+	// Departed means that the object left its set and is deleted; there are no other fields.
 	Departed bool `json:"departed,omitempty"`
-	// Unchecked means that the server could not be asked. The manifest then replaces the server's
-	// answer.
-	Unchecked bool     `json:"unchecked,omitempty"`
-	Changes   []Change `json:"changes,omitempty"`
-	// After is the resulting object, if it is created or the server could not check it.
-	After   map[string]any         `json:"after,omitempty"`
-	Adopted []string               `json:"adopted,omitempty"`
-	Sharing *managedfields.Sharing `json:"sharing,omitempty"`
-	// Secret means that the outcome contains values of Secrets. Only the digest of the plan
-	// includes these values.
+	// Unchecked means that the server could not be asked, so After is the manifest.
+	Unchecked bool                   `json:"unchecked,omitempty"`
+	Changes   []Change               `json:"changes,omitempty"`
+	After     map[string]any         `json:"after,omitempty"`
+	Adopted   []string               `json:"adopted,omitempty"`
+	Sharing   *managedfields.Sharing `json:"sharing,omitempty"`
+	// Secret means that the outcome contains values of Secrets.
 	Secret bool `json:"-"`
-	// digest is set if the outcome was read from a document. Documents are incomplete and masked,
-	// so the digest cannot be computed.
+	// digest is set if the outcome was read from a document, whose values are masked.
 	digest string
 }
 
@@ -41,7 +36,7 @@ type Change struct {
 	From   any                      `json:"from,omitempty"`
 	To     any                      `json:"to,omitempty"`
 	Owners []string                 `json:"owners,omitempty"`
-	// By are the owners with the times of their last writes. The times are not part of the outcome.
+	// By are the owners. The times of their writes are not part of the outcome.
 	By []managedfields.Owner `json:"-"`
 }
 
@@ -65,7 +60,6 @@ func OutcomeOf(c event.Compared) Outcome {
 	return out
 }
 
-// namesOf returns the owners without the times of their writes.
 func namesOf(owners []managedfields.Owner) []string {
 	var out []string
 	for _, o := range owners {
@@ -75,8 +69,7 @@ func namesOf(owners []managedfields.Owner) []string {
 	return slices.Compact(out)
 }
 
-// text returns the outcome in one line. It omits the API version of a departing object, because the
-// server chooses that version.
+// text omits the API version of a departing object, which the server chooses.
 func (o Outcome) text() string {
 	apiVersion := o.Ref.GVK.GroupVersion().String()
 	if o.Departed {
@@ -85,7 +78,7 @@ func (o Outcome) text() string {
 	return asText([]any{apiVersion, o.Ref.GVK.Kind, o.Ref.Namespace, o.Ref.Name, o})
 }
 
-// asText formats a JSON value with sorted keys. The numbers 1 and 1.0 have the same text.
+// asText sorts keys, and formats 1 and 1.0 alike.
 func asText(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package review represents the outcome of a run as a user reviews it. Fill a [Plan] with the
 // events of a comparison. [Plan.Digest] identifies the plan, so that a later run can be limited to
-// it. The package reads no files and sends no requests.
+// it.
 package review
 
 import (
@@ -21,12 +21,10 @@ import (
 type Plan struct {
 	mu       sync.Mutex
 	outcomes map[object.Key]Outcome
-	// secrets are the outcomes of Secrets with their real values. Only a digest of these values
-	// leaves the Plan.
+	// secrets have real values. Only their digest leaves the Plan.
 	secrets map[object.Key]Outcome
-	// known has the names of all objects in the run and the values of its Secrets, because other
-	// objects may repeat these values. The run's own vault is not used, because it also has values
-	// of other objects that were read.
+	// known has the names of the run's objects and the values of its Secrets. The run's own vault
+	// also has values of other objects.
 	known     *redact.Vault
 	unlearned []*unstructured.Unstructured
 	contested bool
@@ -58,8 +56,8 @@ func (p *Plan) masked(text string) string {
 	return p.known.Text(text)
 }
 
-// See adds an event to the plan. Warnings and paths that are left to others are not part of the
-// plan. Two comparisons with an unchanged cluster therefore give the same plan.
+// See adds an event to the plan. Warnings are not part of the plan, so an unchanged cluster gives
+// the same plan.
 func (p *Plan) See(e event.Event) {
 	c, ok := e.(event.Compared)
 	if !ok || c.Action == event.None || c.Action == event.Unknown {
@@ -74,8 +72,7 @@ func (p *Plan) See(e event.Event) {
 	p.outcomes[c.Ref.Key()] = OutcomeOf(c)
 }
 
-// SeeSecret adds the outcome for a Secret with its real values. See gets the same outcome with
-// masked values.
+// SeeSecret adds the outcome for a Secret with its real values. See gets the masked outcome.
 func (p *Plan) SeeSecret(c event.Compared) {
 	if c.Action == event.None || c.Action == event.Unknown {
 		return
