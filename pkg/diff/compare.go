@@ -13,8 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Outcome describes the result of an apply for one object. The result comes from the server's
-// answer to a dry run, or from recreating the object. Values of Secrets are not masked.
+// Outcome describes the result of an apply for one object. Values of Secrets are not masked.
 func (e *Engine) Outcome(p *predict.Prediction, anew *predict.Recreation) (event.Compared, error) {
 	if anew != nil {
 		return e.recreation(p, anew)
@@ -63,8 +62,8 @@ func (e *Engine) Outcome(p *predict.Prediction, anew *predict.Recreation) (event
 	return out, err
 }
 
-// contestedBesides returns the conflicts that no change shows. For example, a conflict between two
-// spellings of one value also stops an apply (edge case 84).
+// contestedBesides returns the conflicts that no change shows, such as two spellings of one value
+// (edge case 84).
 func contestedBesides(changes []managedfields.Change, p *predict.Prediction) []managedfields.Change {
 	var out []managedfields.Change
 	for _, c := range p.Conflicts {
@@ -77,9 +76,8 @@ func contestedBesides(changes []managedfields.Change, p *predict.Prediction) []m
 	return out
 }
 
-// attribute adds owners to changes, and marks the changes that are in conflict or taken. Adopted
-// fields count as ours. An owner that is not in the live object, such as before-first-apply, comes
-// from the conflict.
+// attribute adds owners to changes, and marks conflicts and takeovers. Adopted fields count as
+// ours. Owners such as before-first-apply come only from the conflict.
 func attribute(changes []managedfields.Change, p *predict.Prediction, taken []managedfields.Conflict) {
 	adopted := func(o managedfields.Owner) bool { return slices.Contains(p.Adoption.Adopted, o) }
 	for i := range changes {
@@ -100,8 +98,8 @@ func attribute(changes []managedfields.Change, p *predict.Prediction, taken []ma
 	}
 }
 
-// touch reports whether a change is at, above or below the path of a conflict. A change in the
-// order of a list is unrelated to a conflict about one of its items.
+// touch reports whether a change is at, above or below a conflict. A change of order is unrelated
+// to the items.
 func touch(change managedfields.Change, c managedfields.Conflict) bool {
 	return change.Path.HasPrefix(c.Path) || !change.Order && c.Path.HasPrefix(change.Path)
 }
@@ -112,8 +110,7 @@ func union(a, b []managedfields.Owner) []managedfields.Owner {
 	return slices.Compact(all)
 }
 
-// named adds the kind, namespace and name of a new object to its fields. They have no owner, so the
-// fields of the view do not contain them.
+// named adds the kind and name of a new object, which have no owner.
 func named(ref object.Ref, fields map[string]any) map[string]any {
 	u := unstructured.Unstructured{Object: maps.Clone(fields)}
 	if meta, ok := fields["metadata"].(map[string]any); ok {
@@ -125,8 +122,7 @@ func named(ref object.Ref, fields map[string]any) map[string]any {
 	return u.Object
 }
 
-// contestedOnly describes an object by its conflicts alone. It is for an object that the server
-// would refuse even if all conflicts were taken.
+// contestedOnly is for an object that the server would refuse even if all conflicts were taken.
 func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
 	out := event.Compared{
 		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Update, Yielded: p.Yielded, Left: p.Left,
@@ -138,8 +134,6 @@ func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
 	return out
 }
 
-// recreation describes an object that would be recreated, by the fields that we own before and
-// after.
 func (e *Engine) recreation(p *predict.Prediction, anew *predict.Recreation) (event.Compared, error) {
 	view, err := e.Predictor.View(p, anew.Answer)
 	changes := view.Changes()

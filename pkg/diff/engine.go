@@ -1,6 +1,5 @@
-// Package diff compares live objects with their predicted state after a plan. It compares only the
-// fields that we own or would own. Start with [Engine.Run], which returns ErrDiffers if there is a
-// difference. The package writes and prints nothing.
+// Package diff compares live objects with their predicted state. It compares only the fields that
+// we own or would own. Start with [Engine.Run]. The package writes and prints nothing.
 package diff
 
 import (
@@ -30,10 +29,8 @@ type Server interface {
 	predict.Server
 	predict.Permissions
 	object.LiveReader
-	// Kind returns the kind as the cluster serves it, or an error that says why the cluster does
-	// not serve it.
+	// Kind returns the kind, or an error that says why the cluster does not serve it.
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
-	// Unserved returns why the cluster does not serve a kind.
 	Unserved(ctx context.Context, gvk schema.GroupVersionKind) error
 }
 
@@ -54,38 +51,32 @@ func (e *UnknownError) Error() string {
 type Engine struct {
 	Server    Server
 	Predictor predict.Predictor
-	// Admit is the check that apply makes of each existing object. If it returns an error, diff
-	// emits a warning. If Admit is nil, all objects are admitted.
+	// Admit is apply's check of each existing object; an error becomes a warning. Admit may be nil.
 	Admit func(item plan.Item, live *unstructured.Unstructured) error
-	// Seen is called with each compared object. before is the live object; nil if it does not
-	// exist. after is the predicted object, and changes reports whether the two differ. Calls may
-	// be concurrent. Seen may be nil.
+	// Seen is called with each compared object. before is nil for a new object; after is the
+	// predicted object. Calls may be concurrent. Seen may be nil.
 	Seen func(item plan.Item, before, after *unstructured.Unstructured, changes bool)
-	// Judged is called with each prediction, which includes the version of the object that it is
-	// about. Calls may be concurrent. Judged may be nil.
+	// Judged is called with each prediction, possibly concurrently. It may be nil.
 	Judged func(p *predict.Prediction)
-	// Unmasked is called with the result for each Secret before its values are masked. Calls may be
-	// concurrent. Unmasked may be nil.
+	// Unmasked is called with the result for each Secret, possibly concurrently. It may be nil.
 	Unmasked func(event.Compared)
-	// Prefetched is a reader that was started before Run. Run closes it. It may be nil.
+	// Prefetched is a reader that was started before Run, or nil. Run closes it.
 	Prefetched *prefetch.Reader
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
-	reads *prefetch.Reader // reads the live objects of each phase
+	reads *prefetch.Reader
 
 	mu      sync.Mutex
 	differs bool
 	unknown int
-	known   map[object.Key]bool // whether the object exists
+	known   map[object.Key]bool
 
-	// unservedKinds is a cache, used only by the goroutine of Run.
+	// unservedKinds is used only by the goroutine of Run.
 	unservedKinds map[schema.GroupVersionKind]error
 }
 
-// Run compares all objects of the plan. It returns nil if nothing would change, ErrDiffers if
-// something would, an *UnknownError if an outcome is unknown, and the cause of ctx if it was
-// interrupted.
+// Run compares all objects. It returns nil for no change, ErrDiffers, or an *UnknownError.
 func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	e.known, e.unservedKinds = map[object.Key]bool{}, map[schema.GroupVersionKind]error{}
 	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
@@ -97,8 +88,7 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 		e.reads = prefetch.Start(ctx, e.Server, p)
 	}
 	defer e.reads.Close()
-	// Nothing is written. There are phases only so that it is known whether the objects that an
-	// item needs exist.
+	// Phases show which of the needed objects exist.
 	for i, ph := range p.Phases {
 		e.emit(event.PhaseStarted{Index: i})
 		e.phase(ctx, ph)
@@ -131,11 +121,10 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
 	e.reads.Items(ctx, items, func(item *plan.Item, live *unstructured.Unstructured, err error) {
 		e.evaluate(ctx, &asks, *item, live, err)
 	})
-	_ = asks.Wait() // Events report errors.
+	_ = asks.Wait()
 }
 
-// evaluate handles one object that was read. If the live object alone does not show the result,
-// evaluate asks the server while other objects are read.
+// evaluate asks the server only if the live object does not show the result.
 func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.Item, live *unstructured.Unstructured, err error) {
 	if err != nil {
 		e.cannotTell(ctx, item, predict.DeniedRead(item, err))
@@ -221,7 +210,7 @@ func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, 
 	}
 }
 
-// nearMisses warns of choices that seem to be for a conflict of the object but do not match it.
+// nearMisses warns of choices that seem to be for a conflict but do not match it.
 func (e *Engine) nearMisses(p *predict.Prediction) {
 	for _, miss := range e.Predictor.NearMisses(p) {
 		e.emit(event.Warned{Ref: miss.Ref, Text: miss.Text})
@@ -240,7 +229,6 @@ func (e *Engine) absent(item plan.Item) (object.Key, bool) {
 	return object.Key{}, false
 }
 
-// unserved handles an item whose kind the cluster does not serve.
 func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 	if need, ok := e.absent(item); ok {
 		e.uncheckedCreate(item, need.Ref().String()+" is created by this set")
@@ -249,7 +237,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 	err := e.whyUnserved(ctx, item.GVK)
 	for _, need := range item.Needs {
 		if need.Kind == "CustomResourceDefinition" && slices.Contains(item.Bringers, need) {
-			// This set changes the CRD, so the object may exist at another version.
+			// The object may exist at another version.
 			err = fmt.Errorf("%s is served only once %s of this set is applied", item.GVK.GroupVersion(), need.Ref())
 		}
 	}
@@ -259,8 +247,6 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 	e.cannotTell(ctx, item, err)
 }
 
-// whyUnserved returns the reason why the cluster does not serve a kind. It asks the server once for
-// each kind.
 func (e *Engine) whyUnserved(ctx context.Context, gvk schema.GroupVersionKind) error {
 	if err, asked := e.unservedKinds[gvk]; asked {
 		return err
@@ -273,8 +259,7 @@ func (e *Engine) whyUnserved(ctx context.Context, gvk schema.GroupVersionKind) e
 	return err
 }
 
-// uncheckedCreate reports an object that would be created and that the server cannot check
-// (edge case 38).
+// uncheckedCreate reports a new object that the server cannot check (edge case 38).
 func (e *Engine) uncheckedCreate(item plan.Item, why string) {
 	e.seen(item, nil, item.Object, true)
 	e.compared(event.Compared{
@@ -288,7 +273,7 @@ func (e *Engine) cannotTell(ctx context.Context, item plan.Item, err error) {
 	e.compared(event.Compared{Ref: item.Ref, Source: item.Source, Action: event.Unknown, Reason: err.Error(), Err: err})
 }
 
-// compared reports the result for an object. Values of Secrets are masked only here.
+// Values of Secrets are masked only here.
 func (e *Engine) compared(c event.Compared) {
 	if redact.IsSecret(c.Ref) {
 		if e.Unmasked != nil {
