@@ -20,14 +20,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// atOnce is how many objects are processed concurrently.
 const atOnce = 8
 
 // Server is the part of the API client that the engine needs.
 type Server interface {
-	object.Applier // only for dry runs
-	// PutManagedFields replaces the managed fields of the object. It returns a conflict if the
-	// object no longer has live's version.
+	object.Applier
+	// PutManagedFields returns a conflict if the object no longer has live's version.
 	PutManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (*unstructured.Unstructured, error)
 }
 
@@ -42,11 +40,10 @@ type Target struct {
 // Engine transfers fields. Server and Emit are required.
 type Engine struct {
 	Server Server
-	// Wish is the requested transfer. Its field Stated is set from each target.
+	// Wish is the requested transfer. Its Stated comes from each target.
 	Wish   transfer.Wish
 	DryRun object.DryRun
-	// Lenient ignores objects in which the giver owns nothing. It is useful if many objects are
-	// selected.
+	// Lenient ignores objects in which the giver owns nothing.
 	Lenient bool
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
@@ -55,11 +52,9 @@ type Engine struct {
 // IncompleteError counts the objects whose transfer failed. An event has reported the reason for
 // each.
 type IncompleteError struct {
-	// Refused counts the objects of which at least a part was not transferred. Unknown counts the
-	// objects that could not be read or written.
+	// Refused counts the objects of which at least a part was not transferred.
 	Refused, Unknown int
-	// Strangers is the number of givers that own nothing in any object and do not seem to have
-	// given everything away before.
+	// Strangers is the number of givers that own nothing and probably never did.
 	Strangers int
 }
 
@@ -67,8 +62,7 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("%d objects were refused, %d are unknown, and %d managers own nothing", e.Refused, e.Unknown, e.Strangers)
 }
 
-// Run transfers the fields of all targets. It returns an *IncompleteError if some transfers failed,
-// and the cause of ctx if it was interrupted.
+// Run transfers the fields of all targets. It returns an *IncompleteError if some transfers failed.
 func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	refs := make([]object.Ref, len(targets))
 	for i, t := range targets {
@@ -100,7 +94,7 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 			return nil
 		})
 	}
-	_ = work.Wait() // Events report errors.
+	_ = work.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -118,7 +112,6 @@ func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	return nil
 }
 
-// one transfers the fields of one object, and returns the object's previous managed fields.
 func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfields.Entry) {
 	out := event.Given{Ref: t.Ref, DryRun: e.DryRun != object.DryRunNone}
 	for attempts := retry.At(t.Ref); ; {
@@ -155,7 +148,7 @@ func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfield
 	}
 }
 
-// wish applies the wish to an object's managed fields. It also returns these managed fields.
+// wish also returns the object's managed fields.
 func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Target) (transfer.Wish, transfer.Outcome, []managedfields.Entry, error) {
 	w := e.Wish
 	entries, err := managedfields.Entries(live)
@@ -183,9 +176,8 @@ func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Ta
 	return w, done, entries, err
 }
 
-// first returns the managed fields that an object without managed fields gets at the receiver's
-// next apply. The API server then attributes all fields to the manager before-first-apply, and
-// refuses different values.
+// first returns the managed fields that the receiver's next apply creates. The API server then
+// gives all fields to before-first-apply, and refuses different values.
 func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, error) {
 	answer, err := e.Server.Apply(ctx, t.Kind, t.Stated, object.Write{
 		Manager: e.Wish.To, Force: true, DryRun: true, Validation: metav1.FieldValidationIgnore,
@@ -196,8 +188,7 @@ func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, er
 	return managedfields.Entries(answer)
 }
 
-// send writes the entries for the version of the object that was read. It returns a remark about
-// side effects, or "".
+// send returns a remark about side effects, or "".
 func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstructured, entries []managedfields.Entry) (string, error) {
 	if e.DryRun == object.DryRunClient {
 		return "", nil
@@ -222,13 +213,10 @@ func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstruct
 	return remark(changed, stray), nil
 }
 
-// passOn gives the fields that the API server attributed to us in our last write to the receiver.
-// Such a field is a default that storage drops, and that the server sets again on every write. The
-// server records the writer as its owner. passOn therefore writes again under the receiver's name.
-// Without a receiver, the field stays ours, and passOn returns it.
-//
-// answer is the object after our last write. If another client has written since, passOn returns
-// the current object for the next attempt.
+// passOn gives the receiver the fields that the API server attributed to us: defaults that storage
+// drops and that every write sets again. It writes again under the receiver's name. Without a
+// receiver, it returns these fields. If another client has written since, it returns the current
+// object.
 func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unstructured, attempts *retry.Attempts) (*fieldpath.Set, *unstructured.Unstructured, error) {
 	attempts.Saw(answer)
 	now, err := managedfields.Entries(answer)
@@ -257,8 +245,7 @@ func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unst
 	return stray, answer, err
 }
 
-// withoutUs separates the entries from the fields that the API server attributed to this command.
-// The command's own manager is never meant to own a field.
+// withoutUs removes the fields of this command's own manager, which is never meant to own a field.
 func withoutUs(entries []managedfields.Entry) ([]managedfields.Entry, *fieldpath.Set) {
 	stray := fieldpath.NewSet()
 	var rest []managedfields.Entry
@@ -278,7 +265,6 @@ func (e *Engine) unknown(out event.Given, err error) event.Given {
 	return out
 }
 
-// refused returns the result if the wish cannot be fulfilled, or if it was fulfilled before.
 func (e *Engine) refused(out event.Given, err error, entries []managedfields.Entry) event.Given {
 	none := e.Lenient && (transfer.Missing(err) || errors.Is(err, transfer.ErrUnmanaged) || errors.As(err, new(*fieldpath.NotFoundError)))
 	if none || repetition(e.Wish, err, entries) {

@@ -22,8 +22,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// foresee predicts the receiver's next apply. It takes the conflicts that the server reports now,
-// and removes the managers that have given a field away.
+// foresee predicts the receiver's next apply: the present conflicts, without the managers that gave
+// the field away.
 func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstructured, w transfer.Wish, entries []managedfields.Entry, done transfer.Outcome) *event.NextApply {
 	if t.Stated == nil || w.Mode == transfer.Release {
 		return nil
@@ -53,9 +53,8 @@ func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstr
 	return next
 }
 
-// changed returns a function that reports whether an apply that takes all conflicts would change
-// the value at a path. The value does not change if the manifest only spells it differently. If the
-// server refuses that apply, the function always returns true.
+// changed returns a function that reports whether taking all conflicts would change a value.
+// Another spelling is no change. If the server refuses that apply, the function returns true.
 func (e *Engine) changed(ctx context.Context, t Target, live *unstructured.Unstructured, how object.Write, conflicts []managedfields.Conflict) func(fieldpath.Path) bool {
 	always := func(fieldpath.Path) bool { return true }
 	if len(conflicts) == 0 {
@@ -69,8 +68,7 @@ func (e *Engine) changed(ctx context.Context, t Target, live *unstructured.Unstr
 	return func(p fieldpath.Path) bool { return !p.Same(live.Object, answer.Object) }
 }
 
-// guarded counts the fields of the receiver's manifest that others also own. If the receiver
-// changes such a field, there is a conflict.
+// guarded counts the receiver's fields that others also own.
 func guarded(w transfer.Wish, entries []managedfields.Entry) int {
 	set := fieldpath.NewSet()
 	for _, e := range managedfields.Others(entries, w.To) {
@@ -83,8 +81,7 @@ func guarded(w transfer.Wish, entries []managedfields.Entry) int {
 	return set.Size()
 }
 
-// unstated returns the fields that now belong only to the receiver and that the receiver's manifest
-// lacks.
+// unstated returns the fields that belong only to the receiver and that its manifest lacks.
 func unstated(w transfer.Wish, done transfer.Outcome) []fieldpath.Path {
 	var out []fieldpath.Path
 	for _, g := range done.Given {
@@ -102,16 +99,14 @@ func unstated(w transfer.Wish, done transfer.Outcome) []fieldpath.Path {
 type Next struct {
 	// Targets are the listed objects that are also in the manifests.
 	Targets []Target
-	// Gone are the listed objects that are not in the manifests. The tool's next run deletes these
-	// objects.
+	// Gone are the listed objects that are not in the manifests. The next run deletes them.
 	Gone []object.Ref
 	// Beyond is the number of objects in the manifests that are not listed.
 	Beyond int
 }
 
-// Meet matches the manifests of a tool's next run with the objects that the tool lists. A manifest
-// without a namespace matches the listed object with its kind and name. kindOf returns the kind as
-// the server serves it. applied turns a rendered manifest into the manifest that the tool applies.
+// Meet matches manifests with listed objects. kindOf returns the kind as the server serves it.
+// applied returns the manifest that the tool applies.
 func Meet(
 	listed []Target, manifests []object.Manifest,
 	kindOf func(schema.GroupVersionKind) (object.Kind, error), applied func(*unstructured.Unstructured) *unstructured.Unstructured,
@@ -153,15 +148,12 @@ func Meet(
 	return next, errors.Join(faults...)
 }
 
-// census records the owners in the objects of a run. If a giver owns nothing in them, the census
-// shows whether its name is a typo or it gave everything away before.
+// census shows whether a giver that owns nothing is a typo, or gave everything away before.
 type census struct {
 	wish   transfer.Wish
 	owners map[string]bool
-	// given means that the receiver got a field in this run.
-	given bool
-	// silent suppresses reports about givers. It is set if an object could not be read, if a result
-	// already reports the giver, or if a path already has the right owner.
+	given  bool
+	// silent suppresses reports about givers, for example if an object could not be read.
 	silent bool
 }
 
@@ -174,8 +166,8 @@ func (c *census) add(out event.Given, entries []managedfields.Entry) {
 	c.silent = c.silent || out.Action == event.Unknown || done || transfer.Missing(out.Err)
 }
 
-// strangers returns the givers that own nothing. slips are probably typos. done may have given
-// everything away before.
+// strangers returns the givers that own nothing: probable typos, and those that gave everything
+// away before.
 func (c *census) strangers() (slips, done []string) {
 	if c.silent {
 		return nil, nil
@@ -206,17 +198,14 @@ func (c *census) slip(slips []string, objects int) string {
 	return said + "; managers that own something: " + strings.Join(owners, ", ")
 }
 
-// repetition returns a warning that there is nothing to give. It names the owners in case of a
-// typo.
 func (c *census) repetition(done []string, objects int) string {
 	return c.text(done, objects) + ", so there is nothing to give: it was given before, or the name is wrong; " +
 		"managers that own something: " + strings.Join(slices.Sorted(maps.Keys(c.owners)), ", ")
 }
 
 // repeated reports whether a giver that owns nothing seems to have given everything away before.
-// This is so if the wish is fulfilled and no owner has a similar name. received means that the
-// receiver owns a field in another object. The result is false for a wish to share, because the
-// giver then keeps its fields, and for a wish with paths, because their owners then decide.
+// The wish must be fulfilled, and no owner may have a similar name. Wishes to share or with paths
+// never count.
 func repeated(w transfer.Wish, giver string, owners []string, received bool) bool {
 	switch {
 	case w.Mode == transfer.Share, len(w.Paths) > 0:
@@ -224,16 +213,14 @@ func repeated(w transfer.Wish, giver string, owners []string, received bool) boo
 	case len(owners) == 0, w.Mode != transfer.Release && !received && !slices.Contains(owners, w.To):
 		return false
 	}
-	// The similar name is not that of the receiver or of another giver, because the user has
-	// already named these.
+	// The user has already named the receiver and the other givers.
 	others := slices.DeleteFunc(slices.Clone(owners), func(name string) bool {
 		return name == w.To || slices.Contains(w.From, name)
 	})
 	return text.Nearest(giver, others) == ""
 }
 
-// repetition reports whether an error about an object says only that all givers gave everything
-// away before.
+// repetition reports whether an error says only that all givers gave everything away before.
 func repetition(w transfer.Wish, err error, entries []managedfields.Entry) bool {
 	if _, nothing := errors.AsType[*transfer.NothingError](err); !nothing {
 		return false

@@ -13,8 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// movesOf groups the fields that moved between the same owners. It omits parents, unless only
-// parents moved.
+// movesOf omits parents, unless only parents moved.
 func movesOf(given []transfer.Given) []event.Move {
 	var out []event.Move
 	for _, inner := range []bool{false, true} {
@@ -40,7 +39,6 @@ func add(out []event.Move, g transfer.Given) []event.Move {
 	return append(out, event.Move{Paths: []fieldpath.Path{g.Path}, From: g.From, To: g.To, Shared: g.Shared})
 }
 
-// keptOf groups the fields that stay with the same owner for the same reason.
 func keptOf(left []transfer.Left) []event.Withheld {
 	var out []event.Withheld
 next:
@@ -60,7 +58,6 @@ next:
 	return out
 }
 
-// remaining returns the other owners of a conflict after the transfer.
 func remaining(c managedfields.Conflict, entries []managedfields.Entry, to string) []managedfields.Owner {
 	var out []managedfields.Owner
 	for _, o := range managedfields.HoldersOf(entries, c.Path) {
@@ -71,8 +68,8 @@ func remaining(c managedfields.Conflict, entries []managedfields.Entry, to strin
 	return out
 }
 
-// rewritten returns the paths of values that changed although only managed fields were sent. Such
-// values are set by an admission webhook or a policy on each write.
+// rewritten returns the paths that changed although only managed fields were sent, because of a
+// webhook or a policy.
 func rewritten(before, after map[string]any) []string {
 	var out []string
 	var compare func(at fieldpath.Path, before, after any)
@@ -109,8 +106,6 @@ func bookkeeping(p fieldpath.Path) bool {
 	})
 }
 
-// remark describes the side effects of a write: rewritten values, and fields that the API server
-// attributed to us. It returns "" if there are none.
 func remark(changed []string, stray *fieldpath.Set) string {
 	const some = 3
 	var said []string
