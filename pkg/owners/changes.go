@@ -22,10 +22,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Query selects recorded ownership changes by place and time. The zero value selects all.
+// Query selects recorded ownership changes. The zero value selects all.
 type Query struct {
-	// Places are the selected kinds, each in a namespace. If Places is nil, all kinds in Namespace
-	// are selected. An empty namespace selects all namespaces, and cluster-scoped objects.
+	// Places are the selected kinds; nil selects all kinds in Namespace. An empty namespace also
+	// selects cluster-scoped objects.
 	Places    []Place
 	Namespace string
 	// From is the start of the period; zero for all time.
@@ -42,12 +42,11 @@ type Place struct {
 	Namespace string
 }
 
-// Changes reads the changes that the webhook recorded. In addition to the result, it returns an
-// error if a record cannot be decoded. It also returns an error if nothing was found and it is
-// unknown whether anything changed.
+// Changes reads the changes that the webhook recorded. It returns an error, with the result, if a
+// record cannot be decoded or an empty result proves nothing.
 func (q Query) Changes(ctx context.Context, reader Reader, now time.Time) (event.PastChanges, error) {
 	out := event.PastChanges{From: q.From}
-	records := map[object.Ref]ownership.Record{} // A page may be read twice.
+	records := map[object.Ref]ownership.Record{}
 	var faults []error
 	err := reader.Select(ctx, ownership.RecordGVK(), object.Selection{Namespace: q.listed()}, "", func(u *unstructured.Unstructured) {
 		var r ownership.Record
@@ -78,9 +77,8 @@ func (q Query) Changes(ctx context.Context, reader Reader, now time.Time) (event
 	return out, errors.Join(faults...)
 }
 
-// listed returns the namespace whose records are read; empty for all. Records of cluster-scoped
-// objects are in the webhook's namespace, which is unknown here, so all namespaces are needed for
-// them.
+// listed returns all namespaces for cluster-scoped objects: their records are in the webhook's
+// namespace, which is unknown here.
 func (q Query) listed() string {
 	if len(q.Places) == 0 {
 		return q.Namespace
@@ -124,15 +122,14 @@ func (q Query) names(t event.Transition) bool {
 		return false
 	}
 	path, err := fieldpath.ParsePath(t.Path)
-	return q.Path == nil || err != nil || q.Path.Touches(path) // A truncated path is shown.
+	return q.Path == nil || err != nil || q.Path.Touches(path)
 }
 
-// atOnce is how long the first lists of all kinds may take after the webhook's start. A kind whose
-// watch began within this time was watched from the beginning.
+// atOnce: a watch that began within this time of the webhook's start missed nothing.
 const atOnce = time.Minute
 
-// cover sets when the places were watched and which of them were not. It returns an error if none
-// of them was watched, because an empty result would then be meaningless.
+// cover returns an error if none of the places was watched, because an empty result would be
+// meaningless.
 func (q Query) cover(out *event.PastChanges, n notes, now time.Time) error {
 	noted, ok := n.longest()
 	if !ok {
@@ -179,10 +176,9 @@ func (q Query) cover(out *event.PastChanges, n notes, now time.Time) error {
 	return nil
 }
 
-// maxNamed is how many kinds or namespaces a limit names.
 const maxNamed = 5
 
-// limitsOf says which kinds are not watched, and which are watched only since a time after from.
+// limitsOf says which kinds are not watched, or only since a time after from.
 func limitsOf(omitted map[ownership.Omission][]string, later map[time.Time][]string, from time.Time) (limits []string) {
 	for _, o := range []struct {
 		why  ownership.Omission

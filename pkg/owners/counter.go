@@ -16,22 +16,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Question says what a survey reports. The zero Question only asks for counts.
+// Question says what a survey reports. The zero Question asks only for counts.
 type Question struct {
 	// Managers lists the managers whose fields are counted; nil counts all.
 	Managers []string
-	// From lists the managers whose objects are listed, with the fields that have no other owner.
+	// From lists the managers whose objects are listed.
 	From []string
-	// Expected lists patterns of [path.Match] for expected managers; nil expects all. Status fields,
-	// and fields written through the status subresource, are always expected, and so are the
-	// records of this plugin and its webhook.
+	// Expected lists patterns of [path.Match]; nil expects all managers. The status and this
+	// plugin's own records are always expected.
 	Expected []string
-	// Served reports whether the server serves a kind at a version; nil means that it serves all.
+	// Served reports whether the server serves a kind at a version; nil means all.
 	Served func(schema.GroupVersionKind) bool
 }
 
-// Bookkeepers returns the field managers of this plugin's and its webhook's own records: sets,
-// their locks, and what the webhook has seen.
+// Bookkeepers returns the field managers of this plugin's and its webhook's own records.
 func Bookkeepers() []string {
 	return []string{
 		"k8sconnect-applyset", "k8sconnect-lock",
@@ -66,7 +64,7 @@ type Counter struct {
 	leaving    []event.ObjectHolding
 	unread     []event.Unread
 	names      map[string]event.FieldName
-	// seen lists all managers with an entry, whether or not they are counted.
+	// seen lists all managers with an entry, even those that are not counted.
 	seen map[string]bool
 }
 
@@ -125,8 +123,6 @@ func (c *Counter) Add(ref object.Ref, fields []metav1.ManagedFieldsEntry) {
 	}
 }
 
-// countManager counts what a manager owns by all operations, and lists the object if the question
-// asks for it.
 func (c *Counter) countManager(ref object.Ref, m manager) {
 	leaves := slices.Contains(c.question.From, m.name)
 	var sole []event.FieldName
@@ -150,7 +146,7 @@ func (c *Counter) countManager(ref object.Ref, m manager) {
 }
 
 func (c *Counter) surprise(ref object.Ref, m manager) {
-	mark := fieldpath.Field("metadata", "labels", "applyset.kubernetes.io/part-of") // of a set's member
+	mark := fieldpath.Field("metadata", "labels", "applyset.kubernetes.io/part-of")
 	var paths []event.FieldName
 	var fields event.Fields
 	tally(m.written, m.others, func(w walked) {
@@ -207,7 +203,7 @@ func (c *Counter) Merge(other *Counter) {
 	c.unread = append(c.unread, other.unread...)
 }
 
-// Result returns the counts so far, sorted: the largest first, objects by name.
+// Result returns the counts so far: the largest first, objects by name.
 func (c *Counter) Result() event.Surveyed {
 	s := event.Surveyed{
 		Objects: c.objects, Unmanaged: c.unmanaged, From: c.question.From, Expecting: c.question.Expected != nil, Seen: slices.Sorted(maps.Keys(c.seen)),
@@ -259,7 +255,6 @@ func byKind(a, b schema.GroupKind) int {
 	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
 }
 
-// intern returns a shared copy of a path that many objects have.
 func (c *Counter) intern(text string) event.FieldName {
 	name, known := c.names[text]
 	if !known {

@@ -1,6 +1,5 @@
-// Package owners finds the owners of an object's fields, and former owners from the webhook's
-// OwnershipRecord. It also counts owners in many objects. Start with [Engine.Run] or [Counter]. It
-// changes nothing and formats nothing.
+// Package owners finds the owners of an object's fields, now and in the webhook's OwnershipRecord.
+// It also counts owners in many objects. Start with [Engine.Run] or [Counter].
 package owners
 
 import (
@@ -23,8 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// ErrHistoryUnknown means that the history of an object is unknown. The reason is in the object's
-// [event.History].
+// ErrHistoryUnknown means that a history is unknown; its [event.History] has the reason.
 var ErrHistoryUnknown = errors.New("the history is not known")
 
 // Engine finds the owners of objects. Reader is required.
@@ -32,20 +30,16 @@ type Engine struct {
 	Reader Reader
 	// Path limits the result to a path and everything below; empty means everything.
 	Path fieldpath.Path
-	// Managers limits the result to the fields of these managers; nil means all fields.
+	// Managers limits the result to their fields; nil means all.
 	Managers []string
-	// Status includes the status.
-	Status bool
-	// History includes the history since From.
-	History bool
-	From    time.Time
-	// Now returns the time; nil means time.Now.
-	Now func() time.Time
+	Status   bool
+	History  bool
+	From     time.Time
+	Now      func() time.Time
 }
 
-// Run emits an [event.Owned] for each object, in order. The error joins the errors of objects that
-// could not be shown: they do not exist, cannot be read, or lack the path
-// ([fieldpath.NotFoundError]). It is [ErrHistoryUnknown] if only a history is missing.
+// Run emits an [event.Owned] for each object, in order. It joins the errors of objects that could
+// not be shown. It returns [ErrHistoryUnknown] if only a history is missing.
 func (e *Engine) Run(ctx context.Context, refs []object.Ref, emit func(event.Event)) error {
 	past := &past{reader: e.Reader, now: e.Now, from: e.From}
 	if past.now == nil {
@@ -121,7 +115,7 @@ func of(u *unstructured.Unstructured, path fieldpath.Path) (event.Owned, error) 
 	if found {
 		owned.Fields = []managedfields.Node{at}
 		if len(at.Path) >= len(path) {
-			path = at.Path // with its whole key
+			path = at.Path
 		}
 	}
 	owned.Absent = below(owned.Absent, path)
@@ -131,8 +125,7 @@ func of(u *unstructured.Unstructured, path fieldpath.Path) (event.Owned, error) 
 	return owned, nil
 }
 
-// anyOwnable reports whether any field could have an owner. It is false for an object with nothing
-// but a name, which has no managed fields.
+// anyOwnable is false for an object with nothing but a name, which has no managed fields.
 func anyOwnable(fields []managedfields.Node) bool {
 	found := false
 	managedfields.Walk(fields, func(n managedfields.Node) { found = found || n.Ownable() })
@@ -149,15 +142,13 @@ func below(nodes []managedfields.Node, path fieldpath.Path) []managedfields.Node
 	return out
 }
 
-// Reader reads objects. If the server does not serve a kind, [meta.IsNoMatchError] reports true for
-// the error.
+// Reader reads objects. A [meta.IsNoMatchError] means that the server does not serve the kind.
 type Reader interface {
 	Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error)
 	Select(ctx context.Context, gvk schema.GroupVersionKind, which object.Selection, fields string, visit func(*unstructured.Unstructured)) error
 }
 
-// meant returns all paths that may have been meant. Paths with owners come first, because their
-// keys are known.
+// meant returns all paths that the user may mean, those with owners first.
 func meant(u *unstructured.Unstructured, owned event.Owned) []fieldpath.Path {
 	var paths []fieldpath.Path
 	see := func(n managedfields.Node) { paths = append(paths, n.Path) }
@@ -172,7 +163,7 @@ func meant(u *unstructured.Unstructured, owned event.Owned) []fieldpath.Path {
 	return append(paths, fieldpath.StatedPaths(stated)...)
 }
 
-// UnknownError means that it is unknown whether anything was taken, and says why.
+// UnknownError says why it is unknown whether anything was taken.
 type UnknownError struct {
 	Reason string
 	hint   string
@@ -183,7 +174,6 @@ func (e *UnknownError) Error() string { return e.Reason }
 // Hint says how to find out.
 func (e *UnknownError) Hint() string { return e.hint }
 
-// newOmission returns an error with the rule by which the webhook excludes an object.
 func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own string) error {
 	never := build.Page("webhook.md#what-it-is-asked")
 	permissions := build.Page("webhook.md#permissions")
@@ -216,9 +206,7 @@ func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own s
 	}
 }
 
-// unvouched returns the reason why an empty record does not prove that no selected field was taken.
-// It returns nil if the record proves that. onlyStatus means that all selected fields are in the
-// status.
+// unvouched returns why an empty record does not prove that no field was taken; nil if it does.
 func unvouched(c event.Coverage, onlyStatus bool) error {
 	switch {
 	case onlyStatus:
@@ -231,8 +219,8 @@ func unvouched(c event.Coverage, onlyStatus bool) error {
 	return nil
 }
 
-// onlyStatus reports whether all selected fields are in the status and owned only through its
-// subresource, which is not tracked.
+// onlyStatus reports whether all selected fields belong to the status subresource, which is not
+// tracked.
 func onlyStatus(owned event.Owned) bool {
 	asked := slices.Concat(owned.Fields, owned.Absent)
 	if len(asked) == 0 {

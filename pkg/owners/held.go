@@ -13,14 +13,11 @@ import (
 
 type manager struct {
 	name string
-	// owners are the manager's operations and subresources. One of them may be at several API
-	// versions.
+	// owners are the manager's operations and subresources, possibly at several API versions.
 	owners []owner
-	// fields are all fields of the manager. written are those that the manager did not write
-	// through the status subresource.
+	// written are the fields that the manager wrote outside of the status subresource.
 	fields, written *fieldpath.Set
-	// others are the fields of all other managers.
-	others *fieldpath.Set
+	others          *fieldpath.Set
 }
 
 type owner struct {
@@ -80,14 +77,12 @@ func union(a, b *fieldpath.Set) *fieldpath.Set {
 type walked struct {
 	// path is only valid during the call.
 	path fieldpath.Path
-	// shared means that other managers own the path or something below it.
+	// shared means that others own the path or something below it.
 	shared bool
-	// status means that the path is a part of the status.
 	status bool
 }
 
-// tally counts the fields in a set that can have an owner. If tell is not nil, it is called for
-// each of these fields.
+// tally counts the fields in a set that can have an owner, and calls tell, if not nil, for each.
 func tally(own, others *fieldpath.Set, tell func(walked)) event.Fields {
 	t := &tallying{tell: tell}
 	t.below(nil, own, others, false)
@@ -99,8 +94,7 @@ type tallying struct {
 	tell func(walked)
 }
 
-// below counts the fields below a path. It walks both sets in parallel, so that it never looks up a
-// path from the root.
+// below walks both sets in parallel, to avoid lookups from the root.
 func (t *tallying) below(path fieldpath.Path, own, others *fieldpath.Set, status bool) {
 	for pe := range own.Members.All() {
 		t.field(path, pe, others, status)
@@ -203,8 +197,7 @@ func holdingsOf(nodes []managedfields.Node) []event.Holding {
 	return out
 }
 
-// ownedBy returns the nodes that one of the managers owns, with their parents. A list item keeps
-// its key fields, whoever owns them. A map or list is kept even if it becomes empty.
+// ownedBy returns the managers' nodes with their parents. A list item keeps its key fields.
 func ownedBy(nodes []managedfields.Node, managers []string) []managedfields.Node {
 	var out []managedfields.Node
 	for _, n := range nodes {
@@ -225,7 +218,7 @@ func ownedBy(nodes []managedfields.Node, managers []string) []managedfields.Node
 	return out
 }
 
-// withKey returns the fields together with the key fields of the item, in the item's order.
+// withKey adds the key fields of the item, in the item's order.
 func withKey(item managedfields.Node, fields []managedfields.Node) []managedfields.Node {
 	var out []managedfields.Node
 	for _, n := range item.Below {
@@ -240,7 +233,6 @@ func withKey(item managedfields.Node, fields []managedfields.Node) []managedfiel
 	return out
 }
 
-// emptied replaces a map or list with an empty one, and returns any other value unchanged.
 func emptied(v any) any {
 	switch v.(type) {
 	case map[string]any:

@@ -19,8 +19,7 @@ import (
 // MigrationServer is the part of the API client that a [Migrator] needs.
 type MigrationServer interface {
 	object.Getter
-	// SetManagedFields replaces the managed fields of the object if it has not changed since live
-	// was read; otherwise it returns a conflict error.
+	// SetManagedFields returns a conflict if the object has changed since live was read.
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
 }
 
@@ -30,30 +29,25 @@ type Knowledge int
 const (
 	// SchemaUnknown means that there is no schema.
 	SchemaUnknown Knowledge = iota
-	// PathKnown means that the schema has the path.
 	PathKnown
-	// PathUnknown means that the schema does not have the path.
 	PathUnknown
 )
 
-// Migrator rewrites owners at API versions that the server no longer serves. Without the rewrite,
-// the next apply of such a manager would not remove fields, and the next write of another manager
-// would drop the entry of such a manager.
+// Migrator rewrites owners at API versions that are no longer served. Otherwise the next apply of
+// such a manager removes no fields, and the next write of another manager drops its entry.
 type Migrator struct {
 	Server MigrationServer
 	// Served reports whether the server serves a kind at a version.
 	Served func(schema.GroupVersionKind) bool
 	// Has reports whether a kind has a path at the kind's version.
 	Has func(object.Kind, fieldpath.Path) Knowledge
-	// Managers lists the managers whose entries are rewritten; nil means all.
+	// Managers limits the rewrite; nil means all managers.
 	Managers []string
-	// DryRun writes nothing.
-	DryRun bool
+	DryRun   bool
 }
 
-// Migrate moves the owners of one object to the version of the kind. It returns no event if there
-// is nothing to rewrite. An owner moves as a whole or not at all: if the kind lacks one of its
-// paths at that version, the meaning of the path is unknown.
+// Migrate moves the owners of one object to the version of the kind; false if there is nothing to
+// rewrite. An owner moves only as a whole.
 func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref) (event.Migrated, bool) {
 	for attempts := retry.At(ref); ; {
 		told, again := m.once(ctx, kind, ref, attempts)
@@ -66,7 +60,7 @@ func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref
 	}
 }
 
-// once reads the object and writes it. It reports whether another client wrote between the two.
+// once reports whether another client wrote between its read and its write.
 func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, attempts *retry.Attempts) (told event.Migrated, again bool) {
 	told = event.Migrated{Ref: ref, To: kind.GVK.GroupVersion().String()}
 	live, err := m.Server.Get(ctx, kind, ref)
@@ -111,8 +105,7 @@ func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, a
 	return told, false
 }
 
-// movable reports whether the kind has, at its version, all paths of an owner, and which paths are
-// missing.
+// movable returns the owner's paths that the kind lacks at its version.
 func (m *Migrator) movable(kind object.Kind, fields *fieldpath.Set) (unknown []event.FieldName, movable bool) {
 	movable = true
 	fieldpath.Each(fields, func(p fieldpath.Path) {
@@ -128,8 +121,8 @@ func (m *Migrator) movable(kind object.Kind, fields *fieldpath.Set) (unknown []e
 	return unknown, movable
 }
 
-// Stale reports whether an owner is at a version of the kind that the server does not serve. If
-// managers is not nil, the owner must also be one of them.
+// Stale reports whether an owner is at a version that the server does not serve. If managers is not
+// nil, the owner must also be one of them.
 func Stale(kind string, owner managedfields.Owner, managers []string, served func(schema.GroupVersionKind) bool) bool {
 	if managers != nil && !slices.Contains(managers, owner.Manager) {
 		return false

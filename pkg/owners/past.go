@@ -34,7 +34,7 @@ func (e *NoWebhookError) Hint() string {
 	return "install it to record takeovers from then on: " + build.Page("webhook.md#install")
 }
 
-// past reads histories. It reads only once what several histories need.
+// past reads only once what several histories need.
 type past struct {
 	reader Reader
 	now    func() time.Time
@@ -65,14 +65,13 @@ func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event
 	if len(h.Transitions) > 0 {
 		return h
 	}
-	// An empty record proves that nothing was taken only if the webhook watches the object.
 	if err := cmp.Or(unknown, unvouched(coverage, onlyStatus(owned))); err != nil {
 		return &event.History{Err: err}
 	}
 	return h
 }
 
-// Recorded returns the transitions in an object's record; none if it has no record.
+// Recorded returns the transitions in an object's record.
 func Recorded(ctx context.Context, reader Reader, ref object.Ref, uid types.UID) ([]event.Transition, error) {
 	record, err := readRecord(ctx, reader, ref, uid)
 	var out []event.Transition
@@ -82,8 +81,8 @@ func Recorded(ctx context.Context, reader Reader, ref object.Ref, uid types.UID)
 	return out, err
 }
 
-// readRecord reads an object's record; empty if there is none. It is in the object's namespace or, for
-// a cluster-scoped object, in the webhook's, which is unknown here.
+// readRecord finds the record of a cluster-scoped object in the webhook's namespace, which is
+// unknown here.
 func readRecord(ctx context.Context, reader Reader, ref object.Ref, uid types.UID) (ownership.Record, error) {
 	var record ownership.Record
 	var found *unstructured.Unstructured
@@ -109,8 +108,7 @@ func readRecord(ctx context.Context, reader Reader, ref object.Ref, uid types.UI
 	return record, nil
 }
 
-// about reports whether a transition concerns the selection: its path is at or below the selected
-// one, or contains it.
+// about reports whether a transition is at, below or above the selection.
 func about(text string, owned event.Owned) bool {
 	if len(owned.Path) == 0 {
 		return true
@@ -143,8 +141,7 @@ func ownersOf(holders []ownership.Holder) []managedfields.Owner {
 	return out
 }
 
-// The webhook records what it watches in a ConfigMap in its namespace, and publishes a copy in
-// [ownership.ScopeName].
+// The webhook's note is in a ConfigMap in its namespace; [ownership.ScopeName] is a public copy.
 const (
 	trackerLabels = "k8sconnect.io/tracker=true"
 	coverageKey   = "coverage"
@@ -153,24 +150,22 @@ const (
 	namespaceKey  = "namespace"
 )
 
-// stale is the age of the webhook's last note from which on the webhook is considered down. A
-// running webhook writes a note every minute, even if nothing happens.
+// stale is the age from which on the webhook counts as down. It writes a note every minute.
 const stale = 3 * time.Minute
 
 type note struct {
-	namespace string // the webhook's own
+	namespace string
 	scope     ownership.Scope
 	coverage  event.Coverage
 }
 
-// notes are the notes of all webhooks in the cluster, or the reason why they are unknown.
 type notes struct {
 	all []note
 	err error
 }
 
-// readNotes reads the notes of webhooks. It reads the published copy, which all users may read.
-// Older webhooks publish nothing, so it then reads the ConfigMaps that the user may list.
+// readNotes reads the public copy, or the ConfigMaps that the user may list: older webhooks publish
+// nothing.
 func readNotes(ctx context.Context, reader Reader) notes {
 	var out notes
 	configMaps := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
@@ -202,8 +197,7 @@ func readNotes(ctx context.Context, reader Reader) notes {
 	return out
 }
 
-// longest returns the note of the webhook that has watched longest. It returns false if there is no
-// note.
+// longest returns the note of the webhook that has watched longest; false for none.
 func (n notes) longest() (note, bool) {
 	if len(n.all) == 0 {
 		return note{}, false
@@ -211,8 +205,7 @@ func (n notes) longest() (note, bool) {
 	return slices.MinFunc(n.all, func(a, b note) int { return a.coverage.Since.Compare(b.coverage.Since) }), true
 }
 
-// of returns since when the webhook has watched objects of a kind in a namespace, or why that is
-// unknown. If there are several webhooks, it uses the one that has watched longest.
+// of returns since when a kind in a namespace was watched, or why that is unknown.
 func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event.Coverage, error) {
 	if len(n.all) == 0 {
 		return event.Coverage{}, n.err
@@ -237,8 +230,7 @@ func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event
 	return best, nil
 }
 
-// parseNote decodes the note in a ConfigMap. noted is false if a backup tool copied the ConfigMap
-// from another cluster.
+// parseNote returns false if a backup tool copied the ConfigMap from another cluster.
 func parseNote(u *unstructured.Unstructured) (n note, noted bool, err error) {
 	data, _, _ := unstructured.NestedStringMap(u.Object, "data")
 	if data[coverageKey] == "" {
