@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	_, _ = memlimit.Set() // The garbage collector respects the memory limit of a container.
+	_, _ = memlimit.Set()
 	ctx := cli.UntilStopped(context.Background())
 	os.Exit(cli.Main(ctx, os.Args, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
 }

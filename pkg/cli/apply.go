@@ -45,7 +45,7 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// work runs the apply and reports to the printer. ctx ends with --timeout; in.Context does not.
+// ctx ends with --timeout; in.Context does not.
 func (o *applyOptions) work(ctx context.Context, in verb.Invocation) error {
 	c := in.Connection
 	if o.set.Name != "" && o.dryRun == object.DryRunNone {
@@ -75,7 +75,7 @@ func (o *applyOptions) work(ctx context.Context, in verb.Invocation) error {
 	}
 	run := func(ctx context.Context) error {
 		err := o.rules.Watch(p, o.input.Beside(ctx, client), o.out.Print, o.engine.Run(ctx, p))
-		var reader diagnose.Reader // A real apply reports only findings that need no request.
+		var reader diagnose.Reader
 		if o.dryRun == object.DryRunServer {
 			reader = client.NoRetry()
 		}
@@ -106,7 +106,6 @@ func (o *applyOptions) work(ctx context.Context, in verb.Invocation) error {
 	return verb.Unfinished(back(ctx, run(ctx)))
 }
 
-// newEngine returns the engine of a run that must end by until; zero means no deadline.
 func (o *applyOptions) newEngine(client *client.Client, p *plan.Plan, until time.Time) *apply.Engine {
 	engine := &apply.Engine{
 		Server: client, Predictor: o.predictor, Scope: o.input.Scope, Prefetched: o.input.Prefetched(),
@@ -125,16 +124,14 @@ var errNothingApplied error = &object.HintedError{
 	Advice: "add --dry-run=client; -o objects prints what was applied",
 }
 
-// manifests prints the manifests of the input in apply order.
 type manifests struct {
 	input     *input.Options
 	predictor predict.Predictor
 	out       *printer.Printer
 }
 
-// print orders the manifests without a server, so that the same input gives the same output
-// everywhere. closed is the error of closing the printer. print does not mask Secrets, because the
-// printed manifests will be applied.
+// print needs no server, so that the same input gives the same output. It does not mask Secrets,
+// because the printed manifests will be applied.
 func (o manifests) print(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) (err, closed error) {
 	p, err := o.input.Arrange(c, o.out.Print, func() (map[schema.GroupVersionKind]object.Kind, error) {
 		return plan.BuiltinKinds(o.input.Manifests), nil
@@ -158,7 +155,6 @@ func (o manifests) print(ctx context.Context, c *connection.Connection, streams 
 	return nil, errors.Join(document.WriteManifests(connection.Bare(streams.Out), phases), o.out.Close(ctx))
 }
 
-// isSecret reports whether an item is a Secret with data.
 func isSecret(item plan.Item) bool {
 	if item.GVK.Group != "" || item.GVK.Kind != "Secret" {
 		return false

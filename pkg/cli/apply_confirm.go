@@ -22,24 +22,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/review"
 )
 
-// lookahead is what a run would change, found before its first write. The run may change nothing
-// else, and it reuses the objects that lookahead has just read.
+// lookahead is what a run would change, found before its first write.
 type lookahead struct {
 	plan   review.Plan
 	engine diff.Engine
 	reader object.LiveReader
-	// keeps reports whether predictions are kept, so that the run need not read and predict again.
-	// The predictions of a large set would take too much memory.
+	// keeps reports whether the run may reuse the predictions.
 	keeps bool
-	run   *sets.Run // nil without a set
+	run   *sets.Run
 	emit  func(event.Event)
 
 	mu     sync.Mutex
 	judged map[object.Key]judgement
 }
 
-// judgement is a prediction for one object. version is the resourceVersion on which it is based, or
-// empty if the object did not exist. prediction is nil if keeps is false.
+// judgement is a prediction for one object. version is empty for a new object. prediction is nil if
+// keeps is false.
 type judgement struct {
 	version    string
 	prediction *predict.Prediction
@@ -47,14 +45,14 @@ type judgement struct {
 }
 
 const (
-	// keptObjects is the largest set whose predictions are kept. For keptFor, the run uses a kept
-	// object instead of reading it again, as for prefetched objects.
+	// keptObjects is the largest set whose predictions are kept, to save memory. After keptFor, a
+	// kept object is read again.
 	keptObjects = 2_000
 	keptFor     = 10 * time.Second
 )
 
-// approval finds out what the run would change, asks for approval, and restricts the run to the
-// approved changes. run is nil without a set; d then has the members to prune.
+// approval finds out what the run would change, asks for approval, and restricts the run to these
+// changes. Without a set, run is nil.
 func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run, d applyset.Decision) error {
 	l, err := o.lookAhead(ctx, client, p, run, d)
 	if err != nil {
@@ -71,7 +69,7 @@ func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *p
 	return nil
 }
 
-// reviewedOf returns what a digest covers besides the objects: the field manager and the set.
+// reviewedOf returns what a digest covers besides the objects.
 func reviewedOf(p predict.Predictor, run *sets.Run) []string {
 	if run == nil {
 		return []string{p.Manager}
@@ -79,8 +77,7 @@ func reviewedOf(p predict.Predictor, run *sets.Run) []string {
 	return []string{p.Manager, run.Set().ID()}
 }
 
-// confirm restricts the run to the reviewed changes if --confirm was given. There are no prompts
-// then.
+// confirm restricts the run to the reviewed changes if --confirm was given.
 func (o *applyOptions) confirm(given string, changed bool) error {
 	switch {
 	case !changed:
@@ -99,8 +96,6 @@ func (o *applyOptions) confirm(given string, changed bool) error {
 	return nil
 }
 
-// lookAhead compares the plan as diff does and writes nothing. run is nil without a set; d has the
-// members to prune.
 func (o *applyOptions) lookAhead(
 	ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run, d applyset.Decision,
 ) (*lookahead, error) {
@@ -127,8 +122,7 @@ func (o *applyOptions) lookAhead(
 	return l, nil
 }
 
-// see handles an event of the comparison. It reports an object that cannot be compared, because
-// such an object ends the run.
+// see reports an object that cannot be compared, because such an object ends the run.
 func (l *lookahead) see(e event.Event) {
 	l.plan.See(e)
 	if c, ok := e.(event.Compared); ok && c.Action == event.Unknown {
@@ -150,8 +144,7 @@ func (l *lookahead) judge(p *predict.Prediction) {
 	l.judged[p.Item.Key()] = j
 }
 
-// Judged implements [apply.Review.Judged]. A namespace that this run has just created for its set,
-// with nothing but its name, is treated as absent.
+// Judged treats a namespace that this run has just created for its set as absent.
 func (l *lookahead) Judged(item plan.Item, live *unstructured.Unstructured) *predict.Prediction {
 	version := ""
 	if live != nil && !l.run.Made(item.Key()) {
@@ -169,8 +162,7 @@ func (l *lookahead) Judged(item plan.Item, live *unstructured.Unstructured) *pre
 	return j.prediction
 }
 
-// Confirms implements [apply.Review.Confirms]. A create fails if the object exists, so its result
-// is the manifest.
+// Confirms: the result of a create is the manifest, because a create fails if the object exists.
 func (l *lookahead) Confirms(p *predict.Prediction, anew *predict.Recreation) error {
 	now := event.Compared{Ref: p.Item.Ref, Action: event.Create}
 	if p.Live != nil {
@@ -185,11 +177,10 @@ func (l *lookahead) Confirms(p *predict.Prediction, anew *predict.Recreation) er
 	return nil
 }
 
-// Live implements [object.LiveReader.Live]. Objects that the comparison has just read are returned
-// without another request.
+// Live returns objects that the comparison has just read without another request.
 func (l *lookahead) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	var rest []object.Ref
-	var at []int // indexes of rest in refs
+	var at []int
 	for i, ref := range refs {
 		l.mu.Lock()
 		j, ok := l.judged[ref.Key()]

@@ -49,43 +49,38 @@ type applyFlags struct {
 }
 
 type applyOptions struct {
-	input  input.Options
-	strict verb.StrictFlags
-	// engine comes from newEngine.
-	engine    *apply.Engine
-	predictor predict.Predictor
-	dryRun    object.DryRun
-	// continueOnConflict, awaitKinds and objects are settings of the engine.
+	input              input.Options
+	strict             verb.StrictFlags
+	engine             *apply.Engine
+	predictor          predict.Predictor
+	dryRun             object.DryRun
 	continueOnConflict bool
 	awaitKinds         time.Duration
 	objects            bool
 
 	awaited waitcmd.Awaited
 	rules   *config.Rules
-	// journal records writes for --atomic; nil without it.
+	// journal is nil without --atomic.
 	journal *restore.Journal
 	// pruned lists the objects that the run deleted from its set, in apply order.
 	pruned *plan.Plan
-	// history is how many runs of a set to keep. undone reports whether this run was rolled back.
+	// history is how many runs of a set to keep. undone means that this run was rolled back.
 	history int
 	undone  bool
 	set     sets.Options
-	// ask asks the user to confirm a prune that looks like a mistake; nil if no user can answer.
+	// ask confirms a prune that looks like a mistake; nil if no user can answer.
 	ask func(context.Context, applyset.Decision, string) (bool, error)
-	// approve is called before the first write with everything that the run would change, and with
-	// the result of reviewedOf. It returns whether the run must change exactly that. If approve is
-	// nil, every change is approved.
+	// approve is called before the first write. It returns whether the run must change exactly the
+	// plan. nil approves every change.
 	approve func(p *review.Plan, of []string) (held bool, err error)
 	// live asks about conflicts; nil if there is no prompt.
 	live        *prompt.Terminal
 	concurrency int
-	// lock is the set's lock; nil if no set changes.
-	lock       *sets.Locking
-	lockWithin time.Duration
-	// printed means that the manifests are printed in order and not applied.
-	printed bool
-	run     string
-	out     *printer.Printer
+	lock        *sets.Locking
+	lockWithin  time.Duration
+	printed     bool
+	run         string
+	out         *printer.Printer
 }
 
 func newApply(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
@@ -143,7 +138,7 @@ shown with both values, its owners, and the flags that settle it.`,
 	flags.strict.Add(cmd.Flags())
 	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 0,
 		"Maximum number of concurrent requests; the actual number adapts to the server")
-	_ = cmd.Flags().MarkHidden("concurrency") // For a server behind a proxy that counts connections.
+	_ = cmd.Flags().MarkHidden("concurrency")
 	verb.OutputFlag(cmd, &flags.output, "; to print the objects themselves, "+output.Objects+", "+output.ObjectsJSON+", "+output.ObjectsKYAML+" or "+
 		output.JSONPath+"=TEMPLATE; with --dry-run=client, "+output.Manifests+
 		": the input in apply order, without a server",
@@ -152,11 +147,10 @@ shown with both values, its owners, and the flags that settle it.`,
 	return cmd
 }
 
-// addServerSide adds --server-side, which has no effect and is accepted for scripts written for
-// kubectl.
+// addServerSide adds --server-side, which has no effect and is accepted for kubectl scripts.
 func addServerSide(flags *pflag.FlagSet, on *bool) {
 	flags.BoolVar(on, "server-side", true, "Always on; accepted for compatibility with kubectl")
-	_ = flags.MarkHidden("server-side") // It fails only for an unknown flag.
+	_ = flags.MarkHidden("server-side")
 }
 
 func serverSideErr(on bool) error {

@@ -20,14 +20,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// confirmation is what a user has reviewed: the digest and, if --confirm names a file, every
-// outcome.
+// confirmation is the reviewed digest and, if --confirm names a file, every outcome.
 type confirmation struct {
 	digest   string
 	reviewed *review.Document
 }
 
-// confirmationOf parses the value of --confirm.
 func confirmationOf(given string) (*confirmation, error) {
 	if review.IsDigest(given) {
 		return &confirmation{digest: given}, nil
@@ -73,7 +71,7 @@ func (c *confirmation) allows(p *review.Plan, of []string, now time.Time) error 
 	return unreviewed(text.Count(len(objects), "object")+" would differ from what was reviewed", named(found, now))
 }
 
-// unreviewed returns the error that refuses a run, with a limited number of lines of evidence.
+// unreviewed refuses a run, with a limited number of lines of evidence.
 func unreviewed(why string, evidence []string) error {
 	const most = 40
 	lines := append([]string{"nothing was written: " + why}, evidence[:min(most, len(evidence))]...)
@@ -83,8 +81,7 @@ func unreviewed(why string, evidence []string) error {
 	return unreviewedError(strings.Join(lines, "\n"))
 }
 
-// hidden explains why two plans differ although everything that may be shown is equal: a Secret's
-// value, the field manager or the set differs.
+// hidden explains why two plans differ although everything that may be shown is equal.
 func hidden(outcomes map[object.Key]review.Outcome) string {
 	var secrets []string
 	for _, o := range outcomes {
@@ -99,8 +96,7 @@ func hidden(outcomes map[object.Key]review.Outcome) string {
 	return "a value in " + strings.Join(secrets, " or in ") + " differs from the reviewed one"
 }
 
-// named returns two lines for each difference: its path, and below it the reviewed and the present
-// change.
+// named returns two lines for each difference: the path, and the reviewed and present change.
 func named(found []review.Difference, now time.Time) []string {
 	var lines []string
 	for i, said := range saidOf(found, now) {
@@ -110,7 +106,6 @@ func named(found []review.Difference, now time.Time) []string {
 	return lines
 }
 
-// saidOf describes each difference by the reviewed and the present change.
 func saidOf(found []review.Difference, now time.Time) []string {
 	var out []string
 	for _, d := range found {
@@ -131,7 +126,6 @@ func saidOf(found []review.Difference, now time.Time) []string {
 	return out
 }
 
-// ageOf returns how long ago an owner wrote; empty if unknown.
 func ageOf(by managedfields.Owner, now time.Time) string {
 	if by.Time.IsZero() {
 		return ""
@@ -139,7 +133,6 @@ func ageOf(by managedfields.Owner, now time.Time) string {
 	return ", " + max(now.Sub(by.Time), 0).Round(time.Second).String() + " ago"
 }
 
-// whole describes a difference that affects the whole object and so has no path.
 func whole(d review.Difference) string {
 	was, now := actionOf(d.WasAction), actionOf(d.NowAction)
 	switch {
@@ -161,8 +154,7 @@ func actionOf(a event.Action) string {
 	return "to " + string(a)
 }
 
-// sideOf describes one side of a difference: the values, and the kind of change or the owners where
-// they differ from the other side.
+// sideOf describes one side: the values, and what else differs from the other side.
 func sideOf(c, other *review.Change) string {
 	if c == nil {
 		return "unchanged"
@@ -182,7 +174,7 @@ func sideOf(c, other *review.Change) string {
 
 func arrow(c review.Change) string {
 	from, to := format.Value(c.From), format.Value(c.To)
-	switch c.Kind { //nolint:exhaustive // All others have two sides.
+	switch c.Kind { //nolint:exhaustive // the others have two sides
 	case managedfields.Added:
 		from = "nothing"
 	case managedfields.Removed:
@@ -191,7 +183,6 @@ func arrow(c review.Change) string {
 	return from + " → " + to
 }
 
-// wouldBe lists the present changes, a line for each object and path.
 func wouldBe(outcomes map[object.Key]review.Outcome) []string {
 	all := make([]review.Outcome, 0, len(outcomes))
 	for _, o := range outcomes {
@@ -208,7 +199,6 @@ func wouldBe(outcomes map[object.Key]review.Outcome) []string {
 	return lines
 }
 
-// unreviewedError is the error of a run that would make changes other than the reviewed ones.
 func unreviewedError(said string) error {
 	return verb.Unconfirmed("review what "+command.Kubectl("k8sconnect", "diff")+" shows now, and confirm that", "%s", said)
 }

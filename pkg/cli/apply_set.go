@@ -21,8 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
 )
 
-// applySet applies the plan as a set: its objects become members. Once all are applied, members
-// that are no longer in the input are pruned. back rolls back a failed run with --atomic.
+// applySet applies the plan as a set, and then prunes. back rolls back a failed run with --atomic.
 func (o *applyOptions) applySet(
 	ctx context.Context, c *connection.Connection, client *client.Client, p *plan.Plan,
 	apply func(context.Context) error, back func(context.Context, error) error,
@@ -70,8 +69,7 @@ func (o *applyOptions) applySet(
 	})
 }
 
-// noting records what a prune deletes, so that --atomic can restore it, and passes the events on.
-// It also records objects that may have been deleted, since the rollback checks what exists.
+// noting records what a prune deletes or may have deleted, so that --atomic can restore it.
 func (o *applyOptions) noting(departing *sets.Leaving, emit func(event.Event)) func(event.Event) {
 	if o.journal == nil || o.dryRun != object.DryRunNone {
 		return emit
@@ -91,7 +89,7 @@ func (o *applyOptions) noting(departing *sets.Leaving, emit func(event.Event)) f
 	}
 }
 
-// runSet applies the members and prunes. ctx ends when the lock of the set is lost.
+// ctx ends when the lock of the set is lost.
 func (o *applyOptions) runSet(
 	ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run,
 	apply func(context.Context) error, back func(context.Context, error) error,
@@ -107,8 +105,7 @@ func (o *applyOptions) runSet(
 	return err
 }
 
-// deleteMembers deletes members of a set with the engine of the verb delete. DryRun and Emit of the
-// engine are set.
+// deleteMembers uses the engine of the verb delete.
 func deleteMembers(
 	ctx context.Context, c *connection.Connection, run string, client *client.Client, engine *deletion.Engine, phases []deletion.Phase,
 ) error {
@@ -133,8 +130,8 @@ func (o *applyOptions) keeper(client *client.Client, set *sets.Set) *sets.Keeper
 	}
 }
 
-// result returns the result that the history records for a run that ended with err. A run that
-// skipped some of its input counts as failed, so that no rollback restores an incomplete run.
+// result returns what the history records. A run that skipped input counts as failed, so that no
+// rollback restores an incomplete run.
 func (o *applyOptions) result(err error) history.Result {
 	switch {
 	case o.undone:
@@ -147,15 +144,13 @@ func (o *applyOptions) result(err error) history.Result {
 }
 
 const (
-	// rollbackTimeout bounds a rollback. After an interrupt or a timeout, the shorter
-	// interruptedRollbackTimeout applies, because a user who stops a program does not wait long.
+	// interruptedRollbackTimeout is shorter, because a user who stops a program does not wait long.
 	rollbackTimeout            = 10 * time.Minute
 	interruptedRollbackTimeout = time.Minute
 )
 
-// rollBack rolls back a failed run if --atomic was given. It returns the error of the run if
-// everything was restored. Otherwise it returns [verb.ErrNo], because the report already names the
-// objects that were not restored.
+// rollBack rolls back a failed run with --atomic. If objects were not restored, it returns
+// [verb.ErrNo], because the report names them.
 func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *plan.Plan, failed error) error {
 	if failed == nil || o.journal == nil {
 		return failed
@@ -176,7 +171,7 @@ func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *p
 		most = interruptedRollbackTimeout
 	}
 	o.out.Print(event.RollingBack{Err: failed, Objects: written, Within: most})
-	// The interrupt that caused the rollback must not end it; a second interrupt ends the program.
+	// A second interrupt ends the rollback, the first does not.
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), most, fmt.Errorf("the rollback took longer than %s", most))
 	defer cancel()
 	engine := restore.Engine{

@@ -45,10 +45,9 @@ type diffOptions struct {
 	rules  *config.Rules
 	set    sets.Options
 	run    string
-	// found collects the changes for a caller that computes its own digest. If it is nil, diff
-	// prints the digest.
+	// found is set by a caller that computes its own digest.
 	found *review.Plan
-	plan  *review.Plan // of the run
+	plan  *review.Plan
 	out   *printer.Printer
 }
 
@@ -102,7 +101,6 @@ func (f *diffFlags) toOptions(in verb.Invocation) (*diffOptions, error) {
 	return o, errors.Join(inErr, settingsErr, predictorErr, setErr, serverSideErr(f.serverSide), printErr, externalErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// externalDiff returns the user's own diff program; nil if none is set.
 func externalDiff(streams genericiooptions.IOStreams) (*output.External, error) {
 	external, err := output.ParseExternal(os.Getenv("KUBECTL_EXTERNAL_DIFF"))
 	if err != nil || external == nil {
@@ -130,13 +128,12 @@ func (o *diffOptions) diff(ctx context.Context, in verb.Invocation) error {
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// emit adds an event of the comparison to the plan and prints it.
 func (o *diffOptions) emit(e event.Event) {
 	o.plan.See(e)
 	o.out.Print(e)
 }
 
-// reviewed prints the digest of the changes, unless the change of some object is unknown.
+// reviewed prints the digest, unless the change of some object is unknown.
 func (o *diffOptions) reviewed(found error, run *sets.Run) error {
 	if o.found == nil && (found == nil || errors.Is(found, diff.ErrDiffers)) {
 		end := event.Reviewed{Digest: o.plan.Digest("", reviewedOf(o.engine.Predictor, run)...)}
@@ -148,7 +145,6 @@ func (o *diffOptions) reviewed(found error, run *sets.Run) error {
 	return found
 }
 
-// work runs the comparison and reports to the printer.
 func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error {
 	client, err := c.Connect(ctx, o.run, 0, o.out.Print)
 	if err != nil {
@@ -184,7 +180,6 @@ func (o *diffOptions) work(ctx context.Context, c *connection.Connection) error 
 	return o.reviewed(run(ctx), nil)
 }
 
-// diffSet compares the plan as a set and shows which members would be pruned.
 func (o *diffOptions) diffSet(
 	ctx context.Context, c *connection.Connection, client *client.Client, p *plan.Plan, compare func(context.Context) error,
 ) error {

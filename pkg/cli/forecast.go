@@ -9,8 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// forecasting passes events on and warns once if the run will not finish by end. A zero end means
-// no deadline.
+// forecasting warns once if the run will not finish by end; a zero end means no deadline.
 func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
 	if end.IsZero() {
 		return emit
@@ -26,31 +25,26 @@ func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
 	}
 }
 
-// shortfall is the forecast for a run that will miss its deadline.
 type shortfall struct {
 	// Done is how many of Total objects will be finished at the deadline.
 	Done, Total int
-	// Left is the time until the deadline.
-	Left time.Duration
+	Left        time.Duration
 }
 
-// forecast estimates from the pace of a run whether it will meet its deadline.
 type forecast struct {
 	end time.Time
 
 	phases             []event.Phase
 	current            int
 	total, done, inner int
-	// open holds the objects in progress. An object that ends without having started took no time.
+	// open holds the objects in progress.
 	open             map[object.Key]bool
 	written, settled int
-	// ends are the times at which objects were finished, in working time: waits between phases do
-	// not affect the pace.
+	// ends are in working time: waits between phases do not affect the pace.
 	ends   []time.Duration
 	worked time.Duration
 	since  time.Time
-	// short is when, in working time, the run became too slow. It is nil while the run is fast
-	// enough.
+	// short is when the run became too slow, in working time; nil before that.
 	short *time.Duration
 	told  bool
 }
@@ -59,7 +53,7 @@ func newForecast(end time.Time) *forecast {
 	return &forecast{end: end, open: map[object.Key]bool{}}
 }
 
-// observe handles an event. It returns true once, when the run is found to be too slow.
+// observe returns true once, when the run is found to be too slow.
 func (f *forecast) observe(now time.Time, e event.Event) (shortfall, bool) {
 	switch e := e.(type) {
 	case event.Planned:
@@ -79,14 +73,13 @@ func (f *forecast) observe(now time.Time, e event.Event) (shortfall, bool) {
 
 func (f *forecast) applied(now time.Time, e event.Applied) (shortfall, bool) {
 	const (
-		// An estimate needs a working time of least and enough finished objects. For a short
-		// deadline, a twentieth of the deadline replaces least.
+		// An estimate needs this working time. For a short deadline, it needs a twentieth of the
+		// deadline.
 		least  = 5 * time.Second
 		enough = 20
 		// recent is the shortest time over which a pace is measured.
 		recent = 2 * time.Second
-		// tolerance is the shortfall, in percent of the remaining objects, that is ignored because
-		// the pace varies.
+		// tolerance is the shortfall, in percent of the remaining objects, that is ignored.
 		tolerance = 10
 	)
 	f.done++
@@ -116,24 +109,22 @@ func (f *forecast) applied(now time.Time, e event.Applied) (shortfall, bool) {
 		f.short = &began
 	}
 	if f.worked-*f.short < evidence {
-		return shortfall{}, false // The pace of a new run is unsteady.
+		return shortfall{}, false
 	}
 	f.told = true
 	remaining := float64(f.total - f.done)
 	return shortfall{Done: f.done + int(remaining*possible/need), Total: f.total, Left: left}, true
 }
 
-// pace returns how many objects were finished per second in the last quarter of the working time.
-// Earlier objects are ignored because the pace changes during a run.
+// pace returns the objects finished per second in the last quarter of the working time.
 func (f *forecast) pace(shortest time.Duration) float64 {
 	window := min(f.worked, max(shortest, f.worked/4))
 	from, _ := slices.BinarySearch(f.ends, f.worked-window)
 	return float64(len(f.ends)-from) / window.Seconds()
 }
 
-// need estimates how many objects are left to write. In the current phase, these are all unfinished
-// objects, because the phase was compared already. In later phases, the share of written objects is
-// assumed to be the same as so far.
+// need estimates how many objects are left to write. It assumes that later phases write the same
+// share of objects.
 func (f *forecast) need() float64 {
 	here := 0
 	if f.current >= 0 && f.current < len(f.phases) {

@@ -137,7 +137,7 @@ func (f *giveFlags) toOptions(in verb.Invocation) (*giveOptions, error) {
 	return o, errors.Join(targetsErr, pathErr, wishErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// scope returns the selected objects and the field manager that applies them; empty if unknown.
+// scope also returns the field manager that applies the objects; empty if unknown.
 func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string, error) {
 	others := len(names) > 0 || f.target.Selector != "" || f.target.Fields != "" || f.target.All || f.target.AllNamespaces
 	// Files given with an inventory are the manifests that the tool applies next.
@@ -174,8 +174,7 @@ func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string
 	return giveScope{targets: targets}, "", err
 }
 
-// wish returns the requested transfers for each object. receiver is the manager that gets the
-// fields if a transfer names none.
+// receiver gets the fields if a transfer names no manager.
 func (f *giveFlags) wish(paths []fieldpath.Path, receiver string) (transfer.Wish, error) {
 	w := transfer.Wish{Paths: paths, From: f.from, To: f.to, Mode: transfer.Move}
 	w.To = cmp.Or(w.To, receiver)
@@ -275,7 +274,7 @@ func (o *giveOptions) give(ctx context.Context, in verb.Invocation) error {
 	return err
 }
 
-// unseen warns that the tool's next manifests are unknown, and says how to provide them.
+// unseen warns that the tool's next manifests are unknown.
 func (o *giveOptions) unseen() string {
 	said := fmt.Sprintf("the effect on the next run of %s cannot be shown, because its manifests are not in the cluster", o.inventory)
 	if len(o.engine.Wish.Paths) == 0 {

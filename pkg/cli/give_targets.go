@@ -21,18 +21,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// giveScope is the selection of objects.
 type giveScope struct {
 	targets target.Targets
-	// release is the Helm release whose objects are selected. inventory is an object that lists the
-	// selected objects. At most one of them is set; files in targets are then the manifests that
-	// the tool applies next.
+	// At most one of release and inventory is set. Files are then the manifests that the tool
+	// applies next.
 	release   *inventory.Release
 	inventory *inventory.Of
 }
 
-// resolve finds the selected objects, and the manifests that the receiver applies if these are
-// known.
 func (o *giveScope) resolve(
 	ctx context.Context, c *connection.Connection, client *client.Client, emit func(event.Event),
 ) ([]give.Target, error) {
@@ -71,7 +67,6 @@ func (o *giveScope) resolve(
 	return all, nil
 }
 
-// selected returns the names of the matching objects.
 func selected(ctx context.Context, client *client.Client, t target.Target) ([]give.Target, error) {
 	var all []give.Target
 	seen := map[object.Key]bool{}
@@ -85,8 +80,7 @@ func selected(ctx context.Context, client *client.Client, t target.Target) ([]gi
 	return all, err
 }
 
-// plannedTargets returns the objects of the manifests. An object of a kind that is not served is an
-// error.
+// An object of a kind that is not served is an error.
 func plannedTargets(ctx context.Context, client *client.Client, p *plan.Plan) ([]give.Target, error) {
 	var all []give.Target
 	var faults []error
@@ -100,8 +94,7 @@ func plannedTargets(ctx context.Context, client *client.Client, p *plan.Plan) ([
 	return all, errors.Join(faults...)
 }
 
-// listed returns the objects of an inventory. If an object's version is no longer served, listed
-// uses the preferred version of the kind.
+// listed uses the preferred version of a kind if the object's version is no longer served.
 func listed(
 	ctx context.Context, c *connection.Connection, server *client.Client, of inventory.Of, next nextRun, emit func(event.Event),
 ) ([]give.Target, error) {
@@ -151,8 +144,6 @@ func listed(
 	return next.stated(ctx, server, targets, of.String(), asIs, emit)
 }
 
-// released returns the objects of a Helm release, as Helm last applied them or will apply them
-// next.
 func released(
 	ctx context.Context, c *connection.Connection, client *client.Client, named inventory.Release, next nextRun, emit func(event.Event),
 ) ([]give.Target, error) {
@@ -208,8 +199,8 @@ type nextRun struct {
 	manifests []object.Manifest
 }
 
-// stated returns the listed targets with their manifests, and reports objects that only the list or
-// only the manifests have. If the manifests are unknown, it returns the targets unchanged.
+// stated returns the listed targets with their manifests, and reports objects that only one side
+// has.
 func (n nextRun) stated(
 	ctx context.Context, client *client.Client, listed []give.Target, of string,
 	applied func(*unstructured.Unstructured) *unstructured.Unstructured, emit func(event.Event),

@@ -108,7 +108,6 @@ or an owner was not rewritten, 2 could not tell.`,
 	return cmd
 }
 
-// choose decides whether to show the owners of objects or to count them.
 func (f *ownersFlags) choose(in verb.Invocation) (verb.Options, error) {
 	asked := ownerscmd.Asked{Target: f.target, Managers: f.managers, Output: f.output, Named: ownerscmd.Named(in.Args)}
 	asked.History, asked.Path, asked.Since = f.history, f.path, f.since
@@ -127,7 +126,7 @@ func (f *ownersFlags) choose(in verb.Invocation) (verb.Options, error) {
 	return f.toOptions(in)
 }
 
-// period is a duration that also accepts days, as in the printed ages.
+// period is a duration that also accepts days.
 type period time.Duration
 
 func (p *period) Set(text string) error {
@@ -212,7 +211,7 @@ func (o *ownersOptions) work(ctx context.Context, c *connection.Connection) erro
 		workloads.Report(ctx, client.NoRetry())
 	}
 	if errors.Is(err, owners.ErrHistoryUnknown) && faults == nil && len(verb.Flatten(err)) == 1 {
-		return verb.ErrUnknown // The result says why.
+		return verb.ErrUnknown
 	}
 	return errors.Join(faults, err)
 }

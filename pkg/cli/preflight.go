@@ -16,20 +16,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// preflightRun collects the evaluated objects of a run and reports what will not work.
 type preflightRun struct {
 	emit func(event.Event)
 	// prunes means that the run deletes members that are no longer in the input.
 	prunes bool
 
-	// concerned means that the plan contains an object whose change can cause a finding. Otherwise
-	// nothing is collected. Collecting only some objects is impossible, since a finding may refer
-	// to any object.
+	// concerned means that a change in the plan can cause a finding. Otherwise nothing is
+	// collected.
 	concerned bool
 
-	mu   sync.Mutex
-	seen map[object.Key]preflight.Object
-	// changes means that an object that can cause a finding changes.
+	mu      sync.Mutex
+	seen    map[object.Key]preflight.Object
 	changes bool
 	told    map[event.Remarked]bool
 	// kept are unchanged objects whose images may have been pushed again under the same tag.
@@ -44,7 +41,6 @@ func newForesight(emit func(event.Event), prunes bool, p *plan.Plan) *preflightR
 	return f
 }
 
-// seeing returns a function that calls each of the given functions.
 func seeing(all ...func(plan.Item, *unstructured.Unstructured, *unstructured.Unstructured, bool)) func(plan.Item, *unstructured.Unstructured, *unstructured.Unstructured, bool) {
 	return func(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
 		for _, see := range all {
@@ -53,7 +49,6 @@ func seeing(all ...func(plan.Item, *unstructured.Unstructured, *unstructured.Uns
 	}
 }
 
-// see collects an evaluated object.
 func (f *preflightRun) see(item plan.Item, before, after *unstructured.Unstructured, changes bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,13 +64,13 @@ func (f *preflightRun) see(item plan.Item, before, after *unstructured.Unstructu
 		f.seen[item.Key()] = preflight.Object{Ref: item.Ref, Changes: true, Before: stated(before), After: made(item, stated(after))}
 	case !preflight.HasData(item.Ref): // Data is read when a key is needed.
 		less := stated(after)
-		delete(less.Object, "status") // It is needed only for objects that change.
+		delete(less.Object, "status")
 		f.seen[item.Key()] = preflight.Object{Ref: item.Ref, After: made(item, less)}
 	}
 }
 
-// made returns the manifest instead of the object if both have the same content, because the
-// manifest is in memory anyway.
+// made returns the manifest if both have the same content, because the manifest is in memory
+// anyway.
 func made(item plan.Item, after *unstructured.Unstructured) *unstructured.Unstructured {
 	if item.Object != nil && reflect.DeepEqual(after.Object, item.Object.Object) {
 		return item.Object
@@ -83,8 +78,7 @@ func made(item plan.Item, after *unstructured.Unstructured) *unstructured.Unstru
 	return after
 }
 
-// stated returns an object without the metadata that the server writes, most of which is
-// managedFields.
+// stated drops the metadata that the server writes, most of which is managedFields.
 func stated(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if u == nil {
 		return nil
@@ -100,8 +94,7 @@ func stated(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return less
 }
 
-// report reports the findings about the objects collected so far, each finding once. Without a
-// reader it sends no requests.
+// report reports each finding once. Without a reader it sends no requests.
 func (f *preflightRun) report(ctx context.Context, p *plan.Plan, reader diagnose.Reader) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -141,7 +134,6 @@ func losses(p *plan.Plan, emit func(event.Event)) func(applyset.Decision) {
 	}
 }
 
-// before reports findings before each wait of the run.
 func (f *preflightRun) before(wait func(context.Context, []plan.Item) error, p *plan.Plan) func(context.Context, []plan.Item) error {
 	if wait == nil {
 		return nil
@@ -152,8 +144,7 @@ func (f *preflightRun) before(wait func(context.Context, []plan.Item) error, p *
 	}
 }
 
-// tellKept reports images that may have been pushed again under the same tag since the Pods pulled
-// them.
+// tellKept reports images that may have been pushed again since the Pods pulled them.
 func (f *preflightRun) tellKept(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

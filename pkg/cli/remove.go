@@ -18,14 +18,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// remover deletes single objects for other verbs, as the verb delete does.
 type remover struct {
 	client *client.Client
 	emit   func(event.Event)
 }
 
-// remove deletes the object with this UID and returns once it is gone, or explains why it is stuck.
-// If stays returns a reason for the live object, it is not deleted.
+// remove returns once the object is gone, or explains why it is stuck. If stays returns a reason,
+// the object is not deleted.
 func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error {
 	var end event.Deleted
 	began := time.Now()
@@ -35,7 +34,7 @@ func (r remover) remove(ctx context.Context, kind object.Kind, ref object.Ref, u
 		Explainer: &stuck.Explainer{Gatherer: diagnose.Gatherer{Reader: r.client.NoRetry(), Now: r.client.Now}},
 		Emit: func(e event.Event) {
 			switch e := e.(type) {
-			case event.Planned, event.PhaseStarted, event.Started: // The caller shows its own plan.
+			case event.Planned, event.PhaseStarted, event.Started:
 			case event.Deleted:
 				end = e
 			default:

@@ -1,7 +1,6 @@
-// Package cli contains the verbs, one file each: flags hold the command line, toOptions parses it
-// once, Execute passes a client and a printer to an engine. Start with [Main]. Flags that several
-// verbs share have packages of their own (input, target, waitcmd). It decides nothing about
-// objects.
+// Package cli contains the verbs, one file each. Flags parse into options, and options pass a
+// client and a printer to an engine. Start with [Main]. Flags that several verbs share have
+// packages of their own.
 package cli
 
 import (
@@ -33,8 +32,7 @@ import (
 
 // Main runs the plugin once and returns its exit status. args[0] is the name of the program.
 func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams) int {
-	// A closed pipe ("… | head") must not end an apply halfway. As the signal is caught, the write
-	// returns an error instead.
+	// A closed pipe ("… | head") must not end an apply halfway: the write returns an error instead.
 	closed := make(chan os.Signal, 1)
 	signal.Notify(closed, syscall.SIGPIPE)
 	defer signal.Stop(closed)
@@ -60,8 +58,8 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	return code
 }
 
-// called returns the arguments. kubectl asks for completions under another program name; called
-// then turns the arguments into those of cobra's completion command.
+// kubectl asks for completions under another program name. called then returns the arguments of
+// cobra's completion command.
 func called(args []string) []string {
 	program := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	if program == completion.Program {
@@ -70,12 +68,10 @@ func called(args []string) []string {
 	return args[1:]
 }
 
-// root is the command above the verbs.
 type root struct {
 	*cobra.Command
 	connection *connection.Connection
-	// started means that the command line was valid and that a verb was started.
-	started bool
+	started    bool
 }
 
 func newRoot(streams genericiooptions.IOStreams, vault *redact.Vault) *root {
@@ -124,7 +120,6 @@ Exit status, the same for every verb: 0 yes, 1 no, 2 could not tell.`,
 	return r
 }
 
-// misuse describes an error on the command line in one line.
 func (r *root) misuse(args []string, err error) error {
 	if hint := help.ForeignHint(err); hint != "" {
 		return &object.HintedError{Err: err, Advice: hint}

@@ -33,14 +33,13 @@ type setsFlags struct {
 }
 
 type setsOptions struct {
-	// name is the name of one set, or empty for all sets.
 	name       string
 	everywhere bool
 	run        string
 	out        *printer.Printer
 }
 
-// oneSet refuses a second argument, since the first is then a misspelled subcommand.
+// oneSet refuses a second argument: the first is then a misspelled subcommand.
 func oneSet(cmd *cobra.Command, args []string) error {
 	if len(args) < 2 {
 		return nil
@@ -130,7 +129,7 @@ func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error 
 	all, err := sets.All(ctx, client, namespace)
 	faults := []error{err}
 	if err == nil {
-		o.out.Print(event.Planned{}) // An empty list is also a result.
+		o.out.Print(event.Planned{})
 	}
 	if err == nil && len(all) == 0 {
 		o.out.Print(event.NoSets{Namespace: namespace})
@@ -143,7 +142,6 @@ func (o *setsOptions) work(ctx context.Context, c *connection.Connection) error 
 	return errors.Join(faults...)
 }
 
-// tellOf describes a set: its members, their readiness, its last run and its lock.
 func tellOf(ctx context.Context, client *client.Client, set *sets.Set) event.Set {
 	r := set.Record
 	told := event.Set{Ref: r.Parent, ID: r.ID, Tooling: r.Tooling, Namespaces: r.Promise.Namespaces, Fault: r.Check()}
@@ -160,15 +158,13 @@ func tellOf(ctx context.Context, client *client.Client, set *sets.Set) event.Set
 	return told
 }
 
-// runsOf returns the kept runs of a set.
 func runsOf(ctx context.Context, client *client.Client, set *sets.Set) ([]event.SetRun, error) {
 	keeper := sets.Keeper{Server: client, Parent: set.Record.Parent, Emit: func(event.Event) {}}
 	kept, err := keeper.Known(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// The Lease holds the results of some runs that the history lacks. Without the Lease, the
-	// history still has most results.
+	// The Lease has the results of some runs that the history lacks.
 	if last, err := sets.LastStated(ctx, client, set.Record.Parent); err == nil {
 		kept.Last = last
 	}
@@ -179,8 +175,7 @@ func runsOf(ctx context.Context, client *client.Client, set *sets.Set) ([]event.
 	return runs, nil
 }
 
-// judge finds out which members are ready. The readiness of a member that cannot be read is
-// unknown.
+// The readiness of a member that cannot be read is unknown.
 func judge(ctx context.Context, client *client.Client, members []applyset.Member) []event.Member {
 	judged := make([]event.Member, len(members))
 	groups := map[schema.GroupVersionKind][]int{}

@@ -41,10 +41,8 @@ type setsDeleteOptions struct {
 	name    string
 	allow   []schema.GroupKind
 	confirm sets.ConfirmFlags
-	// within is how long to wait for the lock of the set.
-	within time.Duration
-	dryRun object.DryRun
-	// endsFor is the field of the same name in [deletion.Engine].
+	within  time.Duration
+	dryRun  object.DryRun
 	endsFor func(event.Cause) time.Duration
 	ask     func(context.Context, applyset.Decision, string) (bool, error)
 	run     string
@@ -130,8 +128,7 @@ func (o *setsDeleteOptions) work(ctx context.Context, c *connection.Connection) 
 			return err
 		}
 		defer lock.Release(ctx)
-		// Another run may have changed the set while this one waited for the lock, including the
-		// kinds and namespaces of its members.
+		// Another run may have changed the set while this run waited for the lock.
 		if set, err = sets.Must(ctx, client, o.name, namespace); err != nil {
 			return err
 		}
@@ -154,7 +151,7 @@ func (o *setsDeleteOptions) leftover(ctx context.Context, client *client.Client,
 		return gone
 	case err != nil:
 		return err
-	case lock == nil: // In a dry run.
+	case lock == nil:
 		return nil
 	}
 	held, err := lock.Hold(ctx, client, gone.Parent, nil)
@@ -162,7 +159,7 @@ func (o *setsDeleteOptions) leftover(ctx context.Context, client *client.Client,
 		return err
 	}
 	defer lock.Release(ctx)
-	// Another run may have created the set again while this one waited for the lock.
+	// Another run may have created the set again.
 	if _, err := sets.Must(ctx, client, o.name, gone.Parent.Namespace); !errors.As(err, new(*sets.AbsentError)) {
 		return cmp.Or(err, fmt.Errorf("%s: %w", gone.Parent, errBegunAnew))
 	}
@@ -173,8 +170,7 @@ var errBegunAnew error = &object.HintedError{
 	Err: errors.New("another run has created the set again meanwhile"), Advice: "run this again to delete the new one",
 }
 
-// forget removes the history of a deleted set before its Lease, so that a run that was killed in
-// between can be repeated.
+// forget removes the Lease last, so that a killed run can be repeated.
 func (o *setsDeleteOptions) forget(ctx, held context.Context, client *client.Client, parent object.Ref, lock *sets.Locking) error {
 	keeper := sets.Keeper{Server: client, Parent: parent, Emit: o.out.Print}
 	if err := keeper.Remove(held); err != nil {
@@ -182,7 +178,7 @@ func (o *setsDeleteOptions) forget(ctx, held context.Context, client *client.Cli
 	}
 	lock.Release(ctx)
 	err := lock.Remove(ctx, client)
-	if apierrors.IsForbidden(err) { // The Lease is small and harmless.
+	if apierrors.IsForbidden(err) {
 		o.out.Print(event.Warned{Ref: sets.LeaseOf(parent), Text: "is kept, because it may not be deleted: " + err.Error()})
 		return nil
 	}
@@ -192,7 +188,7 @@ func (o *setsDeleteOptions) forget(ctx, held context.Context, client *client.Cli
 	return nil
 }
 
-// delete deletes the members and, unless members are kept, the parent.
+// delete deletes the parent too, unless members are kept.
 func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection, client *client.Client, set *sets.Set) error {
 	decision, err := set.Decide(ctx, applyset.Set{Parent: set.Record.Parent, Allow: o.allow})
 	if err != nil {
@@ -250,8 +246,7 @@ func (o *setsDeleteOptions) delete(ctx context.Context, c *connection.Connection
 	return nil
 }
 
-// parentStays returns why the live parent must not be deleted after the members. It is empty if the
-// parent may be deleted.
+// parentStays returns why the live parent must not be deleted; empty if it may be.
 func parentStays(set *sets.Set, live *unstructured.Unstructured, stayed int) string {
 	switch {
 	case stayed > 0:

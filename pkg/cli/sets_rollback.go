@@ -43,20 +43,18 @@ type rollbackFlags struct {
 
 type rollbackOptions struct {
 	name        string
-	parent      object.Ref // of the set, once it is found
+	parent      object.Ref
 	to, confirm string
-	// number is the number of the last run at the time when the target was chosen.
+	// number is the number of the last run when the target was chosen.
 	number     int64
 	yes        bool
 	dryRun     bool
 	predictor  predict.Predictor
 	awaited    waitcmd.Awaited
 	lockWithin time.Duration
-	// journal records writes for --atomic; nil without it.
-	journal *restore.Journal
+	journal    *restore.Journal
 }
 
-// newRollback returns the verb sets rollback.
 func newRollback(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
 	var flags rollbackFlags
 	cmd := &cobra.Command{
@@ -82,7 +80,7 @@ successful one.`,
 	cmd.Flags().BoolVar(&flags.yes, "yes", false, "Roll back without asking")
 	cmd.Flags().StringVar(&flags.confirm, "confirm", "", "Roll back without asking, but only the changes that an earlier run showed with this DIGEST; for CI")
 	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "Only show what the server would change; server and client are the same here")
-	cmd.Flags().Lookup("dry-run").NoOptDefVal = "server" // No client-side preview exists, so none needs a warning.
+	cmd.Flags().Lookup("dry-run").NoOptDefVal = "server"
 	cmd.Flags().BoolVar(&flags.atomic, "atomic", false, "If the rollback fails, undo what it wrote")
 	flags.choices.Add(cmd.Flags())
 	flags.await.Add(cmd)
@@ -157,7 +155,6 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	})
 }
 
-// show prints what would change and returns it.
 func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []byte) (*review.Plan, error) {
 	print, err := verb.Printing(in.Connection, in.Streams, output.Table)
 	if err != nil {
@@ -179,7 +176,7 @@ func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []b
 	return &found, compare.Execute(ctx, in)
 }
 
-// apply applies the earlier run if approve agrees. approve gets the plan and the last run.
+// apply applies the earlier run if approve agrees with the plan and the last run.
 func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []byte, approve func(now *review.Plan, last history.Run) (held bool, err error)) error {
 	print, err := verb.Printing(in.Connection, in.Streams, output.Table)
 	if err != nil {
@@ -197,14 +194,13 @@ func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []
 	back.approve = func(now *review.Plan, _ []string) (bool, error) {
 		last, _, err := back.lock.Last()
 		if err != nil {
-			last = history.Run{} // Then only the digest decides.
+			last = history.Run{}
 		}
 		return approve(now, last)
 	}
 	return back.Execute(ctx, in)
 }
 
-// earlier returns the run to go back to, and its manifests.
 func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (history.Run, []*unstructured.Unstructured, error) {
 	width, _ := verb.Terminal(in.Streams.ErrOut)
 	tell := func(e event.Event) {
@@ -254,7 +250,6 @@ func (o *rollbackOptions) earlier(ctx context.Context, in verb.Invocation) (hist
 	return to, manifests, err
 }
 
-// textOf encodes manifests as YAML text for the input.
 func textOf(manifests []*unstructured.Unstructured) ([]byte, error) {
 	var out bytes.Buffer
 	for _, u := range manifests {
@@ -267,7 +262,6 @@ func textOf(manifests []*unstructured.Unstructured) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// confirmed returns nil if the plan with this digest may be carried out.
 func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooptions.IOStreams, digest string) error {
 	switch {
 	case o.confirm == digest, o.yes && o.confirm == "":
@@ -286,7 +280,6 @@ func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooption
 	return err
 }
 
-// unconfirmed returns the error of a run that no one confirmed and that changed nothing.
 func (o *rollbackOptions) unconfirmed(why, advice string) error {
 	return verb.Unconfirmed(advice, "%s: nothing was done: %s", o.parent, why)
 }

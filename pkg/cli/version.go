@@ -32,10 +32,8 @@ import (
 )
 
 type versions struct {
-	Client build.Info `json:"client"`
-	// Server is nil if the server was not asked or did not answer.
-	Server *version.Info `json:"server,omitempty"`
-	// Webhook is nil if the server was not asked or did not answer.
+	Client  build.Info      `json:"client"`
+	Server  *version.Info   `json:"server,omitempty"`
 	Webhook *webhookVersion `json:"webhook,omitempty"`
 }
 
@@ -76,7 +74,6 @@ func (o *versionOptions) Execute(ctx context.Context, in verb.Invocation) error 
 	return err
 }
 
-// clusterVersions asks the cluster for its version and the webhook's.
 func clusterVersions(ctx context.Context, c *connection.Connection) (*version.Info, *webhookVersion, error) {
 	client, err := c.Connect(ctx, c.NewRun(), 0, verb.Ignore)
 	if err != nil {
@@ -121,23 +118,18 @@ func (v versions) print(streams genericiooptions.IOStreams, output string) error
 	}
 }
 
-// webhookSelector selects the webhook's configuration. webhookVersionLabel is the label with the
-// webhook's version.
 const (
 	webhookSelector     = "app.kubernetes.io/name=k8sconnect"
 	webhookVersionLabel = "app.kubernetes.io/version"
 )
 
-// webhookVersion describes the webhook in the cluster.
 type webhookVersion struct {
-	// Installed is nil if unknown.
 	Installed *bool  `json:"installed,omitempty"`
 	Version   string `json:"version,omitempty"`
-	// Unknown is why Installed is nil.
-	Unknown string `json:"unknown,omitempty"`
+	Unknown   string `json:"unknown,omitempty"`
 }
 
-// webhookOf looks for the webhook. A missing permission is not an error.
+// A missing permission is not an error.
 func webhookOf(ctx context.Context, client *client.Client) *webhookVersion {
 	kind := schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfiguration"}
 	var found *unstructured.Unstructured
@@ -166,10 +158,9 @@ func (v *webhookVersion) String() string {
 	}
 }
 
-// UntilStopped returns a context that ends on Ctrl-C, on SIGTERM, or when the terminal closes. A
-// second Ctrl-C or SIGTERM ends the program at once. A second SIGHUP does not, because the shell
-// and the kernel each send a SIGHUP. Signals that were ignored at the start (nohup, a background
-// job) stay ignored.
+// UntilStopped returns a context that ends on Ctrl-C, SIGTERM or SIGHUP. A second Ctrl-C or SIGTERM
+// ends the program at once; the shell and the kernel may each send a SIGHUP. Signals that were
+// ignored at the start stay ignored.
 func UntilStopped(ctx context.Context) context.Context {
 	stops := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
 	if len(stops) == 0 { // Without signals, NotifyContext would catch all of them.

@@ -1,5 +1,4 @@
-// Package completion provides the words that a shell offers for flags and arguments, and the
-// program that kubectl calls to complete this plugin.
+// Package completion provides the words that a shell offers for flags and arguments.
 package completion
 
 import (
@@ -23,18 +22,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Program is the program that kubectl looks for on the PATH and calls with the arguments of the
-// plugin, the last of which is to be completed (k/k#105867). It prints what cobra prints for a
-// shell.
+// Program is the program that kubectl calls to complete the plugin's last argument (k/k#105867).
 const Program = "kubectl_complete-k8sconnect"
 
-// completerScript is the source of Program. It finds the plugin on the PATH, as kubectl does.
+// completerScript finds the plugin on the PATH, as kubectl does.
 const completerScript = `#!/bin/sh
 exec kubectl-k8sconnect ` + cobra.ShellCompRequestCmd + ` "$@"
 `
 
-// Add adds completion of flag values to every verb, and the subcommand kubectl to cobra's
-// completion command.
+// Add adds completion to every verb, and the subcommand kubectl to cobra's completion command.
 func Add(root *cobra.Command, c *connection.Connection) {
 	known := words{c}
 	for _, cmd := range all(root) {
@@ -76,8 +72,7 @@ help.`
 	completion.AddCommand(newCompleter())
 }
 
-// all returns a command and its subcommands. Subcommands come first, because flags are completed
-// where they are defined.
+// Subcommands come first, because flags are completed where they are defined.
 func all(cmd *cobra.Command) []*cobra.Command {
 	var out []*cobra.Command
 	for _, below := range cmd.Commands() {
@@ -86,10 +81,8 @@ func all(cmd *cobra.Command) []*cobra.Command {
 	return append(out, cmd)
 }
 
-// words completes words from the cluster and the kubeconfig.
 type words struct{ *connection.Connection }
 
-// completeConfig completes names in the kubeconfig.
 func (c words) completeConfig(names func(api.Config) []string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		raw, err := c.Kubeconfig()
@@ -116,7 +109,6 @@ func (c words) namespaces(ctx context.Context) ([]string, error) {
 	return client.Names(ctx, kind, object.Selection{})
 }
 
-// newCompleter returns the command that prints the program for kubectl.
 func newCompleter() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl",
@@ -173,7 +165,6 @@ func (c words) targetWords(ctx context.Context, args []string, toComplete string
 	}
 }
 
-// names returns the names of the objects of a type in the namespace.
 func (c words) names(ctx context.Context, client *client.Client, typ string) ([]string, error) {
 	namespace, _, err := c.Namespace()
 	if err != nil {

@@ -18,8 +18,7 @@ import (
 )
 
 // Managers completes the field managers of the objects or the TYPE in the arguments, or else of
-// workloads and related types. It searches the namespace, or all with -A. In a comma-separated list
-// it completes the last manager.
+// workloads. In a comma-separated list it completes the last manager.
 func Managers(c *connection.Connection) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		return words{c}.ask(cmd, func(ctx context.Context) ([]string, error) {
@@ -67,13 +66,12 @@ func (c words) managers(ctx context.Context, args []string, everywhere bool) ([]
 	return slices.Sorted(maps.Keys(found)), err
 }
 
-// usual returns the types whose managers are offered if the arguments name no object. They are few,
-// because a shell waits.
+// usual returns the types for arguments without an object. They are few, because a shell waits.
 func usual() []string {
 	return []string{"deployments.apps", "statefulsets.apps", "daemonsets.apps", "services", "configmaps"}
 }
 
-// enough is how many objects of a type are read at most, because their managers repeat.
+// enough is how many objects of a type are read, because their managers repeat.
 const enough = 1000
 
 func managersOf(ctx context.Context, client *client.Client, o named, namespace string, visit func(string)) error {
@@ -99,10 +97,10 @@ func managersOf(ctx context.Context, client *client.Client, o named, namespace s
 	return err
 }
 
-// named is an object in the arguments; without a name, all objects of its type.
+// Without a name, named is all objects of its type.
 type named struct{ typ, name string }
 
-// namedObjects parses TYPE/NAME…, TYPE NAME… or TYPE, ignoring paths.
+// namedObjects ignores paths.
 func namedObjects(args []string) []named {
 	args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, ".") })
 	if len(args) == 0 {
@@ -125,8 +123,8 @@ func namedObjects(args []string) []named {
 	return out
 }
 
-// afterComma prefixes each word with what was typed up to the last comma, and drops words that were
-// already typed.
+// afterComma prefixes each word with the text up to the last comma, and drops words that were
+// typed.
 func afterComma(words []string, typed string) []string {
 	at := strings.LastIndex(typed, ",") + 1
 	var out []string

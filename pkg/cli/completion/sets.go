@@ -26,7 +26,7 @@ func Sets(c *connection.Connection) cobra.CompletionFunc {
 	}
 }
 
-// Runs completes the ID of a run to which the set, the only argument, can be rolled back.
+// Runs completes the ID of a run to which the set in the arguments can be rolled back.
 func Runs(c *connection.Connection) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) != 1 {
@@ -36,12 +36,10 @@ func Runs(c *connection.Connection) cobra.CompletionFunc {
 	}
 }
 
-// completeSets completes the value of a flag that names a set.
 func (c words) completeSets(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return c.ask(cmd, c.sets)
 }
 
-// ask calls names with a context that ends after completionTimeout.
 func (c words) ask(cmd *cobra.Command, names func(context.Context) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
@@ -52,7 +50,7 @@ func (c words) ask(cmd *cobra.Command, names func(context.Context) ([]string, er
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-// sets returns the names of the sets in the namespace, including those found before an error.
+// sets includes the names that were found before an error.
 func (c words) sets(ctx context.Context) ([]string, error) {
 	client, err := c.Quick(ctx)
 	if err != nil {
@@ -70,7 +68,7 @@ func (c words) sets(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// runs returns the successful runs of a set, newest first, each with its time and user.
+// runs returns the successful runs of a set, newest first.
 func (c words) runs(ctx context.Context, name string) ([]string, error) {
 	client, err := c.Quick(ctx)
 	if err != nil {

@@ -20,11 +20,11 @@ import (
 type Converted struct {
 	rules []*yaml.Node
 	// Left are the entries that no rule can express; Notes are about rules that mean something
-	// else. Each has its line.
+	// else.
 	Left, Notes []string
 }
 
-// rule is a yield rule. Path is a string or a list of strings.
+// Path is a string or a list of strings.
 type rule struct {
 	Kind      string `yaml:"kind,omitempty"`
 	Namespace string `yaml:"namespace,omitempty"`
@@ -33,7 +33,6 @@ type rule struct {
 	Path      any    `yaml:"path,omitempty"`
 }
 
-// ignored is an entry of spec.ignoreDifferences.
 type ignored struct {
 	Group        string      `yaml:"group"`
 	Kind         string      `yaml:"kind"`
@@ -44,7 +43,6 @@ type ignored struct {
 	Managers     []string    `yaml:"managedFieldsManagers"`
 }
 
-// application has the fields of an Application or ApplicationSet that are read.
 type application struct {
 	Kind string `yaml:"kind"`
 	Spec struct {
@@ -80,14 +78,12 @@ func Convert(file string, data []byte) (*Converted, error) {
 	}
 }
 
-// read adds the rules of a document, and reports whether the document is or contains an Application
-// or ApplicationSet.
 func (c *Converted) read(file string, document *yaml.Node) (bool, error) {
 	var kind struct {
 		Kind string `yaml:"kind"`
 	}
 	if document.Decode(&kind) != nil {
-		return false, nil // Not an object.
+		return false, nil
 	}
 	var app application
 	switch kind.Kind {
@@ -118,7 +114,6 @@ func (c *Converted) read(file string, document *yaml.Node) (bool, error) {
 	return found, nil
 }
 
-// add adds the rules for an entry: one for its paths, and one for each manager.
 func (c *Converted) add(file string, item *yaml.Node) error {
 	var of ignored
 	if err := item.Decode(&of); err != nil {
@@ -168,7 +163,7 @@ func (c *Converted) add(file string, item *yaml.Node) error {
 func (c *Converted) rule(file string, item *yaml.Node, r rule) {
 	var node yaml.Node
 	if node.Encode(r) != nil {
-		return // Strings can be encoded.
+		return
 	}
 	node.Style = yaml.FlowStyle
 	node.HeadComment = fmt.Sprintf("# %s:%d", file, item.Line)
@@ -187,10 +182,8 @@ func (c *Converted) YAML() ([]byte, error) {
 	return out.Bytes(), errors.Join(err, encoder.Close())
 }
 
-// anyItem is the note on a list item that was identified by its position.
 const anyItem = "the item at a position changes with the list: the rule matches every item"
 
-// pointer converts a JSON pointer to a path.
 func pointer(text string) (path, note string, err error) {
 	rest, ok := strings.CutPrefix(text, "/")
 	if !ok {
@@ -214,8 +207,7 @@ func isPosition(part string) bool {
 	return err == nil || part == "-"
 }
 
-// The parts of jq expressions that are paths: a field, any item, an item by its position or by the
-// value of one of its fields.
+// These parts of jq expressions are paths.
 var (
 	jqField    = regexp.MustCompile(`^\.([A-Za-z_][A-Za-z0-9_]*)`)
 	jqQuoted   = regexp.MustCompile(`^\.?\[("(?:[^"\\]|\\.)*")\]|^\.("(?:[^"\\]|\\.)*")`)
@@ -230,7 +222,6 @@ var errNotPlain = errors.New("not a plain path: write the rule by hand, or use t
 // jq converts a jq expression to a path, if it is a plain path.
 func jq(text string) (path, note string, err error) {
 	rest := strings.TrimSpace(text)
-	// Parentheses around an expression change nothing.
 	for strings.HasPrefix(rest, "(") && strings.HasSuffix(rest, ")") && !strings.ContainsAny(rest[1:len(rest)-1], "()") {
 		rest = strings.TrimSpace(rest[1 : len(rest)-1])
 	}
@@ -279,7 +270,6 @@ func jq(text string) (path, note string, err error) {
 	return checked(b.String(), note)
 }
 
-// checked returns the path in our syntax, if it is valid.
 func checked(text, note string) (string, string, error) {
 	p, err := fieldpath.ParsePattern(text)
 	if err != nil {

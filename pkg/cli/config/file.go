@@ -1,6 +1,5 @@
-// Package config finds and reads k8sconnect.yaml, reports each fault with its line, and passes the
-// rules and defaults to the flags of a verb. It also converts the fields that Argo CD ignores to
-// rules.
+// Package config finds and reads k8sconnect.yaml, reports each fault with its line, and passes its
+// settings to the flags of a verb. It also converts the fields that Argo CD ignores.
 package config
 
 import (
@@ -28,30 +27,26 @@ type Expected struct{ Value, From string }
 
 // Settings are the settings of a file for one context.
 type Settings struct {
-	// File is the name of the file; empty for none.
-	File string
-	// Contexts are the patterns of the sections that match the context.
+	File     string
 	Contexts []string
 
 	Rules        predict.Standing
 	FieldManager string
 	AdoptFrom    []string
 	Recreate     []string
-	// Readiness is the name of a file with readiness rules.
-	Readiness string
+	Readiness    string
 	// TimeoutFor are durations, written as in --timeout-for.
-	TimeoutFor []string
-	// Both ExpectContext and ExpectCluster must match.
+	TimeoutFor                   []string
 	ExpectContext, ExpectCluster []Expected
 }
 
-// keys returns the keys of a section and of the file, in the order of the documentation.
+// keys returns the keys in the order of the documentation.
 func keys() []string {
 	return []string{"yield", "take", "adoptFrom", "recreate", "fieldManager", "readiness", "timeoutFor", "expect"}
 }
 
-// widening reports whether a key may extend what a run takes or deletes. Such a key is allowed only
-// in a file that the user named: whoever wrote the manifests may have put a file next to them.
+// widening reports whether a key may extend what a run takes or deletes. Only a file that the user
+// named may have such a key: whoever wrote the manifests may have put a file next to them.
 func widening(key string) bool {
 	switch key {
 	case "take", "adoptFrom", "recreate", "fieldManager":
@@ -60,8 +55,8 @@ func widening(key string) bool {
 	return false
 }
 
-// Parse reads a file for the named context. named: the user named the file. It reports faults in
-// all sections, including those of other contexts.
+// Parse reads a file for the named context. named means that the user named the file. It reports
+// faults in all sections.
 func Parse(file string, data []byte, context string, named bool) (*Settings, error) {
 	r := &reader{file: file}
 	s := &sections{reader: r, named: named, folder: filepath.Dir(file)}
@@ -78,7 +73,6 @@ func Parse(file string, data []byte, context string, named bool) (*Settings, err
 	return &out, errors.Join(r.faults...)
 }
 
-// sections reads the settings for all contexts and those for some contexts.
 type sections struct {
 	*reader
 	named  bool
@@ -100,7 +94,7 @@ func (s *sections) contexts(n *yaml.Node, context string, out *Settings) {
 	}
 }
 
-// read adds the settings of a section: lists are appended, other values replace earlier ones.
+// read appends lists and replaces other values.
 func (s *sections) read(section []field, out *Settings) {
 	for _, f := range section {
 		if widening(f.name) && !s.named {
@@ -139,9 +133,8 @@ func (s *sections) read(section []field, out *Settings) {
 	}
 }
 
-// readiness reads the name of a file with readiness rules, relative to this file. A file that the
-// user did not name may only name one next to it, because errors quote the content of a file with
-// invalid rules.
+// readiness reads the name of a file with readiness rules. A file that the user did not name may
+// only name one next to it, because errors quote its content.
 func (s *sections) readiness(f field, out *Settings) {
 	path, ok := s.text(f.name, f.value)
 	if !ok {
@@ -190,7 +183,7 @@ func (s *sections) expect(f field, out *Settings) {
 	}
 }
 
-// rules reads a list of rules. otherwise is the manager of rules without one.
+// otherwise is the manager of rules without one.
 func (s *sections) rules(f field, otherwise string) []predict.Choice {
 	var all []predict.Choice
 	for _, item := range s.list(f.name, f.value) {
@@ -243,7 +236,6 @@ func (s *sections) rules(f field, otherwise string) []predict.Choice {
 	return all
 }
 
-// paths reads one path or a list of paths.
 func (s *sections) paths(n *yaml.Node) []fieldpath.Pattern {
 	var all []fieldpath.Pattern
 	read := func(given string, at *yaml.Node) {
@@ -274,9 +266,8 @@ func (s *sections) paths(n *yaml.Node) []fieldpath.Pattern {
 // longest is the maximum size of a file in bytes.
 const longest = 1 << 20
 
-// find returns the configuration file next to the input; empty if there is none. For a file it
-// looks in the same folder, for a folder in that folder, and for a URL or standard input nowhere.
-// The file configures the whole run, so all inputs must share it.
+// find returns the configuration file next to the input; empty if there is none. All inputs must
+// share it, because it configures the whole run.
 func find(filenames []string, kustomize string) (string, error) {
 	if kustomize != "" {
 		filenames = []string{kustomize}
@@ -289,7 +280,7 @@ func find(filenames []string, kustomize string) (string, error) {
 		}
 		folder := name
 		if info, err := os.Stat(name); err != nil || !info.IsDir() {
-			if kustomize != "" { // Probably a repository.
+			if kustomize != "" {
 				return "", nil
 			}
 			folder = filepath.Dir(name)
@@ -320,8 +311,8 @@ func choose(file string) string {
 	return "choose one with --config=" + text.ShellQuote(file) + ", or ignore it with --config="
 }
 
-// isOurs reports whether the file exists and is not a Kubernetes manifest. Any other content is
-// ours, because rules that cannot be read must not be ignored.
+// isOurs reports whether the file exists and is not a manifest. An unreadable file is ours, because
+// its rules must not be ignored.
 func isOurs(file string) (bool, error) {
 	info, err := os.Stat(file)
 	switch {
@@ -345,12 +336,11 @@ func isOurs(file string) (bool, error) {
 		APIVersion yaml.Node `yaml:"apiVersion"`
 		Kind       yaml.Node `yaml:"kind"`
 	}
-	_ = yaml.Unmarshal(data, &top) // If it is not YAML, it is ours: Parse reports the fault.
+	_ = yaml.Unmarshal(data, &top)
 	return top.APIVersion.IsZero() && top.Kind.IsZero(), nil
 }
 
-// orNone is advice about a file that is not a configuration. It does not help with a pipe, which is
-// read with the folder anyway.
+// orNone is advice about a file that is not a configuration. It does not help with a pipe.
 const orNone = "remove it, or ignore it with --config="
 
 func unfit(file, what, advice string) error {

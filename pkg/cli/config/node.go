@@ -41,23 +41,21 @@ func (e *Error) Unwrap() error { return e.Err }
 // Hint returns the advice, or else the page about the format.
 func (e *Error) Hint() string { return cmp.Or(e.Advice, "see: "+build.Page("config.md")) }
 
-// reader reads the nodes of a file and collects faults.
 type reader struct {
 	file   string
 	faults []error
-	// seen counts the keys and items that were read, including those behind each alias.
+	// seen counts the keys and items, including those behind each alias.
 	seen int
 }
 
-// mostSeen limits the keys and items. With aliases of aliases, a few bytes can expand to any number
-// of them.
+// mostSeen limits seen: aliases of aliases can expand a few bytes to any number of keys.
 const mostSeen = 100_000
 
 // see counts the content of a node, and reports whether to read on.
 func (r *reader) see(n *yaml.Node) bool {
 	if r.seen+len(n.Content) > mostSeen {
 		r.fault(n, "", "the file has more than %d keys and items up to here, including those behind each alias", mostSeen)
-		r.seen = mostSeen + 1 // Report no faults that follow from this.
+		r.seen = mostSeen + 1
 		return false
 	}
 	r.seen += len(n.Content)
@@ -77,12 +75,10 @@ func (r *reader) fault(at *yaml.Node, advice, format string, args ...any) {
 	r.faults = append(r.faults, &Error{File: r.file, Line: at.Line, Column: at.Column, Err: fmt.Errorf(format, args...), Advice: advice})
 }
 
-// place returns the file and line of a node.
 func (r *reader) place(at *yaml.Node) string {
 	return (&Error{File: r.file, Line: at.Line, Column: at.Column}).place()
 }
 
-// root returns the mapping at the top of the file; nil if it cannot be read.
 func (r *reader) root(data []byte) *yaml.Node {
 	var document, second yaml.Node
 	documents := yaml.NewDecoder(bytes.NewReader(data))
@@ -101,8 +97,7 @@ func (r *reader) root(data []byte) *yaml.Node {
 	return document.Content[0]
 }
 
-// syntaxOf adds the place to a YAML error. Such errors have no column, and no line if that is the
-// first.
+// syntaxOf adds the place to a YAML error, which has no column.
 func syntaxOf(file string, data []byte, err error) error {
 	e := &Error{File: file, Err: err}
 	words := strings.TrimPrefix(err.Error(), "yaml: ")
@@ -115,14 +110,12 @@ func syntaxOf(file string, data []byte, err error) error {
 	return e
 }
 
-// field is one key of a mapping with its value.
 type field struct {
 	name       string
 	key, value *yaml.Node
 }
 
-// fields returns the keys of a mapping in order, except unknown ones and those without a value,
-// which it reports.
+// fields reports and omits unknown keys and keys without a value.
 func (r *reader) fields(n *yaml.Node, what string, known []string) []field {
 	n = resolved(n)
 	if n.Kind != yaml.MappingNode {
@@ -158,7 +151,6 @@ func nearest(name string, known []string) string {
 	return "the keys are " + strings.Join(known, ", ")
 }
 
-// resolved returns the node, or the node that an alias refers to.
 func resolved(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
@@ -166,7 +158,7 @@ func resolved(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// text returns a string. A scalar that YAML reads as another type needs quotes.
+// A scalar that YAML reads as another type needs quotes.
 func (r *reader) text(what string, n *yaml.Node) (string, bool) {
 	n = resolved(n)
 	switch {
@@ -182,7 +174,6 @@ func (r *reader) text(what string, n *yaml.Node) (string, bool) {
 	return "", false
 }
 
-// list returns the items of a sequence.
 func (r *reader) list(what string, n *yaml.Node) []*yaml.Node {
 	if n.Kind != yaml.SequenceNode {
 		r.fault(n, "", "%s must be a list", what)
@@ -194,7 +185,6 @@ func (r *reader) list(what string, n *yaml.Node) []*yaml.Node {
 	return n.Content
 }
 
-// texts calls each with the strings in a sequence and their nodes.
 func (r *reader) texts(what string, n *yaml.Node, each func(string, *yaml.Node)) {
 	for _, item := range r.list(what, n) {
 		if s, ok := r.text("an item of "+what, item); ok {

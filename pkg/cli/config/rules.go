@@ -26,24 +26,19 @@ type Rules struct {
 	predictor predict.Predictor
 	explain   bool
 
-	mu sync.Mutex
-	// looked: the run evaluated objects.
-	looked bool
-	// matched lists the places of rules that matched.
+	mu        sync.Mutex
+	looked    bool
 	matched   map[string]bool
 	decisions map[decided]predict.Decision
 }
 
-// decided identifies a decision. If an object is evaluated more than once, the last decision
-// replaces the others.
+// decided identifies a decision. The last decision replaces earlier ones.
 type decided struct {
 	ref                object.Ref
 	path, choice, said string
 }
 
-// Ruled passes the rules of the file to a predictor. It returns a recorder of decisions if there
-// are rules, if decisions are to be explained, or if a flag names a manager, whose name may be
-// misspelled.
+// Ruled passes the rules of the file to a predictor. It returns nil if there is nothing to record.
 func Ruled(s *Settings, explain bool, predictor *predict.Predictor) *Rules {
 	predictor.Standing = s.Rules
 	if len(s.Rules.Take)+len(s.Rules.Yield) == 0 && !explain && !predictor.NamesManagers() {
@@ -65,11 +60,9 @@ func (r *Rules) hear(d predict.Decision) {
 	r.decisions[decided{d.Ref, d.Path.String(), d.Choice, d.Said}] = d
 }
 
-// Watch emits which choice decided which path, if that is to be explained, and warnings about rules
-// that matched nothing. beside returns objects that -l excluded, which a rule may also match. end
-// is the result of the run, which Watch returns. After conflicts or differences it warns too,
-// because a typo in a rule may have caused them; after any other error it does not. If not all
-// objects were read, it does not warn about rules that depend on owners.
+// Watch emits decisions if they are to be explained, and warnings about rules that matched nothing.
+// beside returns the objects that -l excluded. end is the result of the run, which Watch returns.
+// After an error other than conflicts or differences, it does not warn.
 func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.Event), end error) error {
 	if r == nil {
 		return end
@@ -96,7 +89,6 @@ func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.E
 	return end
 }
 
-// report emits the decisions, grouped by object.
 func (r *Rules) report(emit func(event.Event)) {
 	r.mu.Lock()
 	sorted := r.sorted()
@@ -112,13 +104,11 @@ func (r *Rules) report(emit func(event.Event)) {
 	}
 }
 
-// asWritten returns the choice as written in a rule or flag.
 func asWritten(d predict.Decision) string {
 	choice := strings.TrimPrefix(d.Choice, "annotation "+d.Said+": ")
 	return strings.TrimPrefix(choice, d.Said+"=")
 }
 
-// sorted returns the decisions by object and path.
 func (r *Rules) sorted() []predict.Decision {
 	return slices.SortedFunc(maps.Values(r.decisions), func(a, b predict.Decision) int {
 		return cmp.Or(strings.Compare(a.Ref.String(), b.Ref.String()), a.Ref.Compare(b.Ref), a.Path.Compare(b.Path),
@@ -142,7 +132,6 @@ func (r *Rules) Explain(w io.Writer) {
 	}
 }
 
-// by returns the source of a decision, for people.
 func by(d predict.Decision) string {
 	switch {
 	case d.Said == "":
@@ -164,9 +153,8 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename(fileFlag, "yaml", "yml")
 }
 
-// Read reads the file that the user named, or else the one next to the input, and prints its name
-// on stderr. Its settings apply to flags that were not given; its guards are added to those of the
-// flags. Without a file, Read sets nothing.
+// Read reads the file that the user named, or else the one next to the input. Its settings apply to
+// flags that were not given; its guards add to those of the flags.
 func (f *Flags) Read(in verb.Invocation, filenames []string, kustomize string) (*Settings, error) {
 	flags := in.Cmd.Flags()
 	file, named := f.file, flags.Changed(fileFlag)
@@ -209,9 +197,8 @@ func (s *Settings) String() string {
 	return s.File + ", with the section for " + strings.Join(s.Contexts, ", ")
 }
 
-// onto sets the flags of a verb that were not given, without marking them as changed. adoptFrom in
-// the file is a migration: it happens with our first apply of an object, and includes client-side
-// apply.
+// onto sets the flags that were not given, without marking them as changed. adoptFrom in the file
+// is a migration, and includes client-side apply.
 func (s *Settings) onto(flags *pflag.FlagSet) error {
 	set := func(name string, values ...string) error {
 		flag := flags.Lookup(name)

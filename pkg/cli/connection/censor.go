@@ -40,9 +40,8 @@ func decodeObject(r io.Reader) *unstructured.Unstructured {
 // withheld replaces text from the server about a Secret that the user may not read.
 const withheld = "(withheld: it may quote values of this Secret, which cannot be read)"
 
-// censor returns a function that masks the text of a response. If the server refuses credentials,
-// permissions or a read of the Secret, it has not looked at the object, and the text quotes none of
-// its values. Any other failed read may quote anything.
+// censor masks the text of a response. If the server refuses credentials, permissions or a read of
+// the Secret, the text quotes none of its values. Any other failed read may quote anything.
 func (t *maskingTransport) censor(req *http.Request, status int, sent *unstructured.Unstructured) func(string) string {
 	if sent != nil {
 		t.vault.Learn(sent.Object)
@@ -70,8 +69,7 @@ func (t *maskingTransport) censor(req *http.Request, status int, sent *unstructu
 	}
 }
 
-// live reads the Secret of a request; nil if it does not exist. refusal is the response of the
-// server if the user may not read the Secret.
+// refusal is the server's response if the user may not read the Secret.
 func (t *maskingTransport) live(req *http.Request) (live *unstructured.Unstructured, refusal string, err error) {
 	get, err := http.NewRequestWithContext(req.Context(), http.MethodGet, req.URL.String(), nil)
 	if err != nil {
@@ -103,7 +101,7 @@ func (t *maskingTransport) live(req *http.Request) (live *unstructured.Unstructu
 	return live, "", nil
 }
 
-// maskWarnings masks the texts of warnings, and drops invalid headers.
+// maskWarnings also drops invalid headers.
 func maskWarnings(header http.Header, say func(string) string) {
 	warnings, _ := utilnet.ParseWarningHeaders(header.Values("Warning"))
 	header.Del("Warning")
@@ -114,8 +112,7 @@ func maskWarnings(header http.Header, say func(string) string) {
 	}
 }
 
-// withMaskedBody masks the text of an error response. A body that is not a Kubernetes Status is
-// masked as plain text.
+// A body that is not a Kubernetes Status is masked as plain text.
 func withMaskedBody(resp *http.Response, say func(string) string) (*http.Response, error) {
 	body, readErr := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
@@ -140,7 +137,7 @@ func withMaskedBody(resp *http.Response, say func(string) string) (*http.Respons
 	return resp, nil
 }
 
-// ending is the end of a body, with the error of another body.
+// ending ends a body with the error of another body.
 type ending struct{ err error }
 
 func (e *ending) Read([]byte) (int, error) {
@@ -150,8 +147,8 @@ func (e *ending) Read([]byte) (int, error) {
 	return 0, e.err
 }
 
-// learningBody learns the values of Secrets from a body before the reader has all of an object: at
-// the end or, for a watch, at the end of each line.
+// learningBody learns the values of Secrets before the reader has all of an object: at the end of
+// the body or, for a watch, of each line.
 type learningBody struct {
 	io.ReadCloser
 	vault  *redact.Vault
@@ -188,12 +185,12 @@ func (b *learningBody) learn(text []byte) {
 	b.vault.Learn(fields)
 }
 
-// Writers returns stdout and stderr with a final filter that masks every value in the vault. flush
-// writes any buffered output.
+// Writers returns stdout and stderr with a filter that masks every value in the vault. flush writes
+// any buffered output.
 func Writers(vault *redact.Vault, stdout, stderr io.Writer) (out, errOut io.Writer, flush func()) {
 	first, second := vault.Writer(stdout), vault.Writer(stderr)
 	return first, second, func() {
-		_, _ = first.Flush(), second.Flush() // There is nowhere to report an error.
+		_, _ = first.Flush(), second.Flush()
 	}
 }
 

@@ -25,8 +25,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Connect creates the client of a run, which sends its events to emit, and checks that the cluster
-// is the expected one. concurrency limits the concurrent requests; zero leaves that to the server.
+// Connect creates the client of a run, and checks that the cluster is the expected one. concurrency
+// 0 leaves the limit to the server.
 func (c *Connection) Connect(ctx context.Context, run string, concurrency int, emit func(event.Event)) (*client.Client, error) {
 	config, err := c.restConfig()
 	if err != nil {
@@ -80,8 +80,8 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 	return client, c.expectedCluster(ctx, client)
 }
 
-// credentials returns the credential program in the kubeconfig; empty for none, and for one that
-// may ask the user (as client-go decides).
+// credentials returns the credential program in the kubeconfig; empty if it may ask the user (as
+// client-go decides).
 func credentials(config *rest.Config) string {
 	exec := config.ExecProvider
 	if exec == nil || exec.InteractiveMode != clientcmdapi.NeverExecInteractiveMode && term.IsTerminal(int(os.Stdin.Fd())) {
@@ -90,9 +90,8 @@ func credentials(config *rest.Config) string {
 	return exec.Command
 }
 
-// OpenEarly starts to open the connection for a run that first does something else. It returns
-// false if the connection needs more than TCP and TLS, such as a credential program that asks the
-// user. Connect reports errors in the configuration.
+// OpenEarly starts to open the connection. It returns false if that needs more than TCP and TLS.
+// Connect reports errors in the configuration.
 func (c *Connection) OpenEarly() bool {
 	config, err := c.restConfig()
 	return err == nil && c.opening.OpenEarly(config)
@@ -135,7 +134,6 @@ func lacks(kind object.Kind, namespace, verb string) string {
 	return "you may not " + verb + " " + what + ": they are " + how + ", so changes are seen with a delay"
 }
 
-// restConfig returns the address of the server and the credentials.
 func (c *Connection) restConfig() (*rest.Config, error) {
 	if err := c.ExpectedContext(); err != nil {
 		return nil, err
@@ -166,8 +164,8 @@ func userAgent(version, verb string) string {
 	return fmt.Sprintf("kubectl-k8sconnect/%s (%s/%s) %s", strings.Trim(version, "()"), runtime.GOOS, runtime.GOARCH, verb)
 }
 
-// checkAddress refuses a server address to which no request can be sent. The error of net/http
-// would name neither the kubeconfig nor a remedy.
+// checkAddress refuses an address to which no request can be sent. The error of net/http would name
+// no remedy.
 func checkAddress(config *rest.Config) error {
 	url, _, err := rest.DefaultServerUrlFor(config)
 	if err == nil && (url.Scheme == "https" || url.Scheme == "http") {
@@ -177,10 +175,9 @@ func checkAddress(config *rest.Config) error {
 		"kubeconfig: the server's address %q is not an https URL", config.Host)
 }
 
-// Transport learns the values of Secrets from responses before other code reads them. It also masks
-// errors and warnings about a Secret, including its short values. To do so, it reads the Secret; if
-// it cannot, it withholds the whole error or warning. base is the prefix of every path on the
-// server.
+// Transport learns the values of Secrets from responses before other code reads them. It masks
+// errors and warnings about a Secret, or withholds them if it cannot read the Secret. base is the
+// prefix of every path on the server.
 func Transport(next http.RoundTripper, vault *redact.Vault, base string) http.RoundTripper {
 	return &maskingTransport{next: next, vault: vault, base: base}
 }
@@ -218,8 +215,8 @@ func (t *maskingTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	return resp, nil
 }
 
-// isAboutSecrets reports whether a request is about Secrets of the core group, on a server with
-// paths below base. For a redirected request, whose base is unknown, it reports whether it may be.
+// isAboutSecrets reports whether a request is about Secrets of the core group. For a redirected
+// request, whose base is unknown, it reports whether it may be.
 func isAboutSecrets(base, path string) bool {
 	if below, ours := strings.CutPrefix(path, base+"/"); ours {
 		version, found := strings.CutPrefix(below, "api/")
@@ -229,14 +226,14 @@ func isAboutSecrets(base, path string) bool {
 		if _, rest, found = strings.Cut(rest, "/api/"); found && isSecretsPath(rest) {
 			return true
 		}
-		rest = "/" + rest // The slash may also begin the next part.
+		rest = "/" + rest
 	}
 	return false
 }
 
-// isSecretsPath reports whether a path, from the version of the core group on, leads to Secrets.
+// path begins with the version of the core group.
 func isSecretsPath(path string) bool {
-	parts := strings.Split(path, "/")[1:] // without the version
+	parts := strings.Split(path, "/")[1:]
 	if len(parts) > 0 && parts[0] == "watch" {
 		parts = parts[1:]
 	}

@@ -1,7 +1,6 @@
-// Package connection connects a call of the plugin to a cluster: it has the flags of every verb,
-// the kubeconfig, the guards that refuse an unexpected cluster, and the client. It also masks the
-// values of Secrets in responses, library logs, stdout and stderr, with the vault of package
-// redact. Start with [New] and [Connection.Connect].
+// Package connection connects a call of the plugin to a cluster: flags, kubeconfig, guards against
+// the wrong cluster, and the client. It also masks the values of Secrets in responses, logs and
+// output. Start with [New] and [Connection.Connect].
 package connection
 
 import (
@@ -30,40 +29,35 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Connection has the flags of every verb: which cluster, as which user, for how long.
+// Connection has the flags of every verb.
 type Connection struct {
-	// Verb is the verb that was called.
-	Verb string
-	// Verbosity controls how much is printed, Color whether in colour.
+	Verb      string
 	Verbosity int
 	Color     string
 	// Vault learns the values of Secrets.
 	Vault *redact.Vault
-	// Run is the ID under which requests are sent; empty before the first. RunTold: it was printed.
+	// Run is the ID of the run; empty before the first request. RunTold means that it was printed.
 	Run     string
 	RunTold bool
-	// Warned counts the warnings from the server that all clients of the run have shown.
+	// Warned counts the shown warnings from the server.
 	Warned *atomic.Int64
 	// Guard may refuse the writes of clients that are created from now on; nil refuses none.
 	Guard transport.Guard
 
 	runID   string
 	process string
-	// sent counts the requests of all clients.
-	sent *atomic.Int64
-	// opening is the TCP connection that all clients share.
+	sent    *atomic.Int64
+	// opening is shared by all clients.
 	opening *transport.Opening
 
 	config        *genericclioptions.ConfigFlags
 	serverTimeout time.Duration
 	// outage overrides serverTimeout, if it is longer.
-	outage  time.Duration
-	timeout time.Duration
-	// flags are the flags of every verb, as the user typed them.
-	flags *pflag.FlagSet
-	// expected are expectations from the configuration file.
+	outage   time.Duration
+	timeout  time.Duration
+	flags    *pflag.FlagSet
 	expected map[string][]expectation
-	// recognised: the cluster was found to be the expected one.
+	// recognised means that the cluster is the expected one.
 	recognised bool
 }
 
@@ -71,8 +65,8 @@ type Connection struct {
 func New(vault *redact.Vault) *Connection {
 	config := genericclioptions.NewConfigFlags(true)
 	if !filepath.IsAbs(*config.CacheDir) && os.Getenv("KUBECACHEDIR") == "" {
-		// Without a home directory, kubectl's default is below the working directory: in CI, this
-		// is usually a repository, to which the cache would be committed.
+		// Without a home directory, kubectl's default is below the working directory, which in CI
+		// is usually a repository.
 		*config.CacheDir = ""
 	}
 	return &Connection{config: config, Vault: vault, Warned: new(atomic.Int64), sent: new(atomic.Int64), opening: new(transport.Opening)}
@@ -98,13 +92,12 @@ func (e *OverError) Error() string {
 	return fmt.Sprintf("the run timed out after %s (--timeout)", e.timeout)
 }
 
-// expectation is one value of a guard, and where it comes from.
 type expectation struct{ from, value string }
 
 func (e expectation) String() string { return e.from + "=" + text.ShellQuote(e.value) }
 
-// RunID is the flag with the ID of a run. It changes nothing in the cluster, so an environment
-// variable may set it too.
+// RunID is the flag with the ID of a run. An environment variable may set it too, because it
+// changes nothing in the cluster.
 const RunID = "run-id"
 
 func (c *Connection) addRun(flags *pflag.FlagSet) {
@@ -138,8 +131,8 @@ func (c *Connection) NewRun() string {
 	return cmp.Or(id, ulid.Make().String())
 }
 
-// Call returns an ID of this process among others of the same run, such as retries: the ID of the
-// run and a unique suffix. Requests add a number. It is empty without a run.
+// Call identifies this process among others of the same run, such as retries. It is empty without a
+// run.
 func (c *Connection) Call() string {
 	if id, _ := c.givenRun(); c.Run == "" || c.Run != id {
 		return c.Run
@@ -162,7 +155,6 @@ func (c *Connection) Kubeconfig() (api.Config, error) {
 	return c.config.ToRawKubeConfigLoader().RawConfig()
 }
 
-// explain adds the possible values to an error of the kubeconfig.
 func (c *Connection) explain(err error) error {
 	if err == nil {
 		return nil
@@ -187,8 +179,7 @@ func (c *Connection) explain(err error) error {
 	return fmt.Errorf("kubeconfig: %w", err)
 }
 
-// contextName returns the context from the flag. Without the flag, it returns the current context
-// of the kubeconfig.
+// contextName returns the context from the flag, or else from the kubeconfig.
 func (c *Connection) contextName(raw api.Config) string {
 	if *c.config.Context != "" {
 		return *c.config.Context

@@ -20,16 +20,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// The guards are flags that refuse the wrong cluster.
 const (
+	// These flags refuse the wrong cluster.
 	ExpectContext = "expect-context"
 	ExpectCluster = "expect-cluster"
 )
 
-// guards returns the guards. Environment variables may set them too, because they can only refuse.
+// Environment variables may set guards too, because guards can only refuse.
 func guards() []string { return []string{ExpectContext, ExpectCluster} }
 
-// variable returns the environment variable that sets a flag.
 func variable(flag string) string {
 	return "KUBECTL_K8SCONNECT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
@@ -41,8 +40,7 @@ func (c *Connection) addGuards(flags *pflag.FlagSet) {
 		"Refuse any cluster whose kube-system namespace has another UID; also $"+variable(ExpectCluster))
 }
 
-// expectations returns the values of a guard from the command line, the environment and the
-// configuration file. All must match, so that none overrides another.
+// expectations returns all values of a guard. All must match, so that none overrides another.
 func (c *Connection) expectations(flag string) []expectation {
 	var all []expectation
 	if f := c.flags.Lookup(flag); f.Changed {
@@ -67,7 +65,7 @@ func (c *Connection) expect(flag, from, value string) {
 	c.expected[flag] = append(c.expected[flag], expectation{from, value})
 }
 
-// ContextName returns the context in use. It is empty if there is no context, as in a Pod.
+// ContextName returns the context in use; empty if there is none, as in a Pod.
 func (c *Connection) ContextName() (string, error) {
 	raw, err := c.config.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
@@ -76,7 +74,7 @@ func (c *Connection) ContextName() (string, error) {
 	return c.contextName(raw), nil
 }
 
-// checkGuards refuses empty guards, most of which come from unset variables, and invalid patterns.
+// checkGuards refuses invalid patterns, and empty guards, which usually come from unset variables.
 func (c *Connection) checkGuards() error {
 	var errs []error
 	for _, flag := range guards() {

@@ -47,20 +47,19 @@ func (c *Connection) Check() error {
 	return errors.Join(append(errs, c.checkRun(), c.checkGuards())...)
 }
 
-// The effects of a flag.
 const (
-	// neither: it affects neither the choice of the cluster nor that of the user.
+	// neither affects neither the choice of the cluster nor that of the user.
 	neither = iota
 	theCluster
 	whomToActAs
-	// hidden: it affects the choice of the user, and its value must not be printed.
+	// hidden affects the choice of the user, and its value must not be printed.
 	hidden
-	// guard: it can refuse a cluster; only this plugin has it.
+	// guard can refuse a cluster; only this plugin has it.
 	guard
 )
 
-// decides returns the effect of a flag of every verb. --namespace has none, because printed
-// commands contain the namespace of their object.
+// decides returns the effect of a flag. --namespace has none, because printed commands contain the
+// namespace of their object.
 func decides(flag string) int {
 	switch flag {
 	case "kubeconfig", "context", "cluster", "user", "server", "tls-server-name", "insecure-skip-tls-verify",
@@ -77,15 +76,14 @@ func decides(flag string) int {
 	}
 }
 
-// Typed returns the flags of this call that another command needs to reach the same cluster as the
-// same user.
+// Typed returns the flags that another command needs to reach the same cluster as the same user.
 func (c *Connection) Typed() command.Flags {
 	var typed command.Flags
 	if c.flags == nil {
 		return typed
 	}
 	c.flags.VisitAll(func(f *pflag.Flag) {
-		if !f.Changed { // Only the flag set of the verb records that.
+		if !f.Changed {
 			return
 		}
 		switch decides(f.Name) {
@@ -102,7 +100,6 @@ func (c *Connection) Typed() command.Flags {
 	return typed
 }
 
-// spelt returns a flag as typed, once for each value.
 func spelt(f *pflag.Flag) []string {
 	values := []string{f.Value.String()}
 	if many, ok := f.Value.(pflag.SliceValue); ok {
@@ -114,8 +111,7 @@ func spelt(f *pflag.Flag) []string {
 	return values
 }
 
-// Repeated returns the other flags of this call as words to type, without those whose values must
-// not be printed.
+// Repeated returns the other flags of this call, without those whose values must not be printed.
 func (c *Connection) Repeated(flags *pflag.FlagSet) []string {
 	var words []string
 	flags.Visit(func(f *pflag.Flag) {
@@ -137,10 +133,9 @@ func (c *Connection) Repeated(flags *pflag.FlagSet) []string {
 	return words
 }
 
-// Masking returns a function that masks events before they are printed: once a value is shortened,
-// wrapped or escaped, it can no longer be found.
-//
-// The function also adds the flags of the connection to commands in the events.
+// Masking returns a function that masks events before they are printed: a shortened, wrapped or
+// escaped value can no longer be found. It also adds the connection's flags to commands in the
+// events.
 func (c *Connection) Masking() func(event.Event) event.Event {
 	typed := c.Typed()
 	fill := func(text string) string { return command.Fill(text, typed) }

@@ -13,12 +13,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// libraries is the verbosity from which on the Kubernetes libraries log. Below it, -v only adds
-// details to the output.
+// libraries is the verbosity from which on the Kubernetes libraries log.
 const libraries = 2
 
-// Log sends the logs of the Kubernetes libraries to w, with masked values of Secrets. Below the
-// verbosity [libraries] it drops them: important errors are reported anyway.
+// Log sends the logs of the Kubernetes libraries to w, with masked values of Secrets. Below
+// [libraries] it drops them.
 func Log(w io.Writer, vault *redact.Vault, verbosity int) error {
 	logs := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(logs)
@@ -40,7 +39,7 @@ func Log(w io.Writer, vault *redact.Vault, verbosity int) error {
 	return nil
 }
 
-// logWriter masks the logs of the libraries. Each write is one entry.
+// Each write to a logWriter is one entry.
 type logWriter struct {
 	vault *redact.Vault
 	w     io.Writer
@@ -55,8 +54,8 @@ func (l *logWriter) Write(entry []byte) (int, error) {
 	return len(entry), nil
 }
 
-// masked masks the unquoted body of an entry, because a value that a webhook quotes in a JSON
-// status is quoted twice in the log.
+// masked unquotes the body first: a value that a webhook quotes in a JSON status is quoted twice in
+// the log.
 func (l *logWriter) masked(entry string) string {
 	at := strings.Index(entry, ` body="`)
 	if at < 0 {
@@ -74,8 +73,8 @@ func (l *logWriter) masked(entry string) string {
 	return entry[:at] + strconv.Quote(l.vault.Text(body)) + entry[at+len(quoted):]
 }
 
-// withoutSecretBody drops the body of a request or response about a Secret, because the vault
-// cannot learn from part of a body. It also drops bodies in hexadecimal, which cannot be searched.
+// withoutSecretBody drops bodies about Secrets, because the vault cannot learn from part of a body,
+// and bodies in hexadecimal.
 func withoutSecretBody(entry string) string {
 	body := regexp.MustCompile(` body=[<"]`).FindStringIndex(entry)
 	if body == nil {

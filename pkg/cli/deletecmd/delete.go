@@ -48,16 +48,14 @@ type deleteFlags struct {
 }
 
 type deleteOptions struct {
-	strict  verb.StrictFlags
-	targets target.Targets
-	engine  deletion.Engine
-	limits  limits
-	// warnings are about the flags, and are printed first.
+	strict   verb.StrictFlags
+	targets  target.Targets
+	engine   deletion.Engine
+	limits   limits
 	warnings []string
-	// explain: print why objects are stuck.
-	explain bool
-	run     string
-	out     *printer.Printer
+	explain  bool
+	run      string
+	out      *printer.Printer
 }
 
 // New returns the verb delete.
@@ -144,7 +142,7 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 	if f.finalizer != "" {
 		o.engine.Confirm = f.confirmation(out, in.Streams)
 	}
-	if given("remove-finalizer") && f.finalizer == "" { // Perhaps a variable is unset; a deletion was not intended.
+	if given("remove-finalizer") && f.finalizer == "" { // Perhaps a variable is unset.
 		limitsErr = errors.Join(limitsErr, errors.New("--remove-finalizer is empty"))
 	}
 	_, onTerminal := verb.Terminal(in.Streams.ErrOut)
@@ -158,7 +156,7 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 		f.checkFinalizer(targets, in.Streams), printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// grace returns the grace period, by kubectl's rules: nothing is killed without --force.
+// grace follows kubectl's rules: nothing is killed without --force.
 func (f *deleteFlags) grace() (*int64, error) {
 	seconds := int64(f.gracePeriod)
 	switch {
@@ -176,7 +174,6 @@ func (f *deleteFlags) grace() (*int64, error) {
 	return &seconds, nil
 }
 
-// warnings returns warnings about the flags.
 func (f *deleteFlags) warnings() []string {
 	var told []string
 	if _, err := strconv.ParseBool(f.cascade); err == nil {
@@ -189,8 +186,7 @@ func (f *deleteFlags) warnings() []string {
 	return told
 }
 
-// propagationOf parses --cascade. kubectl once called background and orphan true and false, and
-// still accepts that.
+// kubectl once called background and orphan true and false, and still accepts them.
 func propagationOf(text string) (metav1.DeletionPropagation, error) {
 	if yes, err := strconv.ParseBool(text); err == nil {
 		text = map[bool]string{true: "background", false: "orphan"}[yes]
@@ -226,7 +222,6 @@ func (f *deleteFlags) checkFinalizer(t target.Targets, streams genericiooptions.
 	return nil
 }
 
-// confirmation returns a function that asks before finalizers are removed.
 func (f *deleteFlags) confirmation(out *printer.Printer, streams genericiooptions.IOStreams) func(context.Context, string, []object.Ref) error {
 	return func(ctx context.Context, finalizer string, refs []object.Ref) error {
 		if f.yes {

@@ -33,9 +33,8 @@ func (o *deleteOptions) delete(ctx context.Context, in verb.Invocation) error {
 	return o.targets.Files.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// work deletes the objects and reports to the printer. Before the first deletion, it waits for an
-// unreachable server as every verb does; afterwards, it waits longer, because the results would be
-// unknown.
+// After the first deletion, work waits longer for an unreachable server, because the results would
+// be unknown.
 func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) error {
 	client, err := c.Connect(ctx, o.run, 0, o.out.Print)
 	if err != nil {
@@ -60,9 +59,7 @@ func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) erro
 	return o.engine.Run(ctx, phases)
 }
 
-// perhapsGone adds a hint to the error of a server that never answered: the cluster may be gone.
-// This is not certain: the address may be wrong, or a network down. A server that answers with
-// errors still exists, and so do its objects.
+// perhapsGone hints that the cluster may be gone if the server never answered.
 func perhapsGone(err error) error {
 	if !errors.As(err, new(*client.UnreachableError)) {
 		return err
@@ -74,7 +71,6 @@ func perhapsGone(err error) error {
 	return &object.HintedError{Err: err, Advice: advice}
 }
 
-// phases returns the objects to delete, in order.
 func (o *deleteOptions) phases(ctx context.Context, c *connection.Connection, client *client.Client) ([]deletion.Phase, error) {
 	if o.targets.InFiles {
 		p, err := o.targets.Files.Order(ctx, c, client, o.out.Print)
@@ -104,8 +100,7 @@ func (o *deleteOptions) phases(ctx context.Context, c *connection.Connection, cl
 	return []deletion.Phase{{Name: "objects", Sets: setsOf(found)}}, nil
 }
 
-// unserved sets an error on objects whose kind is not served, unless no object of that kind can
-// exist.
+// unserved sets an error on objects of unserved kinds, unless no object of the kind can exist.
 func (o *deleteOptions) unserved(ctx context.Context, client *client.Client, phases []deletion.Phase) error {
 	for _, ph := range phases {
 		for _, s := range ph.Sets {
@@ -137,7 +132,6 @@ func surelyNone(ctx context.Context, c *client.Client, ref object.Ref) error {
 	return err
 }
 
-// setsOf groups targets by kind and namespace.
 func setsOf(found []target.Target) []deletion.Set {
 	type place struct{ resource, group, namespace string }
 	var sets []deletion.Set
@@ -160,17 +154,15 @@ func setsOf(found []target.Target) []deletion.Set {
 	return sets
 }
 
-// longTimeout bounds the deletion of an object whose contents are deleted first.
+// longTimeout is for objects whose contents are deleted first.
 const longTimeout = 20 * time.Minute
 
-// limits are how long the deletion of an object may take.
 type limits struct {
 	usual, long time.Duration
 	kinds       wait.TimeLimits
 }
 
-// parseLimits parses --timeout-for and the times in the configuration. It refuses times of
-// conditions, which only a wait has.
+// parseLimits refuses times of conditions, which only a wait has.
 func parseLimits(timeout time.Duration, given bool, each, standing []string) (limits, error) {
 	kinds, err := wait.ParseTimeLimits(each)
 	l := limits{usual: timeout, long: longTimeout, kinds: kinds}
@@ -200,7 +192,6 @@ func (l limits) of(kind object.Kind) time.Duration {
 	return l.usual
 }
 
-// check warns about a kind in --timeout-for without objects to delete, which may be a typo.
 func (l limits) check(phases []deletion.Phase, emit func(event.Event)) {
 	var kinds []object.Kind
 	for _, ph := range phases {

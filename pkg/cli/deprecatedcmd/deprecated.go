@@ -1,5 +1,5 @@
-// Package deprecatedcmd is the verb deprecated, which finds what still uses API versions that an
-// upgrade removes.
+// Package deprecatedcmd is the verb deprecated, which finds uses of API versions that an upgrade
+// removes.
 package deprecatedcmd
 
 import (
@@ -36,7 +36,6 @@ type flags struct {
 }
 
 type options struct {
-	// files are the manifests to read; nil for none.
 	files      *manifest.Options
 	live, helm bool
 	everywhere bool
@@ -120,7 +119,6 @@ func known(r deprecation.Release) error {
 		"the removals in Kubernetes %s are not known", r)
 }
 
-// Execute implements [verb.Options].
 func (o *options) Execute(ctx context.Context, in verb.Invocation) error {
 	err := o.work(ctx, in)
 	return verb.Finish(err, o.out.Close(ctx))
@@ -148,7 +146,7 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 	unread := ownerscmd.Unread(s.unread, "reading them requires the verb list; see: "+command.Kubectl("auth", "can-i")+" --list")
 	goes := slices.ContainsFunc(found.Uses, func(u event.DeprecatedUse) bool { return u.Goes })
 	switch {
-	case goes && unread != nil: // There may be more uses than those found.
+	case goes && unread != nil:
 		o.out.Print(event.Warned{Text: unread.Error()})
 		return verb.ErrNo
 	case goes:

@@ -25,7 +25,6 @@ import (
 
 const definitionKind = "CustomResourceDefinition"
 
-// search reads everything that the run checks.
 type search struct {
 	*options
 	in       verb.Invocation
@@ -33,12 +32,12 @@ type search struct {
 	tally    *usage.Tally
 	stored   []event.StoredVersions
 	unread   []event.Unread
-	// namespace is the namespace to search, empty for all; own is that of manifests without one.
+	// namespace is the namespace to search, empty for all. own is for manifests without a
+	// namespace.
 	namespace, own string
 	namespaced     map[schema.GroupKind]bool
 }
 
-// ask reads the release of the server, its CRDs, and the live objects and Helm releases.
 func (s *search) ask(ctx context.Context) error {
 	server, err := s.in.Connect(ctx, s.run, 0, s.out.Print)
 	if err != nil {
@@ -54,7 +53,7 @@ func (s *search) ask(ctx context.Context) error {
 		s.namespace = s.own
 	}
 	if s.namespace != "" && (s.live || s.helm) {
-		if missing := target.MissingNamespace(ctx, server, s.namespace); missing != "" { // Perhaps a typo.
+		if missing := target.MissingNamespace(ctx, server, s.namespace); missing != "" {
 			s.out.Print(event.Warned{Text: missing})
 		}
 	}
@@ -80,7 +79,6 @@ func (s *search) ask(ctx context.Context) error {
 	return nil
 }
 
-// releases determines the release of the server and the one to upgrade to.
 func (s *search) releases(ctx context.Context, server *client.Client) error {
 	info, err := server.Version(ctx)
 	if err != nil {
@@ -98,8 +96,7 @@ func (s *search) releases(ctx context.Context, server *client.Client) error {
 	return known(s.question.Release)
 }
 
-// definitions reads which versions of custom resources are deprecated, and which may still be in
-// the server's storage.
+// definitions reads which versions of custom resources are deprecated or may still be stored.
 func (s *search) definitions(ctx context.Context, reader *client.NoRetry) {
 	gvk := schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: definitionKind}
 	stored := map[string]event.StoredVersions{}
@@ -115,7 +112,6 @@ func (s *search) definitions(ctx context.Context, reader *client.NoRetry) {
 	}
 }
 
-// objects checks live objects of kinds that can be affected.
 func (s *search) objects(ctx context.Context, reader *client.NoRetry, kinds []object.Kind) {
 	var concerned []object.Kind
 	for _, kind := range kinds {
@@ -129,7 +125,6 @@ func (s *search) objects(ctx context.Context, reader *client.NoRetry, kinds []ob
 	s.unread = append(s.unread, unread...)
 }
 
-// helmReleases checks the manifests of the deployed releases.
 func (s *search) helmReleases(ctx context.Context, reader *client.NoRetry) {
 	gvk := corev1.SchemeGroupVersion.WithKind("Secret")
 	deployed := object.Selection{Namespace: s.namespace, Labels: "owner=helm,status=deployed"}
@@ -141,7 +136,7 @@ func (s *search) helmReleases(ctx context.Context, reader *client.NoRetry) {
 func (s *search) helmRelease(ctx context.Context, secret *unstructured.Unstructured) error {
 	release, err := inventory.Decode(secret)
 	if errors.Is(err, inventory.ErrNoManifest) {
-		return nil // A chart may have only hooks.
+		return nil
 	}
 	if err != nil {
 		return err
@@ -155,8 +150,7 @@ func (s *search) helmRelease(ctx context.Context, secret *unstructured.Unstructu
 	return err
 }
 
-// manifests checks the manifests in files, and reports whether all could be read. CRDs among them
-// apply to the others.
+// manifests reports whether all files could be read. CRDs among them apply to the others.
 func (s *search) manifests(ctx context.Context) (whole bool) {
 	read, err := manifest.Read(ctx, *s.files)
 	input.SayLeftOut(read, s.in.Streams)
@@ -182,7 +176,7 @@ func (s *search) manifests(ctx context.Context) (whole bool) {
 	return faults == nil
 }
 
-// ref returns the reference of an object in a manifest, in the namespace where it would be created.
+// ref returns the reference in the namespace where the object would be created.
 func (s *search) ref(m object.Manifest, namespace string) object.Ref {
 	ref := m.Ref()
 	ref.Name = cmp.Or(ref.Name, m.Object.GetGenerateName())

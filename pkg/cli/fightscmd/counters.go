@@ -18,8 +18,7 @@ type counters struct {
 	writes  map[schema.GroupResource]int
 }
 
-// count reads how many writes the API server has counted so far. It returns nil if only some
-// objects are watched, since the server counts the writes of all.
+// count returns nil if only some objects are watched, because the server counts the writes of all.
 func (w *watch) count(ctx context.Context) (*counters, error) {
 	if !w.everything || w.where != "" || w.targets.Labels != "" {
 		return nil, nil
@@ -53,8 +52,8 @@ func (c *counters) read(page io.Reader) error {
 	}
 }
 
-// counted returns the number of writes since before. Behind a load balancer, another API server
-// process may answer; its counters cannot be compared with the earlier ones.
+// counted returns the writes since before. Behind a load balancer, another API server process may
+// answer, whose counters cannot be compared.
 func (w *watch) counted(ctx context.Context, before *counters) (map[schema.GroupResource]int, error) {
 	after, err := w.count(ctx)
 	switch {

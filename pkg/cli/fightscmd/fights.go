@@ -1,5 +1,5 @@
-// Package fightscmd is the verb fights: it watches the metadata of all objects for a while and
-// reports those that are written in circles, with their writers. It never writes.
+// Package fightscmd is the verb fights, which watches the metadata of objects and reports those
+// that are written in circles.
 package fightscmd
 
 import (
@@ -34,15 +34,13 @@ type flags struct {
 }
 
 type options struct {
-	targets target.Targets
-	// everything means that no type was named.
+	targets    target.Targets
 	everything bool
 	duration   time.Duration
 	status     bool
 	run        string
-	// live means that fights are shown during the watch.
-	live bool
-	out  *printer.Printer
+	live       bool
+	out        *printer.Printer
 }
 
 const usualDuration = time.Minute
@@ -102,7 +100,6 @@ func (f *flags) toOptions(in verb.Invocation) (*options, error) {
 	return o, errors.Join(targetsErr, forErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// Execute implements [verb.Options].
 func (o *options) Execute(ctx context.Context, in verb.Invocation) error {
 	err := o.work(ctx, in)
 	return verb.Finish(err, o.out.Close(ctx))
@@ -122,7 +119,7 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 		return err
 	}
 	interrupted := ctx.Err() != nil
-	if interrupted { // Explaining the changes so far takes a moment.
+	if interrupted {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()
@@ -133,7 +130,7 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 	o.out.Print(found)
 	unread := ownerscmd.Unread(found.Unread, "watching them needs the verbs list and watch; see: "+command.Kubectl("auth", "can-i")+" --list")
 	switch {
-	case len(found.Found) > 0 && unread != nil: // There may be more fights.
+	case len(found.Found) > 0 && unread != nil:
 		o.out.Print(event.Warned{Text: unread.Error()})
 		return verb.ErrNo
 	case len(found.Found) > 0:
@@ -146,7 +143,6 @@ func (o *options) work(ctx context.Context, in verb.Invocation) error {
 	return nil
 }
 
-// shortError reports that the watch was interrupted before it found anything.
 type shortError struct{ after, of time.Duration }
 
 func (e *shortError) Error() string {
@@ -155,8 +151,8 @@ func (e *shortError) Error() string {
 
 func (e *shortError) Unwrap() error { return context.Canceled }
 
-// apart reports whether a kind is left out without --status. The objects of such a kind are written
-// all the time by design.
+// apart reports whether a kind is left out without --status, because its objects are written all
+// the time.
 func apart(group, resource string) bool {
 	return slices.Contains([]string{
 		"leases.coordination.k8s.io", "leasecandidates.coordination.k8s.io", "events.", "events.events.k8s.io", "endpoints.", "endpointslices.discovery.k8s.io",

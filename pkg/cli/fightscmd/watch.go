@@ -28,30 +28,25 @@ import (
 )
 
 const (
-	// patience is how long the watches may take to begin, and how long the reads at the end may
-	// take.
+	// patience bounds the start of the watches, and the reads at the end.
 	patience = 15 * time.Second
 	// late is how long the last events may take to arrive.
 	late = time.Second
 	// readWhole limits how many objects are read in full.
 	readWhole = 10
-	// readBefore limits the number of objects whose metadata, as of before their first change, are
-	// read.
+	// readBefore limits how many objects are read as of before their first change.
 	readBefore = 300
 	sideBySide = 6
-	// shownLive limits how many fights are listed during the watch.
-	shownLive = 10
+	shownLive  = 10
 )
 
-// watch watches all kinds for a while.
 type watch struct {
 	*options
 	server *client.Client
-	// where is the only namespace; empty for all.
 	where  string
 	all    []target.Target
 	unread []event.Unread
-	// took is how long the watch lasted; written counts the API server's writes in that time.
+	// written counts the API server's writes during the watch.
 	took      time.Duration
 	written   map[schema.GroupResource]int
 	uncounted error
@@ -62,7 +57,6 @@ type watch struct {
 	seen  []*seen
 }
 
-// seen is the state of one kind's watch.
 type seen struct {
 	target.Target
 	objects, begun int
@@ -71,7 +65,6 @@ type seen struct {
 	err        error
 }
 
-// places chooses the kinds to watch.
 func (w *watch) places(ctx context.Context, in verb.Invocation) error {
 	own, _, err := in.Namespace()
 	if err != nil {
@@ -79,7 +72,7 @@ func (w *watch) places(ctx context.Context, in verb.Invocation) error {
 	}
 	if !w.targets.Everywhere {
 		w.where = own
-		if missing := target.MissingNamespace(ctx, w.server, own); missing != "" { // Perhaps a typo.
+		if missing := target.MissingNamespace(ctx, w.server, own); missing != "" {
 			w.out.Print(event.Warned{Text: missing})
 		}
 	}
@@ -92,8 +85,7 @@ func (w *watch) places(ctx context.Context, in verb.Invocation) error {
 		return err
 	}
 	for _, kind := range kinds {
-		// Objects that cannot be written, such as metrics, are computed on each read and have no
-		// writers.
+		// Objects that cannot be written, such as metrics, are computed on each read.
 		written := slices.ContainsFunc(kind.Verbs, func(v string) bool { return v == "update" || v == "patch" })
 		if written && (kind.Namespaced || w.where == "") && (w.status || !apart(kind.GVK.Group, kind.Resource)) {
 			w.all = append(w.all, target.Target{Kind: kind, Selection: object.Selection{Namespace: w.where, Labels: w.targets.Labels}})
@@ -110,7 +102,6 @@ func (w *watch) places(ctx context.Context, in verb.Invocation) error {
 
 var errSilent = errors.New("the server of this API does not answer")
 
-// follow watches until the time is up or ctx is done.
 func (w *watch) follow(ctx context.Context) error {
 	watching, end := context.WithCancel(ctx)
 	var watches, beginning sync.WaitGroup
@@ -152,7 +143,6 @@ func (w *watch) follow(ctx context.Context) error {
 	return nil
 }
 
-// wait shows the fights so far until the time is up.
 func (w *watch) wait(ctx context.Context, start time.Time) {
 	const every = 2 * time.Second
 	for end := start.Add(w.duration); time.Now().Before(end) && ctx.Err() == nil; {
@@ -182,10 +172,8 @@ func (w *watch) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// errMissed reports that changes were missed.
 var errMissed = errors.New("the watch was interrupted, and changes were missed")
 
-// kind watches one kind.
 func (w *watch) kind(ctx context.Context, s *seen, begun func()) {
 	defer begun()
 	note := func(change func()) {
@@ -221,8 +209,7 @@ func (w *watch) kind(ctx context.Context, s *seen, begun func()) {
 	}
 }
 
-// explain reads what the metadata of changes do not show: objects before their first change, and
-// the values of some.
+// explain reads what the metadata of changes do not show.
 func (w *watch) explain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -267,12 +254,11 @@ func (w *watch) read(ctx context.Context, reader *client.NoRetry, readings []fig
 			return nil
 		})
 	}
-	_ = group.Wait() // No function returns an error.
+	_ = group.Wait()
 }
 
-// complete adds facts from other sources: the name of a kind's only object, and the webhook's
-// records of the busiest objects. It ignores errors, because the result is useful without these
-// facts.
+// complete adds facts from other sources. It ignores errors, because the result is useful without
+// these facts.
 func (w *watch) complete(ctx context.Context, found []event.Fight) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -298,11 +284,10 @@ func (w *watch) complete(ctx context.Context, found []event.Fight) {
 	}
 }
 
-// history merges the transitions of a path, of which there is one for each pair of owners. It
-// returns nil if the path has none.
+// history merges the transitions of a path, of which there is one for each pair of owners.
 func history(recorded []event.Transition, path string) *event.Transition {
 	var out *event.Transition
-	for _, t := range recorded { // The latest is the last.
+	for _, t := range recorded {
 		if t.Path != path {
 			continue
 		}
@@ -315,7 +300,6 @@ func history(recorded []event.Transition, path string) *event.Transition {
 	return out
 }
 
-// only returns the only object of a kind. If there are several objects, it returns the kind.
 func (w *watch) only(ctx context.Context, kind object.Ref) object.Ref {
 	at := slices.IndexFunc(w.seen, func(s *seen) bool { return s.Kind.GVK == kind.GVK })
 	if w.seen[at].objects != 1 {
@@ -333,7 +317,6 @@ func (w *watch) only(ctx context.Context, kind object.Ref) object.Ref {
 	return only
 }
 
-// result returns what was found.
 func (w *watch) result() event.Fights {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,3 +1,2 @@
-// Package help prints usage, provides the words that a shell completes, suggests similar flags and
-// values, and names replacements for flags of kubectl.
+// Package help prints usage, completes words, and suggests similar or replacing flags.
 package help

@@ -8,8 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 )
 
-// ForeignVerb returns what replaces a verb of kubectl or another tool that the plugin does not
-// have; empty for any other word.
+// ForeignVerb returns what replaces a verb of kubectl or another tool; empty for any other word.
 func ForeignVerb(word string) string {
 	switch word {
 	case "get", "describe", "list":
@@ -27,8 +26,7 @@ func ForeignVerb(word string) string {
 	}
 }
 
-// ForeignHint returns what replaces a flag of kubectl that the verb does not have; empty for any
-// other error.
+// ForeignHint returns what replaces a flag of kubectl; empty for any other error.
 func ForeignHint(err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

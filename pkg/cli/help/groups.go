@@ -37,14 +37,13 @@ func AddAll(flags *pflag.FlagSet) {
 	f.NoOptDefVal = "true"
 }
 
-// whole reports whether --help-all was given.
 func whole(cmd *cobra.Command) bool {
 	show := cmd.Flag(all)
 	return show != nil && show.Value.String() == "true"
 }
 
-// group is a group of flags. Help prints the first ones, --help-all also the rest. "VERB NAME" is a
-// flag that belongs to another group for this verb.
+// Help prints the first groups, --help-all also the rest. "VERB NAME" is a flag that belongs to
+// another group for this verb.
 type group struct {
 	title       string
 	first, rest []string
@@ -87,7 +86,6 @@ func groups() []group {
 	}
 }
 
-// flagTexts prints the common flags of a command, or all of them.
 func flagTexts(w io.Writer, cmd *cobra.Command, columns int) {
 	flags := map[string]*pflag.Flag{}
 	var order, kubectls []string
@@ -139,8 +137,8 @@ func flagTexts(w io.Writer, cmd *cobra.Command, columns int) {
 	}
 }
 
-// flagText returns a flag on its own line, as kubectl does, and below it the usage, of which only
-// the first part is shown unless whole is set.
+// flagText returns a flag and its usage as kubectl does. Unless whole is set, it shows only the
+// first part.
 func flagText(f *pflag.Flag, columns int, whole bool) string {
 	short := "    "
 	if f.Shorthand != "" {
@@ -151,7 +149,7 @@ func flagText(f *pflag.Flag, columns int, whole bool) string {
 		value = " " + value
 	}
 	if f.NoOptDefVal != "" && f.Value.Type() != "bool" {
-		value = strings.TrimPrefix(value, " ") // the type, and the value without an argument
+		value = strings.TrimPrefix(value, " ")
 		value = "[=" + value + "]"
 	}
 	if whole {
@@ -163,7 +161,6 @@ func flagText(f *pflag.Flag, columns int, whole bool) string {
 	return "  " + short + "--" + f.Name + value + "\n" + filled(strings.Fields(usage), "        ", columns) + "\n"
 }
 
-// defaultOf returns the default of a flag; empty for a zero value.
 func defaultOf(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "", "0", "0s", "[]", "false":

@@ -30,8 +30,7 @@ func NearFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	return "--" + name
 }
 
-// NearWord returns the valid value that the user probably meant with an invalid value of a flag;
-// empty if all values are valid, or none is similar.
+// NearWord returns the valid value that the user probably meant; empty if none is similar.
 func NearWord(cmd *cobra.Command) string {
 	near := ""
 	cmd.Flags().Visit(func(f *pflag.Flag) {

@@ -14,9 +14,8 @@ const (
 	widest    = 120
 )
 
-// Usage returns a function that prints the usage of a command. Unlike cobra's, its lines fit the
-// terminal, flags are grouped by importance, rare flags are only in --help-all, and kubectl's are
-// only listed.
+// Usage returns a function that prints the usage of a command. Unlike cobra, it groups flags by
+// importance, and fits lines to the terminal.
 func Usage(terminal func() (width func() int, ok bool)) func(*cobra.Command) error {
 	return func(cmd *cobra.Command) error {
 		columns := narrowest
@@ -45,8 +44,8 @@ func Usage(terminal func() (width func() int, ok bool)) func(*cobra.Command) err
 	}
 }
 
-// Show prints the help of a command and its usage. Without --help-all, it shortens the help to the
-// first paragraph and the exit status.
+// Show prints the help of a command. Without --help-all, it shows the first paragraph and the exit
+// status.
 func Show(cmd *cobra.Command, _ []string) {
 	said := cmd.Long
 	if said == "" {
@@ -72,12 +71,10 @@ func commandTexts(w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// listed joins words with commas, in indented lines that fit the terminal.
 func listed(words []string, indent string, columns int) string {
 	return filled(strings.Fields(strings.Join(words, ", ")), indent, columns)
 }
 
-// filled joins words with spaces in indented lines that fit the terminal.
 func filled(words []string, indent string, columns int) string {
 	var text strings.Builder
 	used := columns

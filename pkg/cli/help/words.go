@@ -15,8 +15,8 @@ func Complete(cmd *cobra.Command, flag string, with cobra.CompletionFunc) {
 	}
 }
 
-// own returns a flag of the command itself; nil for a flag of a parent. Cobra's LocalFlags does the
-// same, but rebuilds all flag sets at each call.
+// own returns a flag of the command itself; nil for a flag of a parent. Cobra's LocalFlags rebuilds
+// all flag sets at each call.
 func own(cmd *cobra.Command, flag string) *pflag.Flag {
 	f := cmd.Flags().Lookup(flag)
 	if f == nil {
@@ -24,7 +24,7 @@ func own(cmd *cobra.Command, flag string) *pflag.Flag {
 	}
 	for above := cmd.Parent(); f != nil && above != nil; above = above.Parent() {
 		if above.PersistentFlags().Lookup(flag) == f {
-			return nil // Cobra has merged them.
+			return nil
 		}
 	}
 	return f

@@ -1,6 +1,5 @@
-// Package input parses the flags of verbs that read manifests. It turns -f, -k, -l and --helm-hooks
-// into manifests, and the manifests and the kinds of a cluster into a plan. It turns
-// --field-manager, --take, --yield and --adopt-from into a predictor.
+// Package input turns the flags of verbs that read manifests into manifests, a plan and a
+// predictor.
 package input
 
 import (
@@ -46,19 +45,16 @@ type Options struct {
 	typed bool
 	// Offline means that the verb sends no requests.
 	Offline bool
-	// Prefetch lets Plan start to read objects before it returns. It must be off if they may change
-	// before they are used, as while the run waits for a lock.
+	// Prefetch lets Plan start to read objects. It must be off if they may change before they are
+	// used.
 	Prefetch   bool
-	prefetched *prefetched // nil if no read was started
+	prefetched *prefetched
 	Scope      plan.Options
 	Manifests  []object.Manifest
 	warnings   []manifest.Warning
-	// invalid are the faults of objects that --skip-invalid skipped.
-	invalid []error
-	// unselected are the objects that -l excluded.
+	invalid    []error
 	unselected []object.Ref
-	// hooks are the Helm hooks that were skipped.
-	hooks []manifest.Hook
+	hooks      []manifest.Hook
 }
 
 // Add adds the flags to a command.
@@ -84,7 +80,6 @@ func (f *Flags) AddFiles(cmd *cobra.Command) {
 	flags.StringVarP(&f.Selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
 	flags.BoolVar(&f.skipNonObjects, "skip-non-objects", false,
 		"Skip (and list) files in a folder that contain no Kubernetes object")
-	// These fail only for an unknown flag.
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	_ = cmd.MarkFlagDirname("kustomize")
 }
@@ -108,15 +103,14 @@ func (f *Flags) ToOptions(streams genericiooptions.IOStreams) (Options, error) {
 	}, err
 }
 
-// Of returns options for manifests in memory. They may be empty.
+// Of returns options for manifests in memory, which may be empty.
 func Of(text []byte) Options {
 	return Options{Files: manifest.Options{
 		Filenames: []string{"-"}, In: bytes.NewReader(text), Hooks: manifest.HooksApply, Empty: true,
 	}}
 }
 
-// filenames splits the values of -f at commas, as kubectl does, except URLs and existing files,
-// whose names may contain commas.
+// filenames splits -f at commas, as kubectl does, except URLs and existing files.
 func filenames(given []string) []string {
 	var all []string
 	for _, name := range given {
@@ -130,7 +124,7 @@ func filenames(given []string) []string {
 	return all
 }
 
-// hooksOf parses --helm-hooks. A verb without the flag skips hooks.
+// A verb without the flag skips hooks.
 func hooksOf(text string) (manifest.Hooks, error) {
 	switch text {
 	case "skip", "":
@@ -144,7 +138,6 @@ func hooksOf(text string) (manifest.Hooks, error) {
 	}
 }
 
-// hooksLeftOut returns an event about the hooks that are not applied.
 func hooksLeftOut(hooks []manifest.Hook) event.HooksLeftOut {
 	var told event.HooksLeftOut
 	for _, h := range hooks {
@@ -182,8 +175,8 @@ func (f *ChoiceFlags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.validate, "validate", "strict", "Unknown and duplicate fields: strict (refuse), warn or ignore")
 }
 
-// from returns the managers to adopt from. Adopting from client-side apply is a migration, which
-// happens once; a manager that the user names is adopted from in each run with the flag.
+// Adopting from client-side apply happens once. A manager that the user names is adopted from in
+// each run.
 func (f *ChoiceFlags) from() adopt.From {
 	names := slices.DeleteFunc(slices.Clone(f.adoptFrom), func(name string) bool { return name == "" })
 	if f.flags == nil || !f.flags.Changed(adoptFromFlag) {
@@ -197,11 +190,11 @@ func (f *ChoiceFlags) from() adopt.From {
 
 const adoptFromFlag = "adopt-from"
 
-// maxManager is the maximum length of a field manager in bytes, set by the server.
+// maxManager is the server's maximum length of a field manager, in bytes.
 const maxManager = 128
 
-// ManagerFault returns why the name of a manager is invalid; empty if it is valid. It refuses names
-// that the server would reject, and empty or blank ones, most of which come from an unset variable.
+// ManagerFault returns why the name of a manager is invalid; empty if it is valid. An empty name
+// usually comes from an unset variable.
 func ManagerFault(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "":
@@ -249,7 +242,6 @@ func (f *ChoiceFlags) ToPredictor() (predict.Predictor, error) {
 	return p, errors.Join(takeErr, yieldErr, recreateErr)
 }
 
-// choices parses all values of a flag.
 func choices(flag string, texts []string) ([]predict.Choice, error) {
 	var all []predict.Choice
 	var errs []error

@@ -21,8 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 )
 
-// Plan is Order for verbs that write fields or predict a write: it waits for kinds whose CRDs were
-// just applied, and returns an error for a choice that matches no object in the plan.
+// Plan is Order for verbs that write fields: it waits for kinds whose CRDs were just applied, and
+// refuses a choice that matches no object.
 func (o *Options) Plan(
 	ctx context.Context, c *connection.Connection, client *client.Client, predictor predict.Predictor, emit func(event.Event),
 ) (*plan.Plan, error) {
@@ -50,8 +50,8 @@ func (o *Options) Plan(
 	return p, nil
 }
 
-// Types gives a predictor the types of the kinds in the plan and a reader of their schemas. The
-// caller must call done at the end; it also closes the reader that Prefetched returns.
+// Types gives a predictor the kinds of the plan and a reader of their schemas. The caller must call
+// done at the end; it also closes the reader that Prefetched returns.
 func (o *Options) Types(ctx context.Context, client *client.Client, p *plan.Plan, to *predict.Predictor) (done func()) {
 	to.Known = new(local.Types).Of
 	if o.prefetched != nil {
@@ -63,8 +63,7 @@ func (o *Options) Types(ctx context.Context, client *client.Client, p *plan.Plan
 	return s.end
 }
 
-// Prefetched returns the reader that has started to read the objects of the plan; nil if there is
-// none.
+// Prefetched returns the reader of the plan's objects; nil if there is none.
 func (o *Options) Prefetched() *prefetch.Reader {
 	if o.prefetched == nil {
 		return nil
@@ -72,8 +71,8 @@ func (o *Options) Prefetched() *prefetch.Reader {
 	return o.prefetched.reader
 }
 
-// Beside returns a function that returns the objects that -l excluded, for checks of the whole
-// input. A kind that cannot be found has no short names.
+// Beside returns a function for the objects that -l excluded. A kind that cannot be found has no
+// short names.
 func (o *Options) Beside(ctx context.Context, client *client.Client) func() []plan.Item {
 	return func() []plan.Item { return o.beside(ctx, client) }
 }
@@ -127,7 +126,7 @@ func (o *Options) Arrange(
 	if err != nil {
 		return nil, err
 	}
-	o.Manifests = nil // The plan has them now.
+	o.Manifests = nil
 	o.invalid = append(o.invalid, p.Invalid...)
 	for _, fault := range o.invalid {
 		emit(event.LeftOut{Err: fault})
@@ -138,8 +137,7 @@ func (o *Options) Arrange(
 	return p, nil
 }
 
-// unexplained returns the kinds that the cluster does not serve and that no manifest in the input
-// can install.
+// unexplained returns the unserved kinds that no manifest in the input can install.
 func unexplained(
 	manifests []object.Manifest, scope plan.Options, known map[schema.GroupVersionKind]object.Kind,
 ) []schema.GroupVersionKind {
@@ -149,7 +147,7 @@ func unexplained(
 	scope.Kinds = known
 	p, err := plan.Build(manifests, scope)
 	if err != nil {
-		return nil // Arrange reports the error.
+		return nil
 	}
 	missing := map[schema.GroupVersionKind]bool{}
 	for it := range p.Items() {
@@ -160,7 +158,7 @@ func unexplained(
 	return slices.Collect(maps.Keys(missing))
 }
 
-// upcoming waits for kinds that are defined but not served yet, and adds them to known.
+// upcoming waits for kinds that are defined but not served yet.
 func upcoming(
 	ctx context.Context, client *client.Client, missing []schema.GroupVersionKind, known map[schema.GroupVersionKind]object.Kind, emit func(event.Event),
 ) error {
@@ -173,8 +171,7 @@ func upcoming(
 	return err
 }
 
-// kinds returns how the cluster serves the kinds of the manifests. It omits unserved kinds, which
-// the manifests may define.
+// kinds omits unserved kinds, which the manifests may define.
 func kinds(ctx context.Context, client *client.Client, manifests []object.Manifest) (map[schema.GroupVersionKind]object.Kind, error) {
 	meant := map[schema.GroupVersionKind]bool{}
 	for _, m := range manifests {
@@ -183,8 +180,7 @@ func kinds(ctx context.Context, client *client.Client, manifests []object.Manife
 	return askAll(ctx, slices.Collect(maps.Keys(meant)), client.KindOnce(ctx))
 }
 
-// askAll resolves kinds concurrently, and omits those that are not served or unknown. The first
-// other error cancels all requests.
+// askAll omits kinds that are not served or unknown. The first other error cancels all requests.
 func askAll(
 	ctx context.Context, gvks []schema.GroupVersionKind, ask func(context.Context, schema.GroupVersionKind) (object.Kind, error),
 ) (map[schema.GroupVersionKind]object.Kind, error) {
@@ -197,7 +193,7 @@ func askAll(
 		group.Go(func() error {
 			kind, err := ask(ctx, gvk)
 			if unserved(err) {
-				return nil // The verb asks again if it needs the kind, and reports why.
+				return nil
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -208,14 +204,13 @@ func askAll(
 	return known, group.Wait()
 }
 
-// unserved reports whether an error says that a kind is not served, or that its server does not
-// answer.
+// unserved reports whether a kind is not served, or its server does not answer.
 func unserved(err error) bool {
 	return errors.As(err, new(*client.NoKindError)) || errors.As(err, new(*client.UntoldKindError))
 }
 
-// InServedVersions replaces versions that are no longer served by served ones, so that a file that
-// was once applied still identifies what to delete.
+// InServedVersions replaces unserved versions by served ones, so that an old file still identifies
+// what to delete.
 func (o *Options) InServedVersions(ctx context.Context, client *client.Client, p *plan.Plan, emit func(event.Event)) error {
 	known := map[object.Key]bool{}
 	unserved := false
@@ -256,8 +251,7 @@ func (o *Options) InServedVersions(ctx context.Context, client *client.Client, p
 	return nil
 }
 
-// in returns the item in a served version of its kind. It returns the item unchanged if there is no
-// such version.
+// in returns the item unchanged if no version of its kind is served.
 func in(kind object.Kind, it plan.Item, scope plan.Options) (plan.Item, error) {
 	if kind.Resource == "" {
 		return it, nil
@@ -267,8 +261,7 @@ func in(kind object.Kind, it plan.Item, scope plan.Options) (plan.Item, error) {
 	return found, err
 }
 
-// servedKind returns the kind in another version that is served. Its resource is empty if there is
-// none or this is unknown: each object then reports why.
+// servedKind returns the kind in a served version; without a resource if there is none.
 func servedKind(ctx context.Context, c *client.Client, gvk schema.GroupVersionKind, emit func(event.Event)) object.Kind {
 	_, err := c.Kind(ctx, gvk)
 	if missing, ok := errors.AsType[*client.NoKindError](err); !ok || missing.Err != nil {

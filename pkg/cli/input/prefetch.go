@@ -16,17 +16,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 )
 
-// prefetched is a read that was started with the cached kinds, while the server is asked whether
-// they are still right. Its results are used only if they are.
+// prefetched is a read with the cached kinds. Its results are used only if the server confirms the
+// kinds.
 type prefetched struct {
 	kinds   map[schema.GroupVersionKind]object.Kind
 	reader  *prefetch.Reader
 	schemas schemas
 }
 
-// startPrefetch starts to read the objects of the manifests. It returns nil if the cache already
-// knows all kinds for certain, or if it lacks a kind that the manifests do not define: then the
-// cache is probably old, and everything would be read again.
+// startPrefetch returns nil if the cache knows all kinds for certain, or lacks a kind that the
+// manifests do not define: the cache is then probably old.
 func startPrefetch(ctx context.Context, client *client.Client, manifests []object.Manifest, scope plan.Options) (*prefetched, error) {
 	known, sure, err := remembered(ctx, client, manifests)
 	if err != nil || sure {
@@ -40,9 +39,8 @@ func startPrefetch(ctx context.Context, client *client.Client, manifests []objec
 	return &prefetched{kinds: known, reader: prefetch.Start(ctx, client, p), schemas: readSchemas(ctx, client, p)}, nil
 }
 
-// remembered returns the cached kinds of the manifests, without missing ones, and whether all are
-// certain. An empty cache fills itself. If that fails, remembered returns the error: with an
-// unreachable server, asking again would take as long.
+// remembered returns the cached kinds, and whether all are certain. An empty cache fills itself. It
+// returns an error if that fails, to avoid a second wait for an unreachable server.
 func remembered(
 	ctx context.Context, client *client.Client, manifests []object.Manifest,
 ) (known map[schema.GroupVersionKind]object.Kind, sure bool, err error) {
@@ -67,7 +65,6 @@ func remembered(
 	return known, sure, nil
 }
 
-// definesMissing reports whether CRDs in the plan define all missing kinds.
 func definesMissing(p *plan.Plan) bool {
 	isDefinition := func(key object.Key) bool { return key.Kind == "CustomResourceDefinition" }
 	for it := range p.Items() {
@@ -78,8 +75,7 @@ func definesMissing(p *plan.Plan) bool {
 	return true
 }
 
-// confirm returns the read if the server serves the kinds that were assumed. Otherwise it closes
-// the read and returns nil.
+// confirm closes the read and returns nil if the server serves other kinds.
 func (f *prefetched) confirm(served map[schema.GroupVersionKind]object.Kind) *prefetched {
 	if f == nil || reflect.DeepEqual(f.kinds, served) {
 		return f
@@ -95,14 +91,13 @@ func (f *prefetched) close() {
 	}
 }
 
-// schemas reads the schemas of kinds.
 type schemas struct {
 	of  func(object.Kind) openapi.Type
 	end func()
 }
 
-// readSchemas returns a reader of the schemas of a plan's kinds. Schemas that the plan will
-// probably need are read together with the objects, which saves two round trips.
+// readSchemas reads the schemas that the plan will probably need together with the objects, which
+// saves two round trips.
 func readSchemas(ctx context.Context, client *client.Client, p *plan.Plan) schemas {
 	likely := likelyAsked(p)
 	if len(likely) == 0 {
@@ -113,17 +108,16 @@ func readSchemas(ctx context.Context, client *client.Client, p *plan.Plan) schem
 	return schemas{published.ByKind(of), stop}
 }
 
-// likelyAsked returns the versions whose schemas will probably be needed, if the plan has several
-// phases: those of objects with a list of maps outside of metadata. The server sets defaults and
-// rewrites quantities in the items, and only the schema shows whether that is a change.
+// likelyAsked returns the versions of objects with a list of maps. The server sets defaults in the
+// items, and only the schema shows whether that is a change.
 func likelyAsked(p *plan.Plan) []schema.GroupVersion {
 	if len(p.Phases) < 2 {
-		return nil // The schemas would not arrive earlier.
+		return nil
 	}
 	likely := sets.New[schema.GroupVersion]()
 	for item := range p.Items() {
 		if item.Kind.Resource == "" || object.IsBuiltIn(item.GVK.Group) || likely.Has(item.GVK.GroupVersion()) {
-			continue // Not served yet, or known without a schema.
+			continue
 		}
 		for name, v := range item.Object.Object {
 			if name != "metadata" && hasListOfMaps(v) {

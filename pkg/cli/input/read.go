@@ -28,8 +28,8 @@ var errBroken error = &object.HintedError{
 	Advice: "--skip-invalid skips invalid objects and does the rest",
 }
 
-// Read reads the manifests and prints on stderr which files were skipped; emit receives what it
-// waits for. The error has every fault that can be found without a server.
+// Read reads the manifests and prints which files were skipped. The error has every fault that can
+// be found without a server.
 func (o *Options) Read(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams, emit func(event.Event)) error {
 	if err := c.ExpectedContext(); err != nil {
 		return err
@@ -63,8 +63,7 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 	return nil
 }
 
-// ReadAsIs reads the manifests with the fields that a server has set, for a verb that sends no
-// requests.
+// ReadAsIs keeps the fields that a server has set, for a verb that sends no requests.
 func (o *Options) ReadAsIs(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) ([]object.Manifest, error) {
 	o.Files.Secrets, o.Files.AsIs = c.Vault, true
 	result, err := manifest.Read(ctx, o.Files)
@@ -94,9 +93,8 @@ func (o *Options) Incomplete(end error) error {
 	return end
 }
 
-// Check refuses choices before the first request: those that cannot be parsed, that identify a list
-// item by its position, or that match no object in the input. It emits a warning about a path that
-// no object has.
+// Check refuses choices that cannot be parsed, that identify a list item by its position, or that
+// match no object. It warns about a path that no object has.
 func Check(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) error {
 	items := slices.Collect(p.Items())
 	var errs []error
@@ -106,7 +104,6 @@ func Check(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) er
 		if err == nil {
 			continue
 		}
-		// Report a flag once for all objects, preferably with a hint.
 		if at, said := places[err.Error()]; !said {
 			places[err.Error()] = len(errs)
 			errs = append(errs, err)
@@ -133,8 +130,7 @@ func Check(p *plan.Plan, predictor predict.Predictor, emit func(event.Event)) er
 	return nil
 }
 
-// noObject returns an error that a choice matches no object in the input, and suggests the most
-// similar name.
+// noObject says that a choice matches no object, and suggests the most similar name.
 func noObject(flag string, c predict.Choice, items []plan.Item) error {
 	err := fmt.Errorf("%s: no %s in the input", flag, c.Object())
 	var names []string
@@ -149,7 +145,7 @@ func noObject(flag string, c predict.Choice, items []plan.Item) error {
 	for _, item := range items {
 		as := c
 		as.Name, as.Namespace = item.Name, item.Namespace
-		if c.Name != "" && meant == "" && as.Names(item.Ref, item.Kind) && (c.Name == as.Name || text.Similar(c.Name, as.Name)) { // Only the name differs.
+		if c.Name != "" && meant == "" && as.Names(item.Ref, item.Kind) && (c.Name == as.Name || text.Similar(c.Name, as.Name)) {
 			if c.Namespace == "" {
 				as.Namespace = ""
 			}

@@ -14,10 +14,9 @@ const (
 	ownName   = "in-cluster"
 )
 
-// application reads the objects that an Application lists in its status: entries of type
-// ResourceStatus in argoproj/argo-cd, pkg/apis/application/v1alpha1/types.go. All their fields are
-// optional. It skips hooks, which no later sync applies to existing objects, and entries with
-// requiresPruning, which are no longer in the manifests.
+// application reads the status of an Application: entries of type ResourceStatus in
+// argoproj/argo-cd, pkg/apis/application/v1alpha1/types.go. It skips hooks, and entries with
+// requiresPruning.
 func application(u map[string]any) (Contents, error) {
 	server, _, _ := unstructured.NestedString(u, "spec", "destination", "server")
 	name, _, _ := unstructured.NestedString(u, "spec", "destination", "name")

@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// kustomization reads the objects that a Kustomization lists in its status: entries of type
-// ResourceRef in fluxcd/kustomize-controller, api/v1/inventory_types.go.
+// kustomization reads the status of a Kustomization: entries of type ResourceRef in
+// fluxcd/kustomize-controller, api/v1/inventory_types.go.
 func kustomization(u map[string]any) (Contents, error) {
 	if _, remote, _ := unstructured.NestedMap(u, "spec", "kubeConfig"); remote {
 		return Contents{}, elsewhere("spec.kubeConfig")
@@ -38,8 +38,8 @@ func kustomization(u map[string]any) (Contents, error) {
 	return out, nil
 }
 
-// entryOf parses NAMESPACE_NAME_GROUP_KIND. Two underscores stand for a colon, which the names of
-// roles and bindings may contain; names contain no underscores.
+// entryOf parses NAMESPACE_NAME_GROUP_KIND. Two underscores stand for a colon, which names of roles
+// may contain.
 func entryOf(id, version string) (object.Ref, error) {
 	namespace, rest, first := strings.Cut(id, "_")
 	last := strings.LastIndexByte(rest, '_')
@@ -58,9 +58,9 @@ func entryOf(id, version string) (object.Ref, error) {
 	return object.Ref{GVK: schema.GroupVersionKind{Group: group, Version: version, Kind: kind}, Namespace: namespace, Name: name}, nil
 }
 
-// helmRelease returns the release that helm-controller made last: the snapshot with the highest
-// version in the history (type Snapshot in fluxcd/helm-controller, api/v2/snapshot_types.go).
-// Before the first snapshot, name and namespace follow from the spec.
+// helmRelease returns the snapshot with the highest version (type Snapshot in
+// fluxcd/helm-controller, api/v2/snapshot_types.go). Before the first snapshot, name and namespace
+// follow from the spec.
 func helmRelease(u map[string]any) (Contents, error) {
 	if _, remote, _ := unstructured.NestedMap(u, "spec", "kubeConfig"); remote {
 		return Contents{}, elsewhere("spec.kubeConfig")

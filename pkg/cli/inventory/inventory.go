@@ -1,5 +1,5 @@
-// Package inventory lists the objects that a tool applies: those of a Helm release, read from its
-// Secret without Helm, of a Flux Kustomization or HelmRelease, or of an Argo CD Application.
+// Package inventory lists the objects that a tool applies: of a Helm release, a Flux Kustomization
+// or HelmRelease, or an Argo CD Application.
 package inventory
 
 import (
@@ -23,9 +23,8 @@ type Of struct {
 // tool is a kind whose objects list what a tool applies.
 type tool struct {
 	kind schema.GroupKind
-	// words are the names of the kind in a flag, as in kubectl.
-	words []string
-	// manager is the field manager of the tool.
+	// words are the names of the kind in a flag.
+	words   []string
 	manager string
 	// render is a command that prints the manifests, with the placeholders NAMESPACE and NAME.
 	render string
@@ -111,7 +110,6 @@ func (o Of) Read(live *unstructured.Unstructured) (Contents, error) {
 	return contents, nil
 }
 
-// elsewhere returns the error for a tool that applies to another cluster.
 func elsewhere(by string) error {
 	return &object.HintedError{
 		Err:    errors.New("it applies to another cluster (" + by + "), so its objects are not in this one"),

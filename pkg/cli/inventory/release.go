@@ -37,8 +37,8 @@ type HelmRelease struct {
 // Labels returns the selector for the Secrets of a release.
 func Labels(name string) string { return "owner=helm,name=" + name }
 
-// Newest returns the Secret of the newest revision; nil for none. It may be a failed revision: Helm
-// applied its manifest as far as it got.
+// Newest returns the Secret of the newest revision; nil for none. Even a failed revision was partly
+// applied.
 func Newest(secrets []*unstructured.Unstructured) *unstructured.Unstructured {
 	var newest *unstructured.Unstructured
 	most := -1
@@ -100,8 +100,8 @@ func decode(secret *unstructured.Unstructured) (HelmRelease, error) {
 	return out, err
 }
 
-// Caution returns why the live objects may differ from the manifest of the release; empty if Helm
-// finished the release.
+// Caution returns why the live objects may differ from the manifest; empty if Helm finished the
+// release.
 func (r HelmRelease) Caution() string {
 	switch status := r.Info.Status; {
 	case strings.HasPrefix(status, "pending-"):
@@ -118,7 +118,7 @@ func unpack(secret *unstructured.Unstructured) (HelmRelease, error) {
 	if err != nil || !found {
 		return out, errors.New("it contains no release")
 	}
-	raw, err := base64.StdEncoding.DecodeString(text) // as in every Secret
+	raw, err := base64.StdEncoding.DecodeString(text)
 	if err == nil {
 		raw, err = base64.StdEncoding.DecodeString(string(raw)) // as written by Helm
 	}
@@ -137,7 +137,7 @@ func unpack(secret *unstructured.Unstructured) (HelmRelease, error) {
 	return out, nil
 }
 
-// plain undoes Helm's compression, which the oldest releases lack.
+// The oldest releases are not compressed.
 func plain(raw []byte) ([]byte, error) {
 	const most = 64 << 20 // A Secret has at most 1 MB; no manifest is this much larger.
 	if !bytes.HasPrefix(raw, []byte{0x1f, 0x8b}) {

@@ -13,7 +13,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/owners"
 )
 
-// historyOptions lists changes of owners in many objects.
 type historyOptions struct {
 	surveyOptions
 	asked Asked
@@ -42,7 +41,6 @@ func (f *Flags) toHistory(in verb.Invocation, a Asked) (*historyOptions, error) 
 	return o, errors.Join(flagErr, targetsErr, f.countable(a), verb.FlagError("--path", pathErr), printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// Execute implements [verb.Options].
 func (o *historyOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	err := o.work(ctx, in)
 	return verb.Finish(err, o.out.Close(ctx))

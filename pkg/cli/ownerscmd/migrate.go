@@ -19,7 +19,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi/published"
 )
 
-// migrateOptions rewrites managedFields entries at API versions that are no longer served.
 type migrateOptions struct {
 	surveyOptions
 	dryRun object.DryRun
@@ -47,7 +46,6 @@ func (f *Flags) toMigration(in verb.Invocation, a Asked) (*migrateOptions, error
 	return o, errors.Join(targetsErr, f.countable(a), flagErr, dryRunErr, printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// Execute implements [verb.Options].
 func (o *migrateOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	if o.targets.InFiles {
 		if err := o.targets.Files.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
@@ -98,8 +96,7 @@ func (o *migrateOptions) work(ctx context.Context, in verb.Invocation) error {
 	}
 }
 
-// knower returns a function that looks up a path in the published schema of a kind. It reads each
-// schema once.
+// knower reads each schema once.
 func knower(ctx context.Context, client *client.Client) func(object.Kind, fieldpath.Path) owners.Knowledge {
 	types := published.ByKind(client.SchemaOnce(ctx))
 	var mu sync.Mutex
@@ -124,7 +121,6 @@ func knower(ctx context.Context, client *client.Client) func(object.Kind, fieldp
 	}
 }
 
-// migrating rewrites the objects in several places concurrently.
 type migrating struct {
 	migrator *owners.Migrator
 	reader   *client.NoRetry
@@ -134,7 +130,6 @@ type migrating struct {
 	left, failed bool
 }
 
-// place rewrites the objects in a place that have owners to rewrite.
 func (m *migrating) place(ctx context.Context, p place) error {
 	var refs []object.Ref
 	err := p.read(ctx, m.reader, func() { refs = nil }, func(o client.ObjectFields) {

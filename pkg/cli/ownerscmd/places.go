@@ -25,14 +25,12 @@ type place struct {
 	sel  object.Selection
 	// names are the wanted objects; nil means all.
 	names []string
-	// unnamed means that the user did not name the kind: it is included because the server serves
-	// it.
+	// unnamed means that the user did not name the kind.
 	unnamed bool
-	// err is why the place cannot be read.
-	err error
+	err     error
 }
 
-// places returns what to read, and a phrase that describes it.
+// places also returns a phrase that describes what is read.
 func (o *surveyOptions) places(ctx context.Context, in verb.Invocation, client *client.Client) ([]place, string, error) {
 	switch {
 	case o.everything:
@@ -54,8 +52,7 @@ func (o *surveyOptions) places(ctx context.Context, in verb.Invocation, client *
 	return named(found, why(ctx, client)), "", nil
 }
 
-// why returns a function that returns why a kind is not served. It asks the server once for each
-// kind.
+// why asks the server once for each kind.
 func why(ctx context.Context, client *client.Client) func(schema.GroupVersionKind) error {
 	asked := map[schema.GroupVersionKind]error{}
 	return func(gvk schema.GroupVersionKind) error {
@@ -66,7 +63,6 @@ func why(ctx context.Context, client *client.Client) func(schema.GroupVersionKin
 	}
 }
 
-// allKinds returns all kinds that can be listed, in the namespace or everywhere.
 func (o *surveyOptions) allKinds(ctx context.Context, in verb.Invocation, client *client.Client) ([]place, string, error) {
 	sel, where := object.Selection{Labels: o.targets.Labels}, " in the cluster"
 	if !o.targets.Everywhere {
@@ -83,8 +79,7 @@ func (o *surveyOptions) allKinds(ctx context.Context, in verb.Invocation, client
 	return worthCounting(listable, sel), where, nil
 }
 
-// worthCounting returns the lists to read if no TYPE is given. It skips Events, which expire within
-// an hour and have only one owner.
+// worthCounting skips Events, which expire within an hour and have only one owner.
 func worthCounting(kinds []object.Kind, sel object.Selection) []place {
 	var places []place
 	for _, kind := range kinds {
@@ -97,12 +92,11 @@ func worthCounting(kinds []object.Kind, sel object.Selection) []place {
 	return places
 }
 
-// itemsOf returns the objects in manifests.
 func itemsOf(p *plan.Plan) []target.Target {
 	var found []target.Target
 	for item := range p.Items() {
 		kind := item.Kind
-		if kind.Resource == "" { // It is not served, and is reported as such.
+		if kind.Resource == "" {
 			kind = object.Kind{GVK: item.GVK}
 		}
 		found = append(found, target.Target{Kind: kind, Selection: object.Selection{Namespace: item.Namespace, Name: item.Name}})
@@ -110,11 +104,11 @@ func itemsOf(p *plan.Plan) []target.Target {
 	return found
 }
 
-// worthList is the number of objects of one kind and namespace from which on they are listed
-// instead of read one by one.
+// worthList is the number of objects in a namespace from which on they are listed, not read one by
+// one.
 const worthList = 6
 
-// named groups objects that one list contains. It uses why for kinds that are not served.
+// named groups objects that one list contains. why is for kinds that are not served.
 func named(found []target.Target, why func(schema.GroupVersionKind) error) []place {
 	var places []place
 	type list struct {
@@ -158,7 +152,7 @@ func named(found []target.Target, why func(schema.GroupVersionKind) error) []pla
 // sideBySide is how many lists are read concurrently; a page of each is in memory.
 const sideBySide = 6
 
-// count counts the owners in the places. Kinds that cannot be read are part of the result.
+// Kinds that cannot be read are part of the result.
 func count(ctx context.Context, reader *client.NoRetry, places []place, question owners.Question) event.Surveyed {
 	all := owners.New(question)
 	for _, u := range read(ctx, reader, places, func() *owners.Counter { return owners.New(question) },
@@ -168,9 +162,9 @@ func count(ctx context.Context, reader *client.NoRetry, places []place, question
 	return all.Result()
 }
 
-// EachKind reads the metadata of the selected objects of kinds concurrently. anew returns a
-// collector for one kind, and another one if the list starts over; done is called with each
-// collector, one at a time. EachKind returns what could not be read.
+// EachKind reads the metadata of the selected objects concurrently. anew returns a collector for
+// one kind, and another if the list starts over; done gets each collector, one at a time. It
+// returns what could not be read.
 func EachKind[T any](
 	ctx context.Context, reader *client.NoRetry, kinds []object.Kind, sel object.Selection, anew func() T, visit func(T, client.ObjectFields), done func(T),
 ) []event.Unread {
@@ -195,11 +189,10 @@ func read[T any](
 			return nil
 		})
 	}
-	_ = group.Wait() // Errors are in unread.
+	_ = group.Wait()
 	return unread
 }
 
-// unread returns the objects of the place to which an error belongs.
 func (p *place) unread(err error) []event.Unread {
 	var all []event.Unread
 	for _, err := range verb.Flatten(err) {
@@ -215,14 +208,13 @@ func (p *place) unread(err error) []event.Unread {
 	return all
 }
 
-// hasGone reports whether a kind that the user did not name was deleted during the read: then it
-// has no objects. It is false for an API whose server does not answer.
+// hasGone reports whether an unnamed kind was deleted during the read. It is false for an API whose
+// server does not answer.
 func (p *place) hasGone(err error) bool {
 	missing, ok := errors.AsType[*client.NoKindError](err)
 	return ok && p.unnamed && missing.Err == nil && !missing.Unkept
 }
 
-// missingError reports that a named object was not found.
 type missingError struct {
 	error
 	name string
@@ -230,8 +222,8 @@ type missingError struct {
 
 func (e *missingError) Unwrap() error { return e.error }
 
-// read visits the selected objects of a place. It calls begin first, and again if the list starts
-// over. Its error joins a *missingError for each missing object.
+// read calls begin first, and again if the list starts over. Its error joins a *missingError for
+// each missing object.
 func (p *place) read(ctx context.Context, reader *client.NoRetry, begin func(), visit func(client.ObjectFields)) error {
 	var seen map[string]bool
 	anew := func() {

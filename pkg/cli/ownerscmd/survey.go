@@ -1,5 +1,5 @@
-// Package ownerscmd is the verb owners for many objects: it selects them, reads them concurrently,
-// counts their owners, and rewrites owners at API versions that are no longer served.
+// Package ownerscmd is the verb owners for many objects: it counts their owners, and rewrites
+// owners at API versions that are no longer served.
 package ownerscmd
 
 import (
@@ -50,14 +50,12 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	help.Words(cmd, "dry-run", "none", "client")
 }
 
-// surveyOptions counts who owns what.
 type surveyOptions struct {
-	targets target.Targets
-	// everything: all types.
+	targets    target.Targets
 	everything bool
 	summary    bool
 	question   owners.Question
-	// paged: the result is an HTML page, which the user opens later.
+	// paged means that the result is an HTML page.
 	paged bool
 	run   string
 	out   *printer.Printer
@@ -68,10 +66,8 @@ type Asked struct {
 	Target   target.Flags
 	Managers []string
 	Output   string
-	// Shown are the given flags that apply only to the owners of single objects.
-	Shown []string
-	// Named: the arguments name objects.
-	Named bool
+	Shown    []string
+	Named    bool
 	// History asks for changes of owners, of Path and within Since; zero means all.
 	History bool
 	Path    string
@@ -124,7 +120,6 @@ func (f *Flags) toSurvey(in verb.Invocation, a Asked) (*surveyOptions, error) {
 	return o, errors.Join(targetsErr, f.countable(a), printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// target parses the selection of objects.
 func (o *surveyOptions) target(a Asked, in verb.Invocation) error {
 	flags := a.Target
 	o.everything = len(in.Args) == 0 && flags.Set == "" && len(flags.Filenames) == 0 && flags.Kustomize == "" && !flags.Recursive
@@ -145,7 +140,6 @@ func (o *surveyOptions) target(a Asked, in verb.Invocation) error {
 	return err
 }
 
-// countable refuses flags that show part of an object.
 func (f *Flags) countable(a Asked) error {
 	var faults []error
 	for _, flag := range a.Shown {
@@ -177,7 +171,6 @@ func (f *Flags) countable(a Asked) error {
 	return errors.Join(faults...)
 }
 
-// Execute implements [verb.Options].
 func (o *surveyOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	if o.targets.InFiles {
 		if err := o.targets.Files.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
@@ -224,14 +217,13 @@ func (o *surveyOptions) work(ctx context.Context, in verb.Invocation) error {
 	if len(found.Unexpected) == 0 {
 		return unread
 	}
-	if unread != nil { // There may be more than those found.
+	if unread != nil {
 		o.out.Print(event.Warned{Text: unread.Error()})
 	}
 	return verb.ErrNo
 }
 
-// unexpected returns a line about what --expect found, for a result that is an HTML page; empty if
-// it found nothing.
+// unexpected summarises what --expect found for an HTML page; empty if it found nothing.
 func unexpected(found []event.ObjectHolding) string {
 	if len(found) == 0 {
 		return ""
@@ -249,9 +241,8 @@ func unexpected(found []event.ObjectHolding) string {
 	return fmt.Sprintf("not expected: %s of %s", text.Count(len(objects), "object"), text.List(managers, some))
 }
 
-// nowhere returns a sentence about the managers in a flag that own nothing, with similar names;
-// empty if all own something. It ignores patterns, which may match nothing, and results without
-// objects.
+// nowhere names the managers in a flag that own nothing, with similar names. It ignores patterns,
+// and results without objects.
 func nowhere(flag string, names []string, found event.Surveyed) string {
 	var said []string
 	for _, name := range names {
@@ -266,7 +257,6 @@ func nowhere(flag string, names []string, found event.Surveyed) string {
 	return flag + ": no manager here is named " + strings.Join(said, ", ")
 }
 
-// unreadError reports what could not be read, and the missing permission.
 type unreadError struct {
 	unread []event.Unread
 	needs  string
@@ -276,8 +266,8 @@ func unreadOf(unread []event.Unread) error {
 	return Unread(unread, "counting them requires the verb list; see: "+command.Kubectl("auth", "can-i")+" --list. With a TYPE, only its objects are read")
 }
 
-// Unread returns an error about what could not be read; nil for nothing. needs is the hint if a
-// permission is missing.
+// Unread returns an error about what could not be read, or nil. needs is the hint if a permission
+// is missing.
 func Unread(unread []event.Unread, needs string) error {
 	if len(unread) == 0 {
 		return nil

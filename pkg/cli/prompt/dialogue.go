@@ -14,7 +14,7 @@ import (
 
 // Dialogue has the questions and answers of one run. It is not safe for concurrent use.
 type Dialogue struct {
-	// Say prints lines, and Read prompts for one; more is false at the end of the input. Both are
+	// Say prints lines. Read prompts for a line; more is false at the end of the input. Both are
 	// required.
 	Say  func(lines ...string)
 	Read func(prompt string) (line string, more bool)
@@ -22,25 +22,23 @@ type Dialogue struct {
 	// line; 0 means unlimited.
 	Now   func() time.Time
 	Width func() int
-	// Phases is the number of phases in the run; conflicts are asked about phase by phase.
+	// Phases is the number of phases in the run.
 	Phases int
 
 	// standing are the answers for all fields of a manager.
 	standing map[string]apply.Decision
 	answers  []answer
-	// quit: the user wants no more questions.
-	quit bool
+	quit     bool
 }
 
-// answer is the decision about one path. A later answer about the same path replaces it.
+// A later answer about the same path replaces an earlier one.
 type answer struct {
 	ref      object.Ref
 	path     string
 	decision apply.Decision
 }
 
-// Decide asks about the conflicts, as the engine of package apply requires. Once the user has quit,
-// it leaves the rest undecided.
+// Decide asks about the conflicts. Once the user has quit, it leaves the rest undecided.
 func (d *Dialogue) Decide(all []apply.Contested) [][]apply.Decision {
 	out := make([][]apply.Decision, len(all))
 	left := 0
@@ -61,15 +59,12 @@ func (d *Dialogue) Decide(all []apply.Contested) [][]apply.Decision {
 	return out
 }
 
-// question is one conflict to ask about.
 type question struct {
 	ref        object.Ref
 	conflict   managedfields.Conflict
 	number, of int
-	// inPhase means that the count of questions covers only this phase, because other phases may
-	// have conflicts too.
-	inPhase bool
-	// managers are the managers that own the path, without duplicates.
+	// inPhase means that the count of questions covers only this phase.
+	inPhase  bool
 	managers []string
 	// refused: the server would refuse our value. unleavable: no --yield can name the path.
 	refused, unleavable bool
@@ -105,7 +100,6 @@ func (d *Dialogue) decide(q question) apply.Decision {
 	return decision
 }
 
-// ask repeats the prompt until an answer decides the conflict or the user quits.
 func (d *Dialogue) ask(q question) apply.Decision {
 	d.Say(d.shortly(q)...)
 	for {
@@ -134,7 +128,6 @@ func isOneOf(line string, words ...string) bool {
 	return slices.Contains(words, line)
 }
 
-// always records a decision for all fields that the managers own.
 func (d *Dialogue) always(managers []string, decision apply.Decision) apply.Decision {
 	if d.standing == nil {
 		d.standing = map[string]apply.Decision{}
@@ -158,7 +151,6 @@ func (d *Dialogue) stands(managers []string) apply.Decision {
 	return d.standing[managers[0]]
 }
 
-// note records an answer for Flags.
 func (d *Dialogue) note(q question, decision apply.Decision) {
 	now := answer{q.ref, q.conflict.Path.String(), decision}
 	for i, earlier := range d.answers {
@@ -170,7 +162,6 @@ func (d *Dialogue) note(q question, decision apply.Decision) {
 	d.answers = append(d.answers, now)
 }
 
-// wasAnswered reports whether the user has already answered about the path.
 func (d *Dialogue) wasAnswered(q question) bool {
 	for _, earlier := range d.answers {
 		if earlier.ref == q.ref && earlier.path == q.conflict.Path.String() {
@@ -180,7 +171,6 @@ func (d *Dialogue) wasAnswered(q question) bool {
 	return false
 }
 
-// managersOf returns the managers of the owners, without duplicates.
 func managersOf(owners []managedfields.Owner) []string {
 	var managers []string
 	for _, o := range owners {
@@ -191,7 +181,7 @@ func managersOf(owners []managedfields.Owner) []string {
 	return managers
 }
 
-// Flags returns the flags that make the same decisions without questions; named returns the name of
+// Flags returns the flags that make the same decisions without questions. named returns the name of
 // an object in a flag.
 func (d *Dialogue) Flags(named func(object.Ref) string) []string {
 	var flags []string

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// shortly returns a question with a line for each value, shortened to the terminal.
+// shortly shortens each value to a line of the terminal.
 func (d *Dialogue) shortly(q question) []string {
 	head := fmt.Sprintf("conflict %d of %d", q.number, q.of)
 	switch {
@@ -55,7 +55,7 @@ func (d *Dialogue) cut(line string) string {
 	return line
 }
 
-// wholly returns both values in full, and each owner with the time of its last write.
+// wholly shows both values in full, and each owner with the time of its last write.
 func (d *Dialogue) wholly(q question) []string {
 	lines := []string{"  yours"}
 	lines = append(lines, whole(q.conflict.Yours, true)...)
@@ -80,7 +80,6 @@ func (d *Dialogue) wholly(q question) []string {
 	return lines
 }
 
-// whole returns a value as indented YAML.
 func whole(v any, has bool) []string {
 	if !has {
 		return []string{"    none"}
@@ -96,7 +95,6 @@ func whole(v any, has bool) []string {
 	return lines
 }
 
-// prompt returns the possible answers.
 func prompt(q question) string {
 	var words, all, not []string
 	if q.offers(apply.Take) {
@@ -119,10 +117,8 @@ func prompt(q question) string {
 	return line + ": "
 }
 
-// cannotBeLeft is why a path cannot be left to its owner.
 const cannotBeLeft = "a path at another API version cannot be left; apply at that version"
 
-// help explains each answer.
 func help(q question) []string {
 	var lines []string
 	if q.offers(apply.Take) {
@@ -151,7 +147,6 @@ func help(q question) []string {
 	return lines
 }
 
-// named returns the managers as text.
 func (q question) named() string {
 	return text.Printable(strings.Join(q.managers, " and "))
 }

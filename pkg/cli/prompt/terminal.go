@@ -1,5 +1,5 @@
-// Package prompt asks the user in a terminal how to settle conflicts, one by one. A [Dialogue]
-// turns answers into decisions, and decisions into flags; a [Terminal] connects it to the terminal.
+// Package prompt asks the user in a terminal how to settle conflicts. A [Dialogue] turns answers
+// into decisions and flags; a [Terminal] connects it to the terminal.
 package prompt
 
 import (
@@ -27,7 +27,7 @@ type Terminal struct {
 	dialogue Dialogue
 }
 
-// on returns a Terminal for a call; pause suspends other output.
+// pause suspends other output.
 func on(in verb.Invocation, pause func(func())) *Terminal {
 	width, _ := verb.Terminal(in.Streams.ErrOut)
 	return &Terminal{in: in, pause: pause, dialogue: Dialogue{
@@ -40,8 +40,7 @@ func on(in verb.Invocation, pause func(func())) *Terminal {
 	}}
 }
 
-// Asks returns a Decide function for the engine of package apply in a run with this number of
-// phases; nil if there are no prompts.
+// Asks returns a Decide function for the engine of package apply; nil if there are no prompts.
 func (t *Terminal) Asks(phases int) func(context.Context, []apply.Contested) [][]apply.Decision {
 	if t == nil {
 		return nil
@@ -52,7 +51,7 @@ func (t *Terminal) Asks(phases int) func(context.Context, []apply.Contested) [][
 			t.dialogue.Read = func(prompt string) (string, bool) {
 				line, more, err := verb.Line(ctx, t.in.Streams, t.in.Say(prompt))
 				if !more {
-					fmt.Fprintln(t.in.Streams.ErrOut) // The interrupted prompt did not end its line.
+					fmt.Fprintln(t.in.Streams.ErrOut)
 				}
 				return line, more && err == nil
 			}
@@ -62,8 +61,8 @@ func (t *Terminal) Asks(phases int) func(context.Context, []apply.Contested) [][
 	}
 }
 
-// PrintCommand prints the command that makes the same decisions without questions, if any was
-// answered. named returns the name of an object in a flag.
+// PrintCommand prints the command that makes the same decisions without questions. named returns
+// the name of an object in a flag.
 func (t *Terminal) PrintCommand(named func(object.Ref) string) {
 	if t == nil {
 		return
@@ -87,14 +86,13 @@ func (f *Flags) Add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noInput, "no-input", false, "Never prompt: conflicts stay conflicts, and a run that needs confirmation is refused")
 }
 
-// CanAsk reports whether a user can answer: there is a terminal, --no-input was not given, and the
-// run is not in CI.
+// CanAsk reports whether a user can answer: there is a terminal, and neither --no-input nor CI.
 func (f *Flags) CanAsk(in verb.Invocation) bool {
 	return !f.noInput && !isInCI(os.Getenv) && verb.CanAsk(in.Streams)
 }
 
-// ToTerminal returns a Terminal; nil if no user can answer, standard input is a manifest, the
-// output is for a program, or nothing is written.
+// ToTerminal returns a Terminal; nil if no user can answer, the output is for a program, or nothing
+// is written.
 func (f *Flags) ToTerminal(in verb.Invocation, format string, filenames []string, dryRun object.DryRun, pause func(func())) *Terminal {
 	if !f.CanAsk(in) || dryRun != object.DryRunNone || format != output.Table || slices.Contains(filenames, "-") {
 		return nil
@@ -102,8 +100,7 @@ func (f *Flags) ToTerminal(in verb.Invocation, format string, filenames []string
 	return on(in, pause)
 }
 
-// isInCI reports whether the environment is that of a CI job, some of which have a terminal without
-// a user.
+// isInCI reports whether the run is a CI job. Some CI jobs have a terminal without a user.
 func isInCI(getenv func(string) string) bool {
 	switch strings.ToLower(getenv("CI")) {
 	case "", "0", "false":

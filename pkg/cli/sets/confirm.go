@@ -14,8 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// confirm returns nil if the prune may be carried out. A dry run needs no confirmation; it reports
-// that a real run would need one.
+// confirm returns nil if the prune may be carried out. A dry run needs no confirmation.
 func (r *Run) confirm(ctx context.Context) error {
 	d := r.shown
 	doubt := d.Doubt()
@@ -40,8 +39,7 @@ func (r *Run) confirm(ctx context.Context) error {
 	return refusal
 }
 
-// digestOf returns a digest of the set and the names of the doomed objects. Confirming the digest
-// confirms the deletion of exactly these objects.
+// digestOf identifies the set and the doomed objects, so that nothing else can be deleted.
 func digestOf(d applyset.Decision) string {
 	var p review.Plan
 	SeeDoomed(&p, d)
@@ -57,25 +55,22 @@ func SeeDoomed(p *review.Plan, d applyset.Decision) {
 
 var errUnconfirmed = errors.New("it would be pruned, but that was not confirmed")
 
-// UnconfirmedError means that a deletion needed confirmation and did not get it. Nothing was
-// written.
+// UnconfirmedError means that a deletion was not confirmed. Nothing was written.
 type UnconfirmedError struct {
-	// Set is the parent of the set.
 	Set   object.Ref
 	Doubt string
-	// Digest is the value of --confirm that confirms the deletion of a whole set. A prune is
-	// instead confirmed with the digest of all changes of the run, which diff prints.
+	// Digest confirms the deletion of a whole set. A prune is confirmed with the digest that diff
+	// prints.
 	Digest string
 	// Declined means that the user was asked and said no.
 	Declined bool
 	// all means that a whole set was to be deleted, so there is no input to check.
-	all bool
-	// kept is the result of [Protected].
+	all  bool
 	kept string
 }
 
-// Protected returns a sentence that names the members kept because of their kind, with the flag
-// that deletes them. It is empty if there are no such members.
+// Protected names the members kept because of their kind, with the flag that deletes them; empty if
+// there are none.
 func Protected(d applyset.Decision) string {
 	var names, kinds []string
 	for _, k := range d.Kept {

@@ -1,4 +1,4 @@
-// Package sets has the parts that the verbs for sets share: naming, the lock, writing the parent,
-// pruning, and the history in the cluster. A run calls [Options.Begin], runs its engine, and calls
-// [Run.End]. Package applyset decides which members may be deleted.
+// Package sets has what the verbs for sets share: naming, the lock, the parent, pruning, and the
+// history. A run calls [Options.Begin], runs its engine, and calls [Run.End]. Package applyset
+// decides which members may be deleted.
 package sets

@@ -23,7 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// events creates two Events on the parent of the set: at the start and at the end of a run.
+// events creates Events on the parent of the set at the start and at the end of a run.
 type events struct {
 	server LeaseServer
 	parent object.Ref
@@ -31,10 +31,10 @@ type events struct {
 	verb   string
 }
 
-// patience bounds the request that creates an Event, because a run should not wait for Events.
+// patience bounds the request for an Event, because a run should not wait for Events.
 const patience = 3 * time.Second
 
-// send creates an Event if the user's permissions allow it. A failure does not affect the run.
+// A failure of send does not affect the run.
 func (e *events) send(ctx context.Context, parent *unstructured.Unstructured, kind, reason, message string) {
 	const longest, longestName = 1000, 200 // bytes; the API server accepts 1,024 and 253
 	ctx, cancel := context.WithTimeout(transport.Unguarded(context.WithoutCancel(ctx)), patience)
@@ -110,8 +110,8 @@ func (t *Tally) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Asking returns a function that asks the user to confirm a prune; nil without a terminal. pause
-// suspends other output.
+// Asking returns a function that confirms a prune; nil without a terminal. pause suspends other
+// output.
 func Asking(streams genericiooptions.IOStreams, pause func(func())) func(context.Context, applyset.Decision, string) (bool, error) {
 	if !verb.CanAsk(streams) {
 		return nil

@@ -26,7 +26,7 @@ type Flags struct {
 	yes   bool
 }
 
-// NameFlag is the flag that names a set; SpelledByKubectl is kubectl's spelling.
+// NameFlag names a set; SpelledByKubectl is kubectl's spelling.
 const (
 	NameFlag         = "apply-set"
 	SpelledByKubectl = "applyset"
@@ -39,11 +39,10 @@ const LeaveFlag = "leave-set"
 func AddName(flags *pflag.FlagSet, name *string, usage string) {
 	flags.StringVar(name, NameFlag, "", usage)
 	flags.StringVar(name, SpelledByKubectl, "", usage)
-	_ = flags.MarkHidden(SpelledByKubectl) // It fails only for an unknown flag.
+	_ = flags.MarkHidden(SpelledByKubectl)
 }
 
-// Add adds the flags. writes distinguishes verbs that prune from verbs that only show what would be
-// pruned.
+// Add adds the flags. writes distinguishes verbs that prune from verbs that only show a prune.
 func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
 	AddName(flags, &f.name, "Set to apply the objects to, as [KIND[.GROUP]/]NAME; KIND defaults to Secret")
 	flags.BoolVar(&f.leave, LeaveFlag, false, "Without --apply-set: remove the objects from the sets that they are members of")
@@ -75,8 +74,7 @@ func (f *ConfirmFlags) Add(flags *pflag.FlagSet) {
 // Check returns an error if the value of --confirm is not a digest.
 func (f *ConfirmFlags) Check() error { return CheckDigest(f.digest) }
 
-// Offer says how to confirm the deletion that a dry run has shown. It is empty if the dry run
-// showed none.
+// Offer says how to confirm the deletion that a dry run has shown; empty if it showed none.
 func (f *ConfirmFlags) Offer() string {
 	if f.shown == "" {
 		return ""
@@ -95,8 +93,7 @@ func CheckDigest(given string) error {
 	}
 }
 
-// Confirm returns nil if the whole set may be deleted. A dry run needs no confirmation; after it,
-// [ConfirmFlags.Offer] has the digest.
+// Confirm returns nil if the whole set may be deleted. A dry run needs no confirmation.
 func (f *ConfirmFlags) Confirm(
 	ctx context.Context, set object.Ref, d applyset.Decision, dryRun object.DryRun, ask func(context.Context, applyset.Decision, string) (bool, error),
 ) error {
@@ -119,7 +116,7 @@ func (f *ConfirmFlags) Confirm(
 	case f.yes:
 		return nil
 	case ask != nil:
-		yes, err := ask(ctx, d, doubt) // ask lists the objects.
+		yes, err := ask(ctx, d, doubt)
 		if yes || err != nil {
 			return err
 		}
@@ -142,10 +139,9 @@ func Allowed(texts []string) ([]schema.GroupKind, error) {
 
 // Options are the parsed flags. Without a Name, the run has no set.
 type Options struct {
-	// Name of the set; empty for none.
 	Name  string
 	Prune bool
-	// Leave means that the objects leave their sets. It requires an empty Name.
+	// Leave means that the objects leave their sets; Name is then empty.
 	Leave bool
 	adopt bool
 	allow []schema.GroupKind
@@ -154,19 +150,19 @@ type Options struct {
 	Reviewed bool
 }
 
-// Prune returns the options of a run that makes the set equal to the input. Such a run may delete
-// any number of members, so the caller must have asked the user.
+// Prune returns the options of a run that makes the set equal to the input. The caller must have
+// asked the user, because the run may delete any number of members.
 func Prune(name string) Options { return Options{Name: name, Prune: true, yes: true} }
 
-// AdoptionChoices returns the choices that --allow-join implies: they take over the label that
-// makes an object a member of another set.
+// AdoptionChoices returns the choices that --allow-join implies: they take over the label of
+// another set.
 func (o Options) AdoptionChoices() []predict.Choice {
 	if !o.adopt {
 		return nil
 	}
 	label, err := predict.ParseChoices(`.metadata.labels["` + applyset.PartOfLabel + `"]`)
 	if err != nil {
-		return nil // The path is constant.
+		return nil
 	}
 	return label
 }
@@ -181,7 +177,7 @@ func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, erro
 	if f.name != "" {
 		_, _, err := applyset.ParseName(f.name)
 		errs = append(errs, verb.FlagError("--"+NameFlag, err))
-	} else if given(NameFlag) || given(SpelledByKubectl) { // Perhaps a variable is unset.
+	} else if given(NameFlag) || given(SpelledByKubectl) {
 		errs = append(errs, errors.New("--"+NameFlag+" is empty"))
 	}
 	var allowErr error

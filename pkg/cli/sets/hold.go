@@ -26,16 +26,15 @@ import (
 // LockFlags are the flags of verbs that change a set.
 type LockFlags struct{ timeout time.Duration }
 
-// timeoutFlag is the flag with the time to wait for the lock of a set.
 const timeoutFlag = "lock-timeout"
 
-// Add adds the flag. The default outlasts the lock of a run that was killed.
+// Add adds the flag, whose default outlasts the lock of a run that was killed.
 func (f *LockFlags) Add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.timeout, timeoutFlag, time.Minute,
 		"How long to wait for the lock of the set if another run has it; 0 does not wait")
 }
 
-// Within returns how long to wait. named means that the run has a set, and so needs a lock.
+// Within returns how long to wait. named means that the run has a set.
 func (f *LockFlags) Within(given func(flag string) bool, named bool) (time.Duration, error) {
 	switch {
 	case f.timeout < 0:
@@ -46,8 +45,7 @@ func (f *LockFlags) Within(given func(flag string) bool, named bool) (time.Durat
 	return f.timeout, nil
 }
 
-// Locking is the lock of the set that a run changes, together with messages and Events about the
-// lock.
+// Locking is the lock of a run's set, with its messages and Events.
 type Locking struct {
 	*Lock
 	connection *connection.Connection
@@ -57,8 +55,8 @@ type Locking struct {
 	events     *events
 }
 
-// New returns the lock of a run. The lock is not held yet, and from now on clients of the
-// connection write only while it is held.
+// New returns the lock of a run. From now on, clients of the connection write only while the lock
+// is held.
 func New(c *connection.Connection, run string, within time.Duration, emit func(event.Event)) *Locking {
 	holder := fmt.Sprintf("%s pid %d %s", Caller(), os.Getpid(), c.Process())
 	l := &Locking{Lock: NewLock(holder, run), connection: c, within: within, emit: emit}
@@ -66,21 +64,19 @@ func New(c *connection.Connection, run string, within time.Duration, emit func(e
 	return l
 }
 
-// Caller returns the user or account and the machine or Pod. A user who finds a lock then knows
-// where to look for its holder.
+// Caller returns the user and the machine or Pod, so that others can find the holder of a lock.
 func Caller() string {
 	const long = 60
 	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil {
 		name = cmp.Or(u.Username, name)
 	}
-	host, _ := os.Hostname() // The user still identifies the process.
+	host, _ := os.Hostname()
 	return text.Truncate(text.Printable(cmp.Or(name, "?")), long) + "@" + text.Truncate(text.Printable(cmp.Or(host, "?")), long)
 }
 
-// Hold waits for the lock of the set with this parent. The returned context ends when the lock is
-// lost. brings creates the namespace of the parent if the input contains that namespace; brings may
-// be nil.
+// Hold waits for the lock. The returned context ends when the lock is lost. brings creates the
+// namespace of the parent if the input contains it; brings may be nil.
 func (l *Locking) Hold(ctx context.Context, server LeaseServer, parent object.Ref, brings func(context.Context) error) (context.Context, error) {
 	renewing, err := l.connection.Quick(ctx)
 	if err != nil {
@@ -107,14 +103,13 @@ func (l *Locking) Hold(ctx context.Context, server LeaseServer, parent object.Re
 	return held, nil
 }
 
-// isNoNamespace reports whether the error is about a namespace that does not exist.
 func isNoNamespace(err error) bool {
 	var status apierrors.APIStatus
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
-// Announce calls do while the lock is held, and creates Events at the start and at the end. parent
-// is the parent of the set, objects the number of objects. Without a lock, there are no Events.
+// Announce calls do while the lock is held, and creates Events at the start and at the end. Without
+// a lock, there are no Events.
 func (l *Locking) Announce(ctx context.Context, parent *unstructured.Unstructured, objects int, counts *Tally, do func(context.Context) error) error {
 	if l == nil || l.events == nil {
 		return do(ctx)
@@ -138,8 +133,8 @@ func (l *Locking) Ended(result history.Result) {
 	}
 }
 
-// ReleaseUnused releases the lock of a run that was refused and wrote nothing. It deletes the Lease
-// if the set does not exist. A nil Locking does nothing.
+// ReleaseUnused releases the lock of a run that wrote nothing. It deletes the Lease if the set does
+// not exist. A nil Locking does nothing.
 func (l *Locking) ReleaseUnused(ctx context.Context, server LeaseServer, exists bool) {
 	if l == nil || !l.Held() {
 		return
@@ -152,7 +147,7 @@ func (l *Locking) ReleaseUnused(ctx context.Context, server LeaseServer, exists 
 }
 
 // Remove deletes the released Lease of a deleted set, unless another run has taken the lock. server
-// retries requests, unlike the client of the lock.
+// retries requests.
 func (l *Locking) Remove(ctx context.Context, server LeaseServer) error {
 	live, err := server.Get(ctx, LeaseKind(), l.ref)
 	if err != nil {
@@ -172,7 +167,7 @@ func (l *Locking) Remove(ctx context.Context, server LeaseServer) error {
 	return err
 }
 
-// Release releases the lock. Every run calls it, even one that failed.
+// Release releases the lock. Every run calls it, even a failed one.
 func (l *Locking) Release(ctx context.Context) {
 	err := l.Lock.Release(ctx)
 	if err == nil {

@@ -28,26 +28,23 @@ const endTime = 15 * time.Second
 type Keeper struct {
 	Server Server
 	Parent object.Ref
-	// The user of this run, for display.
-	Who string
+	Who    string
 	// Keep is how many runs to keep; zero keeps none.
 	Keep int
 	Emit func(event.Event)
-	// History records the last run. It is nil for a Keeper that only reads.
+	// History is nil for a Keeper that only reads.
 	History History
 
-	// run is the run that is being recorded. Its ID is empty if the run is not recorded because it
-	// applies the same as the last one. kept means that the run's Secrets were written.
+	// run has no ID if the run is not recorded. kept means that the run's Secrets were written.
 	run  history.Run
 	kept bool
 }
 
-// History records the last run that applied something. It keeps this record even if the Secrets of
-// that run were deleted.
+// History records the last run that applied something, even if the Secrets of that run were
+// deleted.
 type History interface {
-	// Last returns the last run as it was recorded when the present run got the lock. Its ID is
-	// empty if there was none. sure means that no other run has held the lock since last was
-	// recorded.
+	// Last returns the last run as of when this run got the lock; its ID is empty if there was
+	// none. sure means that no other run has held the lock since.
 	Last() (last history.Run, sure bool, err error)
 	// Note records the present run with the next request of the lock.
 	Note(run history.Run)
@@ -55,14 +52,9 @@ type History interface {
 	NoteNow(ctx context.Context, run history.Run) error
 }
 
-// Begin records the run and its manifests. It does not record a run that applies the same as a
-// successful last run, because there is nothing new to roll back to.
-//
-// A run continues if its history cannot be written, because of a quota or a missing permission;
-// Begin then emits a warning. The Lease still records the run, so that a rollback does not mistake
-// an earlier run for the last one.
-//
-// A nil Keeper records nothing.
+// Begin records the run and its manifests, unless they equal a successful last run. It warns if the
+// history cannot be written. The Lease still records the run, so that a rollback knows the last
+// run. A nil Keeper records nothing.
 func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
 	if k == nil {
 		return
@@ -70,7 +62,7 @@ func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
 	err := k.begin(ctx, id, p)
 	if k.run.ID != "" && !k.kept {
 		// If the run is killed now, no Secret records it, so the Lease must. If this request fails,
-		// the next one of the lock records the run.
+		// the next one records the run.
 		_ = k.History.NoteNow(ctx, k.run)
 	}
 	if err != nil {
@@ -145,7 +137,6 @@ func (k *Keeper) End(ctx context.Context, result history.Result) {
 	}
 }
 
-// write writes the run's Secrets.
 func (k *Keeper) write(ctx context.Context) error {
 	secrets, err := history.Encode(k.Parent, applyset.LeaseName(k.Parent), k.run)
 	if err != nil {
@@ -167,7 +158,6 @@ func (k *Keeper) write(ctx context.Context) error {
 	return nil
 }
 
-// trim removes runs beyond the limit.
 func (k *Keeper) trim(ctx context.Context) error {
 	_, secrets, err := k.heads(ctx)
 	if err != nil {
@@ -200,8 +190,7 @@ func (k *Keeper) Remove(ctx context.Context) error {
 	return k.remove(ctx, secrets)
 }
 
-// heads lists the metadata of the history's Secrets. A set whose parent has no namespace has no
-// history.
+// A set whose parent has no namespace has no history.
 func (k *Keeper) heads(ctx context.Context) (kept history.Kept, secrets []*unstructured.Unstructured, err error) {
 	if k.Parent.Namespace == "" {
 		return kept, nil, nil
@@ -228,8 +217,8 @@ func (k *Keeper) Known(ctx context.Context) (history.Kept, error) {
 	return kept, err
 }
 
-// Runs returns the kept runs with their manifests. The last run is recorded in the Lease as well:
-// see [Lock.Last].
+// Runs returns the kept runs with their manifests. The Lease also records the last run: see
+// [Lock.Last].
 func (k *Keeper) Runs(ctx context.Context) (kept history.Kept, err error) {
 	_, heads, err := k.heads(ctx)
 	if err != nil {
@@ -259,13 +248,11 @@ func (k *Keeper) Runs(ctx context.Context) (kept history.Kept, err error) {
 	return kept, nil
 }
 
-// kind returns the kind of Secrets.
 func (k *Keeper) kind(ctx context.Context) (object.Kind, error) {
 	return k.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
 }
 
-// Promised returns a function that returns the kinds and namespaces of all runs in the history.
-// Members of the set have been in these kinds and namespaces.
+// Promised returns a function for the kinds and namespaces of all runs in the history.
 func Promised(server Server) func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
 	return func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
 		if parent.Namespace == "" {
@@ -286,9 +273,8 @@ func Promised(server Server) func(ctx context.Context, parent object.Ref) (apply
 	}
 }
 
-// Manifests returns the manifests of a run, to be applied again. The history omits the values of
-// some Secrets. Such a Secret keeps the values that the manager owns in the live Secret; it is
-// skipped if the live Secret no longer exists. Both cause a warning.
+// Manifests returns the manifests of a run. The history omits the values of some Secrets: such a
+// Secret keeps the manager's live values, or is skipped if it is gone. Both cause a warning.
 func (k *Keeper) Manifests(ctx context.Context, run history.Run, manager string) ([]*unstructured.Unstructured, error) {
 	var manifests []*unstructured.Unstructured
 	for _, o := range run.Objects {
@@ -306,8 +292,7 @@ func (k *Keeper) Manifests(ctx context.Context, run history.Run, manager string)
 	return manifests, nil
 }
 
-// fill returns a Secret with the values that the manager owns in the live Secret; nil if there is
-// no live Secret.
+// fill returns a Secret with the manager's live values; nil if there is no live Secret.
 func (k *Keeper) fill(ctx context.Context, u *unstructured.Unstructured, manager string) (filled *unstructured.Unstructured, err error) {
 	kind, err := k.kind(ctx)
 	if err != nil {

@@ -27,16 +27,14 @@ type LeaseServer interface {
 	Merge(ctx context.Context, kind object.Kind, patch *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
 }
 
-// These are the annotations of a Lease.
 const (
 	// RunAnnotation is the ID of the run that has, or last had, the lock.
 	RunAnnotation = "k8sconnect.io/run"
-	// WhoAnnotation is the user of that run. ResultAnnotation is its result, or "running" while it
-	// runs.
+	// ResultAnnotation is the result of the run, or "running" while it runs.
 	WhoAnnotation    = "k8sconnect.io/who"
 	ResultAnnotation = "k8sconnect.io/result"
 	// StatedAnnotation is the last run that applied something: see [history.Note]. TurnAnnotation
-	// is the number of the Lease's transitions when StatedAnnotation was written.
+	// is the number of the Lease's transitions at that time.
 	StatedAnnotation = "k8sconnect.io/stated"
 	TurnAnnotation   = "k8sconnect.io/stated-in"
 	// SetAnnotation is the parent of the set. Only people read it.
@@ -54,7 +52,7 @@ func LeaseKind() object.Kind {
 	}
 }
 
-// fixed is the namespace of the Leases of sets whose parent has no namespace.
+// fixed is for sets whose parent has no namespace.
 const fixed = "default"
 
 // LeaseOf returns the Lease that locks the set with this parent.
@@ -72,8 +70,7 @@ func recordOf(live *unstructured.Unstructured) (resourcelock.LeaderElectionRecor
 	return *resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec), err
 }
 
-// Get implements resourcelock.Interface. It ends the election if another run still has the lock
-// when the time to wait is over.
+// Get implements resourcelock.Interface. It ends the election when the time to wait is over.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	ctx, cancel, server := l.next(ctx)
 	defer cancel()
@@ -113,8 +110,8 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return &lease, []byte(l.version), nil
 }
 
-// inTheWay reports which run holds the lock. It ends the election after the time to wait. If the
-// Lease has expired, the election itself replaces the holder.
+// inTheWay reports which run holds the lock, and ends the election after the time to wait. The
+// election itself replaces an expired holder.
 func (l *Lock) inTheWay(run string) {
 	held := &HeldError{
 		Holder: l.lease.HolderIdentity, Run: run, Since: l.lease.AcquireTime.Time, Waited: time.Since(l.began),
@@ -140,7 +137,7 @@ func (l *Lock) Create(ctx context.Context, lease resourcelock.LeaderElectionReco
 }
 
 // Update implements resourcelock.Interface. It skips renewals that are not due yet, because the
-// election tries to renew at each poll.
+// election tries at each poll.
 func (l *Lock) Update(ctx context.Context, lease resourcelock.LeaderElectionRecord) error {
 	if l.Held() && l.age() < renewal {
 		return nil
@@ -160,7 +157,7 @@ func (l *Lock) write(
 	defer l.mu.Unlock()
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), l.version != "" && apierrors.IsNotFound(err):
-		return err // The election reads the Lease again. It may be ours, if a response was lost.
+		return err // The election reads the Lease again: it may be ours, if a response was lost.
 	case err != nil:
 		return l.failed(err)
 	}
@@ -169,7 +166,6 @@ func (l *Lock) write(
 	return nil
 }
 
-// next returns the context and client for the next request.
 func (l *Lock) next(ctx context.Context) (context.Context, context.CancelFunc, LeaseServer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -180,8 +176,8 @@ func (l *Lock) next(ctx context.Context) (context.Context, context.CancelFunc, L
 	return ctx, cancel, l.server
 }
 
-// failed handles a failed request. It ends the election if the lock is not held yet, or if the
-// Lease was not renewed for too long.
+// failed ends the election if the lock is not held yet, or if the Lease was not renewed for too
+// long.
 func (l *Lock) failed(err error) error {
 	switch {
 	case l.granted.IsZero():
@@ -201,8 +197,8 @@ func (l *Lock) Describe() string { return l.set }
 // RecordEvent does nothing, because the Events of a run contain more.
 func (l *Lock) RecordEvent(string) {}
 
-// object returns the Lease to write. A run that releases the lock without having applied anything
-// keeps the note on the last run, if that note is known to be current.
+// object returns the Lease to write. A run that applied nothing keeps the note on the last run, if
+// the note is current.
 func (l *Lock) object(lease resourcelock.LeaderElectionRecord) *unstructured.Unstructured {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -226,7 +222,6 @@ func (l *Lock) object(lease resourcelock.LeaderElectionRecord) *unstructured.Uns
 	return u
 }
 
-// patch returns a patch for the annotations of the Lease.
 func (l *Lock) patch(notes map[string]string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	u.SetGroupVersionKind(l.ref.GVK)
@@ -236,8 +231,7 @@ func (l *Lock) patch(notes map[string]string) *unstructured.Unstructured {
 	return u
 }
 
-// Last returns the last run before the present one that applied something. Its ID is empty if none
-// was recorded. sure means that no other run has held the lock since.
+// Last implements [History].
 func (l *Lock) Last() (run history.Run, sure bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -245,19 +239,18 @@ func (l *Lock) Last() (run history.Run, sure bool, err error) {
 	return run, l.sure, err
 }
 
-// Note makes the next request of the lock record the run as the last one that applied something.
+// Note implements [History].
 func (l *Lock) Note(run history.Run) {
 	note, err := history.Note(run)
 	if err != nil {
-		return // Words and numbers can be encoded.
+		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.note = note
 }
 
-// NoteNow records the run with a separate request. Unlike the requests of the lock, this one is
-// sent only while the lock is held.
+// NoteNow implements [History]. It sends only while the lock is held.
 func (l *Lock) NoteNow(ctx context.Context, run history.Run) error {
 	l.Note(run)
 	l.mu.Lock()

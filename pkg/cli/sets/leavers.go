@@ -36,7 +36,7 @@ func (l *LeavingMembers) Carry() string {
 	return applyset.PartOfLabel
 }
 
-// See records an object before and after the run. It may be called concurrently.
+// See records an object. Calls may be concurrent.
 func (l *LeavingMembers) See(_ plan.Item, before, after *unstructured.Unstructured, changes bool) {
 	if before == nil || after == nil || !changes {
 		return
@@ -54,9 +54,8 @@ func (l *LeavingMembers) See(_ plan.Item, before, after *unstructured.Unstructur
 	l.sets[id] = append(l.sets[id], object.RefOf(before))
 }
 
-// Warn warns once about each set with such members. would means that nothing was written. Warn
-// sends requests only if there is such a set; if they fail, the warning has the ID of the set
-// instead of its name.
+// Warn warns once about each set with such members. would means that nothing was written. It
+// ignores failed requests.
 func (l *LeavingMembers) Warn(ctx context.Context, server Server, would bool, emit func(event.Event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,7 +94,6 @@ func (l *LeavingMembers) text(refs []object.Ref, of, name string, would bool) st
 	return said + "This run does not use the set, and its next prune deletes those that are not in its own input: apply with " + name + ", or remove them from it with --" + LeaveFlag
 }
 
-// option returns the flags that name the set of a parent.
 func option(parent object.Ref) string {
 	said := "--" + NameFlag + "=" + text.ShellQuote(Spelled(parent))
 	if parent.Namespace != "" {
@@ -104,15 +102,13 @@ func option(parent object.Ref) string {
 	return said
 }
 
-// Spelled returns the name of the parent's set in the form that a user in its namespace would
-// write.
+// Spelled returns the name of the parent's set as a user in its namespace would write it.
 func Spelled(parent object.Ref) string {
 	return strings.TrimPrefix(parent.Resource(), strings.ToLower(applyset.ParentKind().Kind)+"/")
 }
 
-// Decide lists the members and decides which of them to prune. It keeps a namespace or CRD that
-// contains objects of other owners, or whose contents cannot be listed. It keeps a volume whose
-// claim stays, because the deletion of the volume would wait for the deletion of the claim.
+// Decide lists the members and decides which of them to prune. It keeps a namespace or CRD with
+// objects of others, and a volume whose claim stays: its deletion would wait for the claim.
 func (s *Set) Decide(ctx context.Context, of applyset.Set) (applyset.Decision, error) {
 	members, err := s.Members(ctx)
 	if err != nil {
@@ -144,7 +140,7 @@ func (s *Set) Decide(ctx context.Context, of applyset.Set) (applyset.Decision, e
 	return d, nil
 }
 
-// claimOf returns the claim to which a volume is bound; zero for none.
+// claimOf returns the claim of a volume; zero for none.
 func (s *Set) claimOf(ctx context.Context, volume applyset.Member) (object.Key, error) {
 	live, err := s.Server.Get(ctx, volume.Kind, volume.Ref)
 	if apierrors.IsNotFound(err) {
@@ -162,8 +158,8 @@ func (s *Set) claimOf(ctx context.Context, volume applyset.Member) (object.Key, 
 	return claim, nil
 }
 
-// claimed returns an object of another owner that would be deleted together with a member; empty if
-// there is none.
+// claimed returns an object of another owner that would be deleted with a member; empty if there is
+// none.
 func (s *Set) claimed(ctx context.Context, m applyset.Member) (string, error) {
 	live, err := s.Server.Get(ctx, m.Kind, m.Ref)
 	if apierrors.IsNotFound(err) {

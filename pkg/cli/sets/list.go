@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Must returns the set as Find does, and an error if the set does not exist.
+// Must is Find with an error if the set does not exist.
 func Must(ctx context.Context, server Server, name, namespace string) (*Set, error) {
 	s, err := Find(ctx, server, name, namespace)
 	switch {
@@ -44,8 +44,8 @@ func (e *AbsentError) Hint() string {
 	return "if it is in another namespace, add -n; " + see
 }
 
-// All lists the sets in a namespace, or all sets if the namespace is empty. If some kinds of
-// parents could not be listed, the error names them, and All still returns the other sets.
+// All lists the sets in a namespace, or all sets. If some kinds of parents could not be listed, it
+// returns an error with the other sets.
 func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 	kinds, err := parents(ctx, server)
 	faults := []error{err}
@@ -85,8 +85,7 @@ func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 	return slices.CompactFunc(all, func(a, b *Set) bool { return a.Record.Parent == b.Record.Parent }), errors.Join(faults...)
 }
 
-// parents returns the kinds that a parent may have. For a user who may not list CRDs, these are
-// Secrets and ConfigMaps.
+// parents returns Secrets and ConfigMaps for a user who may not list CRDs.
 func parents(ctx context.Context, server Server) ([]object.Kind, error) {
 	var kinds []object.Kind
 	for _, name := range []string{"Secret", "ConfigMap"} {
@@ -121,8 +120,8 @@ func parents(ctx context.Context, server Server) ([]object.Kind, error) {
 	return kinds, errors.Join(faults...)
 }
 
-// names finds the name of a set from its ID, because the label of a member holds only the ID. It
-// looks for each set once in a run.
+// names finds the name of a set from its ID, once in a run. The label of a member holds only the
+// ID.
 type names struct {
 	find func(id string, member object.Ref) (parent object.Ref)
 
@@ -137,7 +136,6 @@ func namesOf(ctx context.Context, server Server) *names {
 	}
 }
 
-// fill replaces the ID of each set by the name of the set's parent, if the parent is found.
 func (n *names) fill(claims []applyset.Claim, member object.Ref) {
 	for i, c := range claims {
 		if c.Mark != applyset.PartOfLabel {
@@ -160,10 +158,10 @@ func (n *names) of(id string, member object.Ref) object.Ref {
 	return parent
 }
 
-// find returns the parent of the set with this ID; zero if it is not found. If the user may not
-// list all namespaces, find searches the namespaces of the members.
+// find returns the parent of the set; zero if it is not found. Without the right to list all
+// namespaces, it searches those of the members.
 func find(ctx context.Context, server Server, id string, members []object.Ref) (parent object.Ref) {
-	kinds, _ := parents(ctx, server) // Search those that are known.
+	kinds, _ := parents(ctx, server)
 	for _, kind := range kinds {
 		sel := object.Selection{Labels: applyset.IDLabel + "=" + id}
 		visit := func(u *unstructured.Unstructured) {

@@ -18,20 +18,18 @@ import (
 )
 
 const (
-	// validity is how long a Lease is valid after a renewal. Another run can take the lock when the
-	// validity is over.
+	// validity is how long a Lease is valid after a renewal. Then another run can take the lock.
 	validity = 30 * time.Second
-	// margin is the part of the validity that must be left when a write begins.
+	// margin is the validity that must be left when a write begins.
 	margin = 10 * time.Second
-	// renewal is the pause between two renewals. poll is the pause between two reads of another
-	// run's Lease, and between two attempts of a renewal.
+	// renewal is the pause between two renewals. poll is the pause between two reads, or two
+	// attempts.
 	renewal = 5 * time.Second
 	poll    = time.Second
-	// attempt bounds one request of a renewal, so that a hanging request does not use up the whole
+	// attempt bounds one request of a renewal, because a hanging request must not use up the
 	// validity.
 	attempt = 5 * time.Second
-	// outage is how long a holder tries to renew its Lease before it gives up. It does not write in
-	// this time.
+	// outage is how long a holder tries to renew its Lease. It does not write in this time.
 	outage = time.Minute
 	// goodbye bounds the request that releases the lock.
 	goodbye = 3 * time.Second
@@ -50,17 +48,16 @@ type Lock struct {
 	report func(*HeldError)
 
 	mu sync.Mutex
-	// first is the client that acquires the lock. server is the client of the next request; once
-	// the lock is held, it does not retry.
+	// first acquires the lock. server is the client of the next request; once the lock is held, it
+	// does not retry.
 	first, server LeaseServer
-	// lease is the Lease as last read or written, and version is its resourceVersion. since is when
-	// this version was first seen.
+	// version is the lease's resourceVersion. since is when this version was first seen.
 	lease    resourcelock.LeaderElectionRecord
 	version  string
 	since    time.Time
 	reported string
-	// granted is when the request of the last successful renewal was sent; zero if the lock is not
-	// held. The validity that other runs see begins later, when they see the renewal.
+	// granted is when the last successful renewal was sent; zero if the lock is not held. Other
+	// runs count the validity from a later time.
 	granted time.Time
 	lost    error
 	// news is closed and replaced when the lock is acquired, renewed or lost.
@@ -70,11 +67,11 @@ type Lock struct {
 	done chan struct{}
 	lose context.CancelCauseFunc // ends the run
 
-	// was is the note on the last run that was in the Lease when this run got the lock. sure means
-	// that the previous holder of the lock wrote that note.
+	// was is the note that this run found in the Lease. sure means that the previous holder wrote
+	// that note.
 	was  string
 	sure bool
-	// note is the note to write. It is empty if this run has applied nothing.
+	// note is empty if this run has applied nothing.
 	note string
 }
 
@@ -83,9 +80,9 @@ func NewLock(holder, run string) *Lock {
 	return &Lock{holder: holder, run: run, who: Caller(), news: make(chan struct{})}
 }
 
-// Acquire waits for the lock of the set with this parent, at most for within, and reports each
-// holder once. The returned context ends with ctx, or with a *LostError when the lock is lost. If
-// Acquire does not get the lock in time, it returns a *HeldError.
+// Acquire waits for the lock, at most for within. The returned context ends with ctx, or with a
+// *LostError when the lock is lost. If Acquire does not get the lock in time, it returns a
+// *HeldError.
 func (l *Lock) Acquire(ctx context.Context, parent object.Ref, first, renewing LeaseServer, within time.Duration, report func(*HeldError)) (context.Context, error) {
 	electing, end := context.WithCancelCause(klog.NewContext(context.WithoutCancel(ctx), logr.Discard()))
 	held, lose := context.WithCancelCause(ctx)
@@ -121,8 +118,8 @@ func (l *Lock) Acquire(ctx context.Context, parent object.Ref, first, renewing L
 	return nil, context.Cause(electing)
 }
 
-// age returns the time since the Lease was renewed. The monotonic clock may stop while the machine
-// sleeps, and the wall clock may be set. age measures with both and returns the larger time.
+// age returns the time since the last renewal. The monotonic clock may stop while the machine
+// sleeps, and the wall clock may be set: age returns the larger time.
 func (l *Lock) age() time.Duration {
 	now := time.Now()
 	return max(now.Sub(l.granted), now.Round(0).Sub(l.granted.Round(0)))
@@ -160,14 +157,13 @@ func (l *Lock) Begin(ctx context.Context) error {
 	}
 }
 
-// wake wakes the writes that wait for news.
 func (l *Lock) wake() {
 	close(l.news)
 	l.news = make(chan struct{})
 }
 
-// loses ends the run before the election. In the other order, a write between the two would look
-// like one that the server refused.
+// loses ends the run before the election. Otherwise, a write between the two would look refused by
+// the server.
 func (l *Lock) loses(err *LostError) {
 	err.set = l.set
 	l.lost, l.granted = err, time.Time{}
@@ -176,8 +172,8 @@ func (l *Lock) loses(err *LostError) {
 	l.wake()
 }
 
-// Release releases the lock if it is held. It does not wait for an unanswered write, because the
-// API server drops a request whose connection ends.
+// Release releases the lock if it is held. It does not wait for an unanswered write: the API server
+// drops a request whose connection ends.
 func (l *Lock) Release(ctx context.Context) error {
 	if l.end == nil {
 		return nil
@@ -203,8 +199,7 @@ func (l *Lock) Release(ctx context.Context) error {
 		if !apierrors.IsConflict(err) {
 			return err
 		}
-		// A renewal whose response was lost may still have changed the Lease, so its version must
-		// be read again.
+		// A renewal whose response was lost may have changed the Lease, so read its version again.
 		live, err := l.server.Get(ctx, LeaseKind(), l.ref)
 		if err != nil {
 			return err

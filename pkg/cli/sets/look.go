@@ -13,14 +13,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// unfinished is the result of a run that was killed. Its Lease has a holder that no longer renews
-// it.
+// unfinished is the result of a run that was killed.
 const unfinished = "unfinished"
 
-// LockState returns the holder of the lock of the set with this parent, and its last run. Both are
-// nil if the lock was never held. If the Lease cannot be read, the holder is unknown. now is the
-// server's time. A holder counts as dead if its Lease was not renewed for twice the Lease's
-// duration; a clock error of up to one duration then does no harm.
+// LockState returns the holder of the lock, and its last run; nil if the lock was never held. now
+// is the server's time. A holder counts as dead after twice the Lease's duration without a renewal,
+// to allow for clock errors.
 func LockState(ctx context.Context, server object.Getter, parent object.Ref, now time.Time) (*event.Lock, *event.SetRun) {
 	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
 	if apierrors.IsNotFound(err) {
@@ -51,9 +49,8 @@ func LockState(ctx context.Context, server object.Getter, parent object.Ref, now
 	return held, run
 }
 
-// LastStated returns the last run that applied something in the set with this parent, as the Lease
-// records it. The ID of the run is empty if the Lease has no note. If the note is invalid, the
-// caller adds the [history.FaultError] to [history.Kept].
+// LastStated returns the last run that applied something, as the Lease records it. Its ID is empty
+// if the Lease has no note. An invalid note is a [history.FaultError].
 func LastStated(ctx context.Context, server object.Getter, parent object.Ref) (history.Run, error) {
 	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
 	if apierrors.IsNotFound(err) {
@@ -81,7 +78,7 @@ func (e *LostError) Error() string {
 	return said
 }
 
-// Late makes the exit status 1, because the run did not finish in time.
+// Late makes the exit status 1.
 func (e *LostError) Late() bool { return true }
 
 func (e *LostError) Unwrap() error { return e.err }
@@ -97,13 +94,12 @@ func (e *LostError) Hint() string {
 type HeldError struct {
 	Holder, Run string
 	Since       time.Time
-	// Waited is how long this run has waited.
-	Waited time.Duration
-	// valid is the duration of the Lease. left is the remaining part of it.
+	Waited      time.Duration
+	// valid is the duration of the Lease. left is the rest of it.
 	valid, left time.Duration
 }
 
-// Late makes the exit status 1, because the run did not get the lock in time.
+// Late makes the exit status 1.
 func (e *HeldError) Late() bool { return true }
 
 func (e *HeldError) Error() string {

@@ -17,10 +17,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// recall finds the members of a set whose parent was deleted. The parent held the promise: the list
-// of the kinds and namespaces of its members. recall searches the kinds and namespaces of the input
-// and of the history, and adds them to the new promise if there are members, so that the next prune
-// searches them too. A new set has no such members.
+// recall finds the members of a set whose parent was deleted, in the kinds and namespaces of the
+// input and of the history. It adds these to the new promise, so that the next prune searches them
+// too.
 func (r *Run) recall(ctx context.Context) error {
 	if r.set.Exists {
 		return nil
@@ -30,7 +29,7 @@ func (r *Run) recall(ctx context.Context) error {
 	if r.Former != nil {
 		former, err := r.Former(ctx, r.set.Record.Parent)
 		if err == nil {
-			wider = wider.Union(former) // Without a history, the input has most of them.
+			wider = wider.Union(former)
 		}
 	}
 	r.set.Record.Promise = wider
@@ -56,8 +55,8 @@ func found(n int) string {
 	return text.Count(n, "member") + " of its set were"
 }
 
-// checkParent warns if the parent that this run wrote was deleted or replaced. The promise is then
-// gone, and a later run that need not write the parent would not notice.
+// checkParent warns if the parent was deleted or replaced. A later run that need not write the
+// parent would not notice.
 func (r *Run) checkParent(ctx context.Context) {
 	if r.DryRun != object.DryRunNone || !r.set.Exists || ctx.Err() != nil {
 		return
@@ -75,7 +74,6 @@ func (r *Run) checkParent(ctx context.Context) {
 		"They still have its label: run this again to create the parent and to find the members in the kinds and namespaces of the input and the history"})
 }
 
-// promise returns the promise that the input needs: its kinds and namespaces.
 func (r *Run) promise() applyset.Promise {
 	refs := make([]object.Ref, len(r.input))
 	for i, in := range r.input {
@@ -84,8 +82,7 @@ func (r *Run) promise() applyset.Promise {
 	return applyset.PromiseOf(refs)
 }
 
-// grow adds to the promise of the parent what the input needs and the promise lacks. It keeps what
-// other runs add at the same time.
+// grow adds what the input needs to the promise. It keeps what other runs add at the same time.
 func (r *Run) grow(ctx context.Context, p *plan.Plan) error {
 	for attempts := retry.At(r.set.Record.Parent); ; {
 		attempts.Saw(r.set.Live)
@@ -118,8 +115,8 @@ func (r *Run) growOnce(ctx context.Context, p *plan.Plan) error {
 	if !apierrors.IsNotFound(err) || r.set.Exists || !has(p, namespaceKey(r.Namespace)) {
 		return err
 	}
-	// The input contains the namespace of the parent. The namespace is created first, and gets its
-	// label as a member only after the promise is written.
+	// The namespace of the parent is created first, and gets its label as a member only after the
+	// promise is written.
 	if dryRun {
 		return nil
 	}
@@ -140,7 +137,6 @@ func has(p *plan.Plan, key object.Key) bool {
 	return false
 }
 
-// makeNamespace creates the namespace of the parent, with nothing but its name.
 func (r *Run) makeNamespace(ctx context.Context) error {
 	kind, err := r.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
 	if err != nil {
@@ -156,8 +152,8 @@ func (r *Run) makeNamespace(ctx context.Context) error {
 	return err
 }
 
-// withdraw removes kinds from the promise that this run added and that the server still does not
-// serve. They can have no members, and every later run would warn about them.
+// withdraw removes added kinds that the server still does not serve. They can have no members, and
+// every later run would warn about them.
 func (r *Run) withdraw(ctx context.Context) {
 	if r.DryRun != object.DryRunNone || !r.set.Exists || ctx.Err() != nil {
 		return
@@ -171,7 +167,7 @@ func (r *Run) withdraw(ctx context.Context) {
 		return isUnserved(err)
 	})
 	if !p.Equal(r.set.Record.Promise) {
-		_ = r.set.Write(ctx, p, false) // An unneeded kind costs the next run only a warning.
+		_ = r.set.Write(ctx, p, false)
 	}
 }
 

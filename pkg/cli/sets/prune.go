@@ -20,11 +20,10 @@ import (
 
 // Leaving lists the members to delete, in order.
 type Leaving struct {
-	// Phases lists the members in the order of their deletion, Plan in the order of their apply.
+	// Phases are in the order of deletion, Plan in the order of apply.
 	Phases []deletion.Phase
 	Plan   *plan.Plan
-	// Live has the live members by key.
-	Live map[object.Key]*unstructured.Unstructured
+	Live   map[object.Key]*unstructured.Unstructured
 
 	decision applyset.Decision
 	mu       sync.Mutex
@@ -38,7 +37,7 @@ func (d *Leaving) Stayed() []applyset.Kept {
 	return slices.Clone(d.stayed)
 }
 
-// stays returns why a live member is kept although it was to be deleted; empty if it is deleted.
+// stays returns why a live member is kept; empty if it is deleted.
 func (d *Leaving) stays(kind object.Kind, live *unstructured.Unstructured) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -53,8 +52,7 @@ func (d *Leaving) stays(kind object.Kind, live *unstructured.Unstructured) strin
 }
 
 // Order orders members for deletion, in reverse order of apply. Each deletion requires the member's
-// UID and a version of it for which the decision is the same. So an object that has left the set,
-// or that must now be kept, is not deleted. Members that no longer exist are skipped.
+// UID and the same decision for its version at that time. Members that no longer exist are skipped.
 func Order(ctx context.Context, reader object.LiveReader, set *Set, decision applyset.Decision) (*Leaving, error) {
 	members := decision.Doomed
 	manifests, kinds, err := read(ctx, reader, members)
@@ -67,8 +65,6 @@ func Order(ctx context.Context, reader object.LiveReader, set *Set, decision app
 	}
 	p, err := plan.Build(manifests, plan.Options{Kinds: kinds})
 	if err != nil {
-		// The depends-on annotations of the members form a cycle, so order the members by kind
-		// only.
 		for i, m := range manifests {
 			manifests[i].Object = m.Object.DeepCopy()
 			manifests[i].Object.SetAnnotations(nil)
@@ -95,7 +91,6 @@ func Order(ctx context.Context, reader object.LiveReader, set *Set, decision app
 	return departing, nil
 }
 
-// read reads the members, because only their specs show their dependencies.
 func read(ctx context.Context, reader object.LiveReader, members []applyset.Member) ([]object.Manifest, map[schema.GroupVersionKind]object.Kind, error) {
 	kinds := map[schema.GroupVersionKind]object.Kind{}
 	refs := map[schema.GroupVersionKind][]object.Ref{}
@@ -126,8 +121,7 @@ func read(ctx context.Context, reader object.LiveReader, members []applyset.Memb
 	return manifests, kinds, errors.Join(faults...)
 }
 
-// Timeout returns how long the deletion of a member may take. As for the verb delete, the time is
-// longer for objects whose contents are deleted first.
+// Timeout returns how long the deletion of a member may take: longer for objects with contents.
 func Timeout(kind object.Kind) time.Duration {
 	const usual, long = 5 * time.Minute, 20 * time.Minute
 	switch kind.GVK.GroupKind().String() {
@@ -137,12 +131,11 @@ func Timeout(kind object.Kind) time.Duration {
 	return usual
 }
 
-// Pruned returns a function that turns events of the deletion engine into results of an apply and
-// passes them to emit.
+// Pruned returns a function that turns events of the deletion engine into results of an apply.
 func Pruned(emit func(event.Event)) func(event.Event) {
 	return func(e event.Event) {
 		switch e := e.(type) {
-		case event.Planned, event.PhaseStarted: // The apply shows its own plan.
+		case event.Planned, event.PhaseStarted:
 		case event.Deleted:
 			if a, told := prunedOf(e); told {
 				emit(a)
@@ -153,7 +146,7 @@ func Pruned(emit func(event.Event)) func(event.Event) {
 	}
 }
 
-// prunedOf returns the result for a member; false if it was already gone.
+// prunedOf returns false if the member was already gone.
 func prunedOf(d event.Deleted) (event.Applied, bool) {
 	a := event.Applied{Ref: d.Ref, Action: d.Action, DryRun: d.DryRun, Departed: true, Reason: d.Reason, Err: d.Err, Causes: d.Causes}
 	if d.Action == event.Gone {
@@ -191,7 +184,7 @@ func Show(ctx context.Context, reader object.LiveReader, doomed []applyset.Membe
 	return nil
 }
 
-// written returns an object with only those fields that users write.
+// written returns an object with only the fields that users write.
 func written(u *unstructured.Unstructured) map[string]any {
 	u = u.DeepCopy()
 	delete(u.Object, "status")

@@ -26,53 +26,50 @@ type Run struct {
 	// Namespace is the namespace of the parent, if the parent's kind has one.
 	Namespace string
 	DryRun    object.DryRun
-	// Manager is the field manager that applies the members.
-	Manager string
-	// Ask asks the user to confirm the deletion of the doomed members; doubt is the reason for
-	// asking. Ask is nil if no user can be asked.
+	Manager   string
+	// Ask confirms the deletion of the doomed members; doubt is the reason for asking. It is nil if
+	// no user can be asked.
 	Ask func(ctx context.Context, d applyset.Decision, doubt string) (bool, error)
-	// Approve is called before the first write, once the members to prune are known. If it returns
-	// an error, the run ends. If Approve is nil, everything is approved.
+	// Approve is called before the first write, once the members to prune are known. An error ends
+	// the run. Approve may be nil.
 	Approve func(ctx context.Context, d applyset.Decision) error
 	// Shown is called before the first write with the members to prune. It may be nil.
 	Shown func(d applyset.Decision)
-	// Delete deletes the doomed members and waits until they are gone. It returns those that were
-	// kept.
+	// Delete deletes the doomed members and waits until they are gone. It returns the members that
+	// were kept.
 	Delete func(ctx context.Context, set *Set, d applyset.Decision) (stayed []applyset.Kept, err error)
-	// Lock locks the set; nil if nothing is written. brings creates the namespace of the parent.
-	// brings is nil if that namespace exists or is not in the plan.
+	// Lock locks the set; nil if nothing is written. brings creates the namespace of the parent,
+	// and may be nil.
 	Lock func(ctx context.Context, parent object.Ref, brings func(context.Context) error) error
-	// Former returns the kinds and namespaces in which members have been according to the history.
-	// It is called only if there is no parent, and may be nil.
+	// Former returns the kinds and namespaces of members in the history. It is called only without
+	// a parent, and may be nil.
 	Former func(ctx context.Context, parent object.Ref) (applyset.Promise, error)
-	// Emit is called for each event. Calls do not overlap.
+	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
 	options Options
 	set     *Set
-	// input lists the objects of the plan. shown is the decision on what to prune as it was before
-	// the first write.
+	// shown is the decision on what to prune as of before the first write.
 	input []applyset.Input
 	shown applyset.Decision
 
-	// promised is the promise as it was before the run. upcoming lists the kinds in the input that
-	// were not served when the run began.
+	// promised is the promise as of before the run. upcoming are the kinds in the input that were
+	// not served then.
 	promised applyset.Promise
 	upcoming []schema.GroupKind
 
 	mu     sync.Mutex
 	joined map[object.Key]*event.Joined
-	// named finds the names of other sets; nil before the run begins.
+	// named is nil before the run begins.
 	named *names
 	// recalled means that the set has members although its parent was deleted.
 	recalled bool
-	made     object.Key // the namespace, if it was created for the parent
+	made     object.Key
 }
 
-// Begin finds the set and makes the objects of the plan its members. If the run prunes, it lists
-// the members that are no longer in the input, and asks for confirmation if so many deletions look
-// like a mistake. Then it writes the parent, before any object of the plan, so that the promise
-// covers old and new members. Do not call Begin for a run without a set.
+// Begin finds the set and makes the objects of the plan its members. If the run prunes, it may ask
+// for confirmation. It writes the parent before any object of the plan, so that the promise covers
+// old and new members. Do not call Begin for a run without a set.
 func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	var err error
 	r.options, r.named = o, namesOf(ctx, r.Server)
@@ -108,8 +105,7 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	return nil
 }
 
-// settle finds out what the run would change, and returns an error if the run may not make these
-// changes.
+// settle returns an error if the run may not make its changes.
 func (r *Run) settle(ctx context.Context, p *plan.Plan) error {
 	if err := r.check(p); err != nil {
 		return err
@@ -142,8 +138,8 @@ func (r *Run) settle(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// brings returns a function that creates the namespace of the set, because the lock is in that
-// namespace. It returns nil if the set exists or the namespace is not in the plan.
+// brings creates the namespace of the set, which the lock needs. It returns nil if the set exists
+// or the namespace is not in the plan.
 func (r *Run) brings(p *plan.Plan) func(context.Context) error {
 	if r.Lock == nil || r.set.Exists || !has(p, namespaceKey(r.set.Record.Parent.Namespace)) {
 		return nil
@@ -151,7 +147,6 @@ func (r *Run) brings(p *plan.Plan) func(context.Context) error {
 	return r.makeNamespace
 }
 
-// lock locks the set and reads it again, because another run may have changed it.
 func (r *Run) lock(ctx context.Context, p *plan.Plan) error {
 	if r.Lock == nil {
 		return nil
@@ -197,8 +192,8 @@ func (r *Run) check(p *plan.Plan) error {
 	return nil
 }
 
-// label makes the objects of the plan members. The label is applied together with the object, so
-// that the run owns the label. An object with the label of another set is an error.
+// label applies the label together with the object, so that the run owns the label. An object with
+// the label of another set is an error.
 func (r *Run) label(p *plan.Plan) error {
 	id := r.set.ID()
 	var faults []error
@@ -222,8 +217,7 @@ func (r *Run) label(p *plan.Plan) error {
 	return errors.Join(faults...)
 }
 
-// listable reports whether objects of a kind can be listed. A kind that is not served yet counts as
-// listable.
+// listable counts a kind that is not served yet as listable.
 func listable(kind object.Kind) bool {
 	return len(kind.Verbs) == 0 || slices.Contains(kind.Verbs, "list")
 }
@@ -232,8 +226,7 @@ func (r *Run) decide(ctx context.Context) (applyset.Decision, error) {
 	return r.set.Decide(ctx, applyset.Set{Parent: r.set.Record.Parent, Manager: r.Manager, Input: r.input, Allow: r.options.allow})
 }
 
-// Made reports whether the key names the namespace that this run created for the parent. It is
-// false for a nil Run.
+// Made reports whether this run created the namespace for the parent; false for a nil Run.
 func (r *Run) Made(key object.Key) bool { return r != nil && key == r.made }
 
 // Admit refuses an existing object that is not yet a member and belongs to another owner.
@@ -268,16 +261,15 @@ func (r *Run) Mark(e event.Event) event.Event {
 		a.Joined = r.joined[a.Ref.Key()]
 		r.mu.Unlock()
 		if a.Ref.Key() == r.made {
-			a.Action = event.Created // This run created it a moment before.
+			a.Action = event.Created
 		}
 		return a
 	}
 	return e
 }
 
-// End ends a run; applied is the result of its apply. End prunes and then shrinks the promise, or
-// reports why nothing is pruned. leftOut means that some of the input was skipped. Finally, End
-// warns if the parent was deleted.
+// End prunes and then shrinks the promise, or reports why nothing is pruned. applied is the result
+// of the apply. leftOut means that some of the input was skipped.
 func (r *Run) End(ctx context.Context, applied error, leftOut bool) error {
 	err := r.end(ctx, applied, leftOut)
 	if applied != nil {
@@ -308,7 +300,7 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 	if len(r.shown.Doomed)+len(r.shown.Kept) == 0 && r.left(r.shown).Equal(r.set.Record.Promise) {
 		return nil
 	}
-	// The members are listed again, because they may have changed since they were shown.
+	// The members may have changed since they were shown.
 	decided, err := r.decide(ctx)
 	if err != nil {
 		return err
@@ -324,8 +316,8 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 		return nil
 	}
 	err = r.set.Write(ctx, left, false)
-	// On a conflict, other runs have extended the promise, and it stays as it is. A promise that is
-	// too large costs the next run one LIST.
+	// On a conflict, other runs have extended the promise, so it stays. A promise that is too large
+	// costs one LIST.
 	if err != nil && !apierrors.IsConflict(err) {
 		r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: fmt.Sprintf("the objects were pruned, but the parent still lists their kinds: %v; the next prune corrects that", err)})
 	}
@@ -349,8 +341,7 @@ func whyNot(ctx context.Context, applied error, leftOut bool) string {
 	return ""
 }
 
-// prune reports the members that are kept and deletes the doomed ones. It returns the doomed
-// members that were kept after all.
+// prune returns the doomed members that were kept after all.
 func (r *Run) prune(ctx context.Context, d applyset.Decision) ([]applyset.Kept, error) {
 	for _, k := range d.Kept {
 		if k.Reason != applyset.Copied {

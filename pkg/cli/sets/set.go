@@ -24,34 +24,30 @@ type Server interface {
 	object.Applier
 	object.Deleter
 	object.LiveReader
-	// Resource finds a kind by its TYPE as kubectl does. Preferred finds a kind by its group and
-	// name, at the preferred version. Kind finds it by its group, version and name.
+	// Resource finds a kind by its TYPE, as kubectl does. Preferred finds a kind at its preferred
+	// version.
 	Resource(ctx context.Context, text string) (object.Kind, error)
 	Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error)
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
-	// Metadata lists the metadata of the selected objects.
 	Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error
-	// Contents visits the metadata of the objects that would be deleted together with a namespace
-	// or a CRD.
+	// Contents visits the metadata of the objects that would be deleted with a namespace or a CRD.
 	Contents(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error
 }
 
 // Set is a set in the cluster.
 type Set struct {
 	Server Server
-	// Kind is the kind of the parent.
 	Kind   object.Kind
 	Record applyset.Record
-	// Exists means that the parent exists. Live is then the live parent.
+	// Live is the live parent if Exists is set.
 	Exists bool
 	Live   *unstructured.Unstructured
-	// Unserved lists the kinds in the promise that were not served when the members were listed,
-	// sorted.
+	// Unserved lists the kinds in the promise that were not served when the members were listed.
 	Unserved []schema.GroupKind
 }
 
-// Find finds a set by NAME or KIND[.GROUP]/NAME in a namespace. If the set does not exist, Find
-// returns it with Exists false, and no error.
+// Find finds a set by NAME or KIND[.GROUP]/NAME in a namespace. If the set does not exist, Exists
+// is false.
 func Find(ctx context.Context, server Server, name, namespace string) (*Set, error) {
 	typ, name, err := applyset.ParseName(name)
 	if err != nil {
@@ -88,7 +84,6 @@ func Find(ctx context.Context, server Server, name, namespace string) (*Set, err
 	return s, s.read(ctx, live)
 }
 
-// read reads the set from its parent.
 func (s *Set) read(ctx context.Context, live *unstructured.Unstructured) error {
 	s.Exists, s.Live, s.Record = true, live, applyset.Read(live)
 	var kinds []schema.GroupKind
@@ -142,10 +137,8 @@ func (s *Set) Name() string { return s.Record.Parent.Resource() }
 // listing bounds the number of concurrent LIST requests.
 const listing = 16
 
-// Members lists the members in the kinds and namespaces of the promise. It sends one LIST for each
-// kind if all namespaces may be listed or there is only one namespace, and otherwise one LIST for
-// each kind and namespace. A kind that is no longer served has no members. If it is uncertain
-// whether a kind is served, Members returns an error.
+// Members lists the members in the kinds and namespaces of the promise. A kind that is no longer
+// served has no members. If it is uncertain whether a kind is served, Members returns an error.
 func (s *Set) Members(ctx context.Context) ([]applyset.Member, error) {
 	var (
 		mu    sync.Mutex
@@ -188,7 +181,6 @@ func (s *Set) Members(ctx context.Context) ([]applyset.Member, error) {
 	return slices.SortedFunc(maps.Values(found), func(a, b applyset.Member) int { return a.Ref.Compare(b.Ref) }), nil
 }
 
-// list lists the members of one kind.
 func (s *Set) list(ctx context.Context, kind object.Kind, visit func(*unstructured.Unstructured)) error {
 	sel := object.Selection{Labels: applyset.Selector(s.ID())}
 	namespaces := s.Record.Promise.Namespaces
@@ -217,9 +209,8 @@ func (s *Set) list(ctx context.Context, kind object.Kind, visit func(*unstructur
 	return nil
 }
 
-// denied handles a LIST that was refused in a namespace. It returns nil if the namespace does not
-// exist: permissions in a namespace are deleted with it, so its deletion can cause the refusal.
-// Otherwise it returns the error with a hint.
+// denied handles a refused LIST. It returns nil if the namespace does not exist: its permissions
+// were deleted with it.
 func (s *Set) denied(ctx context.Context, namespace string, refusal error) error {
 	kind, err := s.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
 	if err != nil {
@@ -242,7 +233,7 @@ func (s *Set) denied(ctx context.Context, namespace string, refusal error) error
 }
 
 // Blind returns a sentence about members that cannot be listed; empty if there are none. It leaves
-// out kinds in the input, because the run may install them.
+// out kinds that the run may install.
 func (s *Set) Blind(input applyset.Promise) string {
 	var names []string
 	for _, gk := range s.Unserved {
@@ -266,7 +257,6 @@ func isUnserved(err error) bool {
 	return !ok || doubtful.Unwrap() == nil
 }
 
-// forget resets the set to a set that does not exist.
 func (s *Set) forget() {
 	s.Exists, s.Live, s.Record = false, nil, applyset.Record{Parent: s.Record.Parent}
 	if namespace := s.Record.Parent.Namespace; namespace != "" {

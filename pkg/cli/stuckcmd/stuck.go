@@ -28,13 +28,12 @@ import (
 type stuckFlags struct {
 	allNamespaces bool
 	selector      string
-	set           target.Flags // only --apply-set is used
+	set           target.Flags
 	output        string
 }
 
 type stuckOptions struct {
-	targets target.Targets
-	// everything: all types.
+	targets    target.Targets
 	everything bool
 	run        string
 	out        *printer.Printer
@@ -149,10 +148,10 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 		o.report(found, faults, len(scopes) > 0)
 	}
 	isStuck := func(one stuck.Explained) bool { return len(one.Causes) == 0 || one.Causes[0].Code != stuck.Progressing }
-	if !slices.ContainsFunc(found, isStuck) { // At most slow.
+	if !slices.ContainsFunc(found, isStuck) {
 		return unread
 	}
-	if unread != nil { // There may be more than the causes found.
+	if unread != nil {
 		for _, err := range verb.Flatten(unread) {
 			o.out.Print(event.Warned{Text: err.Error()})
 		}
@@ -160,7 +159,6 @@ func (o *stuckOptions) work(ctx context.Context, c *connection.Connection) error
 	return verb.ErrNo
 }
 
-// warnOfMissing warns if a namespace does not exist, which may be a typo.
 func warnOfMissing(ctx context.Context, client *client.Client, scopes []stuck.Scope, emit func(event.Event)) {
 	for _, scope := range scopes {
 		if scope.Selection.Namespace == "" {
@@ -173,8 +171,7 @@ func warnOfMissing(ctx context.Context, client *client.Client, scopes []stuck.Sc
 	}
 }
 
-// report reports each object, those with an unknown state last. If no objects were named, it also
-// reports each cause with all objects that the cause blocks.
+// report also reports each cause with its objects, if no objects were named.
 func (o *stuckOptions) report(found []stuck.Explained, faults []event.Stuck, rooted bool) {
 	o.out.Print(event.Planned{})
 	for _, one := range found {
@@ -191,8 +188,8 @@ func (o *stuckOptions) report(found []stuck.Explained, faults []event.Stuck, roo
 	}
 }
 
-// widen searches all namespaces if the user chose none and may list Pods in all of them, because
-// the cause is often elsewhere. Otherwise it returns the only namespace to search.
+// widen searches all namespaces if the user chose none and may list Pods in all of them. Otherwise
+// it returns the only namespace.
 func (o *stuckOptions) widen(ctx context.Context, c *connection.Connection, client *client.Client) (only string, err error) {
 	namespace, asked, err := c.Namespace()
 	if err != nil || asked || o.targets.Everywhere || !o.everything && len(o.targets.Types) == 0 {
@@ -205,7 +202,6 @@ func (o *stuckOptions) widen(ctx context.Context, c *connection.Connection, clie
 	return namespace, nil
 }
 
-// scopes returns the kinds to search, and the named objects.
 func (o *stuckOptions) scopes(ctx context.Context, c *connection.Connection, client *client.Client) (scopes []stuck.Scope, named []target.Target, err error) {
 	if o.everything {
 		return o.everywhere(ctx, c, client)
@@ -226,8 +222,7 @@ func (o *stuckOptions) scopes(ctx context.Context, c *connection.Connection, cli
 	return scopes, named, err
 }
 
-// everywhere returns the scope for everything in the namespace and for the namespace itself; with
-// -A, for everything in the cluster.
+// everywhere includes the namespace itself.
 func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection, client *client.Client) ([]stuck.Scope, []target.Target, error) {
 	sel := object.Selection{Labels: o.targets.Labels}
 	if o.targets.Everywhere {
@@ -246,8 +241,7 @@ func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection,
 	return []stuck.Scope{{Selection: sel}, {Kinds: []object.Kind{kind}, Selection: itself}}, nil, nil
 }
 
-// explainOne explains a named object. It returns an error if the object does not exist, and warns
-// if it is not being deleted.
+// explainOne returns an error if the object does not exist, and warns if it is not being deleted.
 func explainOne(ctx context.Context, reader *client.NoRetry, e *stuck.Explainer, t target.Target, out *printer.Printer) ([]stuck.Explained, error) {
 	live, err := reader.Get(ctx, t.Kind.GVK, t.Namespace, t.Name)
 	switch {

@@ -24,9 +24,9 @@ type Target struct {
 	object.Selection
 }
 
-// Resolve finds the kinds of the arguments in the cluster. A type without a name may be a category,
-// such as all. It returns duplicate targets once. The error joins a *client.NoTypeError for each
-// type that the server does not serve; the other targets are returned with it.
+// Resolve finds the kinds of the arguments in the cluster. A type may be a category, such as all.
+// The error joins a *client.NoTypeError for each unserved type; the other targets are returned with
+// it.
 func (t *Targets) Resolve(ctx context.Context, c *connection.Connection, client *client.Client) ([]Target, error) {
 	namespace, _, err := c.Namespace()
 	if err != nil {
@@ -64,7 +64,6 @@ func (t *Targets) Resolve(ctx context.Context, c *connection.Connection, client 
 	return once(found), errors.Join(faults...)
 }
 
-// members returns the members of a set.
 func members(ctx context.Context, client *client.Client, name, namespace string) ([]Target, error) {
 	set, err := sets.Must(ctx, client, name, namespace)
 	if err != nil {
@@ -92,7 +91,6 @@ func Scope(kind object.Kind, namespace string) string {
 	return ""
 }
 
-// once removes duplicate targets.
 func once(all []Target) []Target {
 	var out []Target
 	for _, t := range all {
@@ -103,8 +101,7 @@ func once(all []Target) []Target {
 	return out
 }
 
-// WhyAbsent returns a function that returns why an object may be missing: its namespace does not
-// exist, or an object has a similar name. The result is empty if neither is known.
+// WhyAbsent returns a function that returns why an object may be missing; empty if unknown.
 func WhyAbsent(client *client.Client) func(context.Context, object.Kind, object.Ref) string {
 	const lookupTimeout = 5 * time.Second
 	return func(ctx context.Context, kind object.Kind, ref object.Ref) string {
@@ -130,8 +127,8 @@ func WhyAbsent(client *client.Client) func(context.Context, object.Kind, object.
 	}
 }
 
-// MissingNamespace returns a sentence that a namespace does not exist, with a similar name if there
-// is one; empty if the namespace exists or cannot be read.
+// MissingNamespace says that a namespace does not exist, and names a similar one; empty if the
+// namespace exists or cannot be read.
 func MissingNamespace(ctx context.Context, client *client.Client, name string) string {
 	namespace := object.Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: name}
 	if there, err := client.Exists(ctx, namespace); err != nil || there {

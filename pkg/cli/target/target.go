@@ -1,5 +1,5 @@
-// Package target parses which objects a verb selects: named ones, those of a type that flags
-// select, or those in manifests. It also explains why a named object may be missing.
+// Package target parses which objects a verb selects, and explains why a named object may be
+// missing.
 package target
 
 import (
@@ -27,8 +27,7 @@ type Flags struct {
 	All           bool
 	AllNamespaces bool
 	Fields        string
-	// Set selects the members of a set; empty for none.
-	Set string
+	Set           string
 }
 
 // AddSet adds the flag that selects the members of a set.
@@ -48,19 +47,16 @@ func (f *Flags) Add(cmd *cobra.Command) {
 
 const fieldSelectorFlag = "field-selector"
 
-// Targets are the parsed arguments: named objects, selected objects of some types, or objects in
-// files.
+// Targets are the parsed arguments.
 type Targets struct {
-	// Named are the named objects without duplicates, in the order of the arguments.
+	// Named have no duplicates, and the order of the arguments.
 	Named []Named
 	// Types are the types whose objects Labels and Fields select; an empty selector matches all.
-	Types  []string
-	Labels string
-	Fields string
-	// Everywhere: select in all namespaces.
+	Types      []string
+	Labels     string
+	Fields     string
 	Everywhere bool
 
-	// Set selects the members of a set; empty for none.
 	Set string
 	// InFiles means that the objects are in manifests, which Files reads.
 	InFiles bool
@@ -116,7 +112,6 @@ func (f *Flags) ToTargets(args []string, streams genericiooptions.IOStreams) (Ta
 	return t, nil
 }
 
-// toSet returns the targets for the members of a set.
 func (f *Flags) toSet(args []string) (Targets, error) {
 	if len(args)+len(f.Filenames) > 0 || f.Kustomize != "" || f.Selector != "" || f.Fields != "" || f.All || f.AllNamespaces {
 		return Targets{}, errors.New("--" + sets.NameFlag + " selects only members of a set")
@@ -142,7 +137,6 @@ func (f *Flags) toFiles(args []string, streams genericiooptions.IOStreams) (Targ
 	return t, err
 }
 
-// Read parses the arguments.
 func (t *Targets) Read(args []string) error {
 	slashes := 0
 	for _, arg := range args {
@@ -177,7 +171,6 @@ func (t *Targets) Read(args []string) error {
 	return nil
 }
 
-// readPairs parses TYPE/NAME….
 func (t *Targets) readPairs(args []string) error {
 	for _, arg := range args {
 		typ, name, _ := strings.Cut(arg, "/")
@@ -198,8 +191,7 @@ func (t *Targets) readPairs(args []string) error {
 	return nil
 }
 
-// name adds an object unless it was added before. It refuses a string that cannot be a name,
-// because the name becomes part of the path of a request.
+// name refuses a string that cannot be a name, because it becomes part of a request's path.
 func (t *Targets) name(typ, name string) error {
 	if name == "" {
 		return errors.New("a name is empty")
@@ -213,7 +205,6 @@ func (t *Targets) name(typ, name string) error {
 	return nil
 }
 
-// typesOf parses TYPE,TYPE….
 func typesOf(arg string) ([]string, error) {
 	var types []string
 	for typ := range strings.SplitSeq(arg, ",") {

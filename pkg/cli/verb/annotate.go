@@ -9,11 +9,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// annotator returns a function that formats an error or a warning as a workflow command, with which
-// GitHub shows it at its place in a file:
+// annotator formats an error as a GitHub workflow command; nil outside of GitHub Actions:
 // https://docs.github.com/actions/reference/workflow-commands-for-github-actions. The result is
-// empty without a place in a file of the workspace. annotator returns nil outside of GitHub
-// Actions. folder is the working directory.
+// empty without a place in a file of the workspace. folder is the working directory.
 func annotator(getenv func(string) string, folder string) func(level string, at object.Source, message string) string {
 	if getenv("GITHUB_ACTIONS") != "true" {
 		return nil
@@ -27,7 +25,7 @@ func annotator(getenv func(string) string, folder string) func(level string, at 
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(folder, file)
 		}
-		// Paths are relative to the root of the repository, and a step may run in a subdirectory.
+		// Paths are relative to the root of the repository; a step may run in a subdirectory.
 		if within, err := filepath.Rel(workspace, file); workspace != "" && err == nil && filepath.IsLocal(within) {
 			file = within
 		}

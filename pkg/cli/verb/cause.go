@@ -28,8 +28,7 @@ const (
 	usualCauses = "usual"
 )
 
-// Add adds the flag to a command. otherwise describes its default. A cause that is in several
-// tables is the same in all of them.
+// Add adds the flag to a command. otherwise describes its default.
 func (f *CauseFlag) Add(cmd *cobra.Command, otherwise string, tables ...map[string]diagnose.Lasting) {
 	f.tables = tables
 	cmd.Flags().StringSliceVar(&f.codes, causeFlag, nil,
@@ -38,8 +37,8 @@ func (f *CauseFlag) Add(cmd *cobra.Command, otherwise string, tables ...map[stri
 	help.Words(cmd, causeFlag, f.all()...)
 }
 
-// EndsFor returns a function that returns how long a cause must last to end the wait, 0 if it does
-// not end it; nil if no cause does. unattended: no user can stop the wait.
+// EndsFor returns how long each cause must last to end the wait; nil if no cause ends it.
+// unattended means that no user can stop the wait.
 func (f *CauseFlag) EndsFor(given func(string) bool, unattended bool) (func(event.Cause) time.Duration, error) {
 	codes := slices.DeleteFunc(slices.Clone(f.codes), func(code string) bool { return code == "" })
 	if unattended && !given(causeFlag) {
@@ -63,7 +62,6 @@ func (f *CauseFlag) EndsFor(given func(string) bool, unattended bool) (func(even
 	}, nil
 }
 
-// all returns the codes of all causes, sorted.
 func (f *CauseFlag) all() []string {
 	var codes []string
 	for _, table := range f.tables {
@@ -73,7 +71,6 @@ func (f *CauseFlag) all() []string {
 	return slices.Compact(codes)
 }
 
-// lasting returns the entry of a cause.
 func (f *CauseFlag) lasting(code string) diagnose.Lasting {
 	for _, table := range f.tables {
 		if lasting, has := table[code]; has {

@@ -30,7 +30,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unexpected argument %q: manifests are named with -f or -k", args[0])
 }
 
-// dryRunAlone is the value of --dry-run if none was given, as in kubectl.
+// dryRunAlone is the value of --dry-run without a value, as in kubectl.
 const dryRunAlone = "unchanged"
 
 // DryRunFlag adds --dry-run. Without a value it means client, as in kubectl, and warns.
@@ -82,11 +82,9 @@ func (f *StrictFlags) Add(flags *pflag.FlagSet) {
 		"Exit with 1 if the server returned a warning; nothing else changes")
 }
 
-// warningsError reports that the server sent warnings in a run with --warnings-as-errors.
 type warningsError struct {
 	warnings int64
-	// err is the error of the run.
-	err error
+	err      error
 }
 
 func (e *warningsError) Error() string {
@@ -99,8 +97,8 @@ func (e *warningsError) Error() string {
 
 func (e *warningsError) Unwrap() error { return e.err }
 
-// End returns an error if the server sent warnings and --warnings-as-errors was given. An error of
-// the run that has a higher exit status prevails.
+// End returns an error if the server sent warnings and --warnings-as-errors was given. A higher
+// exit status prevails.
 func (f *StrictFlags) End(err error, warned *atomic.Int64) error {
 	n := warned.Load()
 	if !f.warnings || n == 0 {
@@ -128,7 +126,6 @@ func Printing(c *connection.Connection, streams genericiooptions.IOStreams, form
 	}, err
 }
 
-// annotations returns the annotator of this process; nil outside of GitHub Actions.
 func annotations() func(string, object.Source, string) string {
 	folder, err := os.Getwd()
 	if err != nil {
@@ -137,8 +134,8 @@ func annotations() func(string, object.Source, string) string {
 	return annotator(os.Getenv, folder)
 }
 
-// Terminal reports whether w is a terminal, as kubectl decides, and returns a function that
-// measures its width.
+// Terminal reports whether w is a terminal, as kubectl decides, and returns a function for its
+// width.
 func Terminal(w io.Writer) (width func() int, ok bool) {
 	tty := term.TTY{Out: connection.Bare(w)}
 	if !tty.IsTerminalOut() {

@@ -31,10 +31,9 @@ var (
 	ErrUnknown = errors.New("could not tell")
 )
 
-// usageError is an invalid command line.
 type usageError struct {
 	err     error
-	command string // the command whose help to read
+	command string
 }
 
 // Usage marks err as caused by an invalid command line.
@@ -83,8 +82,8 @@ func Status(streams genericiooptions.IOStreams, say func(string) string, err err
 	}
 }
 
-// TellRun prints the ID of a run that ended with an error, by which to find it in the server's
-// audit log. It prints nothing if the printer did, or if the run was refused and changed nothing.
+// TellRun prints the ID of a failed run for the server's audit log, unless it was printed or the
+// run was refused.
 func TellRun(c *connection.Connection, w io.Writer, err error) {
 	reported := errors.Is(err, ErrNo) || errors.Is(err, ErrUnknown)
 	if c.Run == "" || c.RunTold || err == nil || IsRefused(err) || reported && !errors.As(err, new(*warningsError)) {
@@ -93,8 +92,8 @@ func TellRun(c *connection.Connection, w io.Writer, err error) {
 	fmt.Fprintf(w, "run: %s\n", c.Run)
 }
 
-// isLate reports whether the run ended because of a timeout, or because another run had the lock:
-// its exit status is 1.
+// isLate reports whether the run ended because of a timeout or another run's lock: its exit status
+// is 1.
 func isLate(err error) bool {
 	var late interface{ Late() bool }
 	if errors.As(err, new(*unfinishedError)) || errors.As(err, &late) && late.Late() {
@@ -104,7 +103,6 @@ func isLate(err error) bool {
 	return ok && nothing.Late
 }
 
-// unconfirmedError reports that nothing was changed because no one confirmed it.
 type unconfirmedError struct{ object.HintedError }
 
 func (*unconfirmedError) Unconfirmed() bool { return true }
@@ -120,7 +118,6 @@ func IsRefused(err error) bool {
 	return errors.As(err, &refused) && refused.Unconfirmed()
 }
 
-// reportErrors prints a line for each error. Consecutive errors with the same hint share it.
 func reportErrors(streams genericiooptions.IOStreams, say func(string) string, err error) {
 	all := Flatten(err)
 	width, _ := Terminal(streams.ErrOut)
@@ -146,7 +143,7 @@ func HintOf(err error) string {
 // Flatten unpacks errors.Join, so that each error gets its own line.
 func Flatten(err error) []error {
 	var all []error
-	switch e := err.(type) { //nolint:errorlint // the outermost error only: inside a wrapped one the text belongs together
+	switch e := err.(type) { //nolint:errorlint // Only the outermost error: the text of a wrapped one belongs together.
 	case interface{ Unwrap() []error }:
 		for _, one := range e.Unwrap() {
 			all = append(all, Flatten(one)...)
@@ -161,20 +158,18 @@ func Flatten(err error) []error {
 	return all
 }
 
-// Unread reports whether the reader of our output has closed it, as in "… | head", which does not
-// fail the run.
+// Unread reports whether the reader of our output has closed it, which does not fail the run.
 func Unread(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
-// unfinishedError is the error of an apply that ran out of time: nothing was refused, and the rest
-// was reported.
+// unfinishedError is the error of an apply that ran out of time.
 type unfinishedError struct{ error }
 
 func (e *unfinishedError) Unwrap() error { return e.error }
 
 func (e *unfinishedError) Hint() string { return "run this again: it continues where it stopped" }
 
-// Unfinished changes the error of a run that timed out so that its exit status is 1. A run that
-// timed out before it had a plan has reported nothing, and must not call it.
+// Unfinished gives a run that timed out the exit status 1. A run that had no plan yet must not call
+// it.
 func Unfinished(err error) error {
 	if over, ok := errors.AsType[*connection.OverError](err); ok {
 		return &unfinishedError{over}

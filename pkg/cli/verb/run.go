@@ -1,6 +1,5 @@
-// Package verb runs every verb: it parses flags into options, executes the options, and turns the
-// result into an exit status. Start with [Runner]. It also has shared flags and prints errors. It
-// knows no particular verb.
+// Package verb runs every verb: it parses flags into options, executes the options, and returns an
+// exit status. Start with [Runner].
 package verb
 
 import (
@@ -38,8 +37,7 @@ type Options interface {
 	Execute(ctx context.Context, in Invocation) error
 }
 
-// Runner returns the function that runs a verb: it parses flags and arguments, reports invalid
-// ones, and executes the options.
+// Runner returns the function that runs a verb.
 func Runner[O Options](c *connection.Connection, streams genericiooptions.IOStreams, toOptions func(Invocation) (O, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		in := Invocation{c, streams, cmd, args}
@@ -59,8 +57,7 @@ func Runner[O Options](c *connection.Connection, streams genericiooptions.IOStre
 	}
 }
 
-// OutputFlag adds -o with the formats that all printers have. more is appended to its usage, words
-// to its completions.
+// OutputFlag adds -o. more is appended to its usage, words to its completions.
 func OutputFlag(cmd *cobra.Command, format *string, more string, words ...string) {
 	formats := []string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}
 	last := len(formats) - 1
@@ -112,7 +109,7 @@ func Finish(ran, closed error) error {
 }
 
 // Sink keeps the first error of writing to the output, because code that prints help ignores
-// errors, and because the mask flushes last.
+// errors.
 type Sink struct {
 	io.Writer
 
@@ -120,7 +117,6 @@ type Sink struct {
 	err error
 }
 
-// Write implements io.Writer.
 func (s *Sink) Write(p []byte) (int, error) {
 	n, err := s.Writer.Write(p)
 	if err != nil {
@@ -142,15 +138,15 @@ func (s *Sink) Lost() error {
 	return s.err
 }
 
-// Ask asks a question, to which it appends (yes/no), and reports whether the answer is yes. The end
-// of the input is a no. It returns an error if ctx ends first.
+// Ask asks a question, and reports whether the answer is yes. The end of the input is a no. It
+// returns an error if ctx ends first.
 func Ask(ctx context.Context, streams genericiooptions.IOStreams, question string) (bool, error) {
 	said, _, err := Line(ctx, streams, question+" (yes/no): ")
 	return said == "yes" || said == "y", err
 }
 
-// Line prompts for a line and returns it in lower case and trimmed, and whether more may follow. It
-// returns an error if ctx ends first.
+// Line prompts for a line, and returns it trimmed and in lower case. more is false at the end of
+// the input. It returns an error if ctx ends first.
 func Line(ctx context.Context, streams genericiooptions.IOStreams, prompt string) (line string, more bool, err error) {
 	fmt.Fprint(streams.ErrOut, prompt)
 	type read struct {

@@ -30,7 +30,7 @@ type Flags struct {
 	HangFlags
 	wait      bool
 	waitFor   []string
-	readiness string // the name of a file with rules
+	readiness string
 	times     TimesFlag
 }
 
@@ -45,9 +45,8 @@ type Awaited struct {
 	limits  wait.TimeLimits
 }
 
-// ownGoal is a condition that replaces readiness for some objects.
 type ownGoal struct {
-	// which selects the objects: a Choice without a path; without a name, all objects of the kind.
+	// which is a Choice without a path. Without a name, it selects all objects of the kind.
 	which predict.Choice
 	goal  *wait.Goal
 	text  string
@@ -68,7 +67,7 @@ func (f *Flags) Standing(times []string, readiness string) {
 	f.times.Standing, f.readiness = times, readiness
 }
 
-// ToAwaited parses the flags. unattended: no user can stop the wait.
+// ToAwaited parses the flags. unattended means that no user can stop the wait.
 func (f *Flags) ToAwaited(flags *pflag.FlagSet, unattended bool) (Awaited, error) {
 	rules, rulesErr := readRules(f.readiness)
 	hanging, hangErr := f.ToHanging(flags, unattended)
@@ -152,8 +151,7 @@ func (g ownGoal) names(item plan.Item) bool {
 	return g.which.Names(item.Ref, item.Kind)
 }
 
-// goalOf returns the goal of an object; nil for none. It combines several conditions for one
-// object.
+// goalOf combines several conditions for one object; nil for none.
 func (a Awaited) goalOf(item plan.Item) *wait.Goal {
 	var goal *wait.Goal
 	for _, own := range a.own {
@@ -171,8 +169,7 @@ func (a Awaited) goalOf(item plan.Item) *wait.Goal {
 	return goal
 }
 
-// Check refuses goals before anything is applied: goals for objects outside the input, and goals
-// that do not fit the kind.
+// Check refuses goals for objects outside the input, and goals that do not fit the kind.
 func (a Awaited) Check(ctx context.Context, client *client.Client, p *plan.Plan) error {
 	if len(a.own) == 0 {
 		return nil
@@ -195,8 +192,8 @@ func (a Awaited) Check(ctx context.Context, client *client.Client, p *plan.Plan)
 }
 
 // Gate returns the function with which apply's engine waits; nil if there is nothing to wait for.
-// The wait does not end with the context of --timeout, because it then reports what is missing, and
-// has its own timeout. It ends at once if the run is cancelled.
+// The wait has its own timeout, because it reports what is missing. It ends at once if the run is
+// cancelled.
 func (a Awaited) Gate(patient context.Context, client *client.Client, until time.Time, mask func(string) string, emit func(event.Event)) func(context.Context, []plan.Item) error {
 	if !a.Waits() {
 		return nil
@@ -223,7 +220,7 @@ func (a Awaited) Gate(patient context.Context, client *client.Client, until time
 			Source: Ruled{Source: client, Client: client, Rules: a.rules}, Timeout: verb.UsualTimeout,
 			Emit: func(e event.Event) {
 				switch e.(type) {
-				case event.Planned, event.PhaseStarted: // The apply shows its own plan.
+				case event.Planned, event.PhaseStarted:
 				default:
 					emit(e)
 				}
@@ -238,7 +235,7 @@ func (a Awaited) Gate(patient context.Context, client *client.Client, until time
 			engine.Limits = a.limits
 		}
 		within := engine.Timeout
-		if engine.Limits != nil { // The time may be longer for some objects.
+		if engine.Limits != nil {
 			within = engine.Most
 		}
 		emit(event.Waiting{For: text.Count(len(targets), "object") + " to be ready", Within: within})

@@ -33,7 +33,7 @@ const explainWithin = 5 * time.Second
 
 // Explanation prints the readiness rule of a kind and where it comes from.
 type Explanation struct {
-	// Kind is the kind as the user typed it.
+	// Kind is as the user typed it.
 	Kind  string
 	Rules *condition.Set
 }
@@ -49,7 +49,7 @@ func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 		width, _ := verb.Terminal(in.Streams.ErrOut)
 		fmt.Fprintln(in.Streams.ErrOut, format.Fit("annotations of a CRD are ignored, because the server could not be asked: ", err.Error(), width))
 		word, group, _ := strings.Cut(o.Kind, ".")
-		gk = schema.GroupKind{Group: group, Kind: word} // The kind may be a custom resource.
+		gk = schema.GroupKind{Group: group, Kind: word}
 		if others = knownKinds(o.Kind, o.Rules); len(others) > 0 {
 			gk, others = others[0], others[1:]
 		}
@@ -65,7 +65,6 @@ func (o *Explanation) Execute(ctx context.Context, in verb.Invocation) error {
 	return nil
 }
 
-// askedKind reads the kind and the annotations of its CRD from the server.
 func askedKind(ctx context.Context, c *connection.Connection, named string, rules *condition.Set) (schema.GroupKind, error) {
 	ctx, cancel := context.WithTimeout(ctx, explainWithin)
 	defer cancel()
@@ -90,9 +89,7 @@ func askedKind(ctx context.Context, c *connection.Connection, named string, rule
 	return kind.GVK.GroupKind(), err
 }
 
-// knownKinds returns the kinds that a name may refer to without a server, such as Canary, canaries
-// or canaries.flagger.app. Built-in kinds come first, then kinds in the user's rules: several
-// groups may have a kind with this name.
+// knownKinds returns the kinds that a name may mean without a server. Built-in kinds come first.
 func knownKinds(named string, set *condition.Set) []schema.GroupKind {
 	word, group, grouped := strings.Cut(named, ".")
 	if long, ok := shortNames()[word]; ok && !grouped {
@@ -111,7 +108,7 @@ func knownKinds(named string, set *condition.Set) []schema.GroupKind {
 	return text.Distinct(found)
 }
 
-// builtinKinds returns the kinds of Kubernetes, except in groups that they have left.
+// builtinKinds omits kinds in groups that they have left.
 func builtinKinds() []schema.GroupKind {
 	var all []schema.GroupKind
 	for gvk := range scheme.Scheme.AllKnownTypes() {
@@ -122,7 +119,6 @@ func builtinKinds() []schema.GroupKind {
 	return text.Distinct(all)
 }
 
-// shortNames returns the short names that a server has for kinds with a rule.
 func shortNames() map[string]string {
 	return map[string]string{
 		"po": "Pod", "rc": "ReplicationController", "pvc": "PersistentVolumeClaim", "pv": "PersistentVolume", "svc": "Service",
@@ -132,8 +128,7 @@ func shortNames() map[string]string {
 	}
 }
 
-// explainRule prints the rule of a kind. Without a server, a kind without a group may also be a
-// custom resource.
+// Without a server, a kind without a group may also be a custom resource.
 func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Set, asked bool) {
 	width, _ := verb.Terminal(out)
 	fmt.Fprintln(out, format.Plain(gk.String()))
@@ -168,9 +163,9 @@ func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Set, asked
 	line("always", "not ready while it is being deleted, or while its status is from another generation")
 }
 
-// matching returns the objects that a selector matches when the wait begins. Like kubectl, the wait
-// then watches each by name: a watch with the selector would report an object as deleted once its
-// labels or fields no longer match. If no match is not yet an error, the request is repeated.
+// matching returns the objects that a selector matches when the wait begins. The wait then watches
+// each by name, like kubectl: a watch with the selector would report an object as deleted once it
+// no longer matches.
 func (o *waitOptions) matching(ctx context.Context, client *client.Client, all []target.Target, began time.Time) ([]waiting.Target, error) {
 	until, cancel := ctx, func() {}
 	if existence := o.engine.Existence; existence != nil {
@@ -213,7 +208,6 @@ func (o *waitOptions) matchingNow(ctx context.Context, client *client.Client, al
 	return found, errors.Join(faults...)
 }
 
-// waitsFor reports whether one of the conditions is of the given kind.
 func (o *waitOptions) waitsFor(kind condition.Kind) bool {
 	return slices.ContainsFunc(o.goal.For, func(s condition.Spec) bool { return s.Kind == kind })
 }

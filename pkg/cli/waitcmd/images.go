@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Workloads passes events on, collects workloads, Services and Ingresses from the results, and
-// finally reports which images run and which objects have no backend.
+// Workloads collects workloads, Services and Ingresses, and reports which images run and which
+// objects have no backend.
 type Workloads struct {
 	emit func(event.Event)
 
@@ -46,7 +46,7 @@ func (r *Workloads) Handle(e event.Event) {
 	r.emit(e)
 }
 
-// Report reports the images of the Pods and the objects without a backend. It ignores errors.
+// Report ignores errors.
 func (r *Workloads) Report(ctx context.Context, reader diagnose.Reader) {
 	r.mu.Lock()
 	refs, entrances := slices.Clone(r.refs), slices.Clone(r.entrances)
@@ -67,8 +67,8 @@ func (r *Workloads) Report(ctx context.Context, reader diagnose.Reader) {
 	}
 }
 
-// TellDiffering reports ready workloads in a plan whose Pods run different images under the same
-// name. It ignores images that it cannot read.
+// TellDiffering reports ready workloads whose Pods run different images under the same name. It
+// ignores images that it cannot read.
 func TellDiffering(ctx context.Context, reader diagnose.Reader, p *plan.Plan, emit func(event.Event)) {
 	var refs []object.Ref
 	for item := range p.Items() {

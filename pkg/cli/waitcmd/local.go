@@ -16,8 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// local checks objects in files, without a server: the files replace the watch, and the engine
-// checks once.
+// local checks objects in files once, without a server.
 func (o *waitOptions) local(ctx context.Context, in verb.Invocation) error {
 	manifests, err := o.targets.Files.ReadAsIs(ctx, in.Connection, in.Streams)
 	if err != nil {
@@ -40,7 +39,7 @@ func (o *waitOptions) local(ctx context.Context, in verb.Invocation) error {
 	return o.targets.Files.Incomplete(o.engine.Run(ctx, all))
 }
 
-// timeless changes the result of an unmet condition, which is not late without a timeout.
+// timeless changes the result of an unmet condition: without a timeout, the result is not late.
 func timeless(e event.Event) event.Event {
 	if w, ok := e.(event.Waited); ok && w.Action == event.TimedOut {
 		w.Action = event.Unmet
@@ -49,7 +48,7 @@ func timeless(e event.Event) event.Event {
 	return e
 }
 
-// inFiles is a Source of objects from files, which never change.
+// inFiles is a Source of objects that never change.
 type inFiles []*unstructured.Unstructured
 
 func (inFiles) Resource(_ context.Context, text string) (object.Kind, error) {
@@ -69,7 +68,6 @@ func (f inFiles) Watch(ctx context.Context, kind object.Kind, sel object.Selecti
 	return ctx.Err()
 }
 
-// checkLocal refuses flags that need a server.
 func (f *waitFlags) checkLocal(changed func(string) bool) error {
 	if !f.local {
 		return nil

@@ -60,8 +60,7 @@ type waitOptions struct {
 // TimesFlag is the flag with times for kinds and conditions.
 type TimesFlag struct {
 	given []string
-	// Standing are times from the configuration, in the same form; those of the flag take
-	// precedence.
+	// Standing are times from the configuration. The times of the flag take precedence.
 	Standing []string
 }
 
@@ -92,7 +91,7 @@ func (f *TimesFlag) ToLimits(awaited []condition.Spec) (wait.TimeLimits, error) 
 	return limits, errors.Join(append(faults, err)...)
 }
 
-// Bound sets the times of an engine and warns about kinds without objects to wait for.
+// Bound sets the times of an engine and warns about kinds without objects.
 func Bound(engine *wait.Engine, limits wait.TimeLimits, targets []wait.Target, emit func(event.Event)) {
 	engine.Limits = limits
 	var kinds []object.Kind
@@ -104,7 +103,6 @@ func Bound(engine *wait.Engine, limits wait.TimeLimits, targets []wait.Target, e
 	}
 }
 
-// readRules reads a file with readiness rules; empty without a file.
 func readRules(file string) (*condition.Set, error) {
 	if file == "" {
 		return &condition.Set{}, nil
@@ -156,7 +154,7 @@ type HangFlags struct {
 func (f *HangFlags) Add(cmd *cobra.Command, otherwise string, causes ...map[string]diagnose.Lasting) {
 	flags := cmd.Flags()
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long without progress before the reason is printed")
-	_ = flags.MarkHidden("stuck-after") // Tests and demos shorten it.
+	_ = flags.MarkHidden("stuck-after")
 	f.causes.Add(cmd, otherwise, causes...)
 	flags.IntVar(&f.logs, "logs", 0, "How many last log lines to show with a cause that names a container")
 	help.Words(cmd, "logs")
@@ -170,7 +168,7 @@ type Hanging struct {
 	logs       int
 }
 
-// ToHanging parses the flags. unattended: no user can stop the wait.
+// ToHanging parses the flags. unattended means that no user can stop the wait.
 func (f *HangFlags) ToHanging(flags *pflag.FlagSet, unattended bool) (Hanging, error) {
 	h := Hanging{stuckAfter: f.stuckAfter, logs: f.logs}
 	switch {
@@ -184,7 +182,7 @@ func (f *HangFlags) ToHanging(flags *pflag.FlagSet, unattended bool) (Hanging, e
 	return h, err
 }
 
-// Onto lets an engine, whose Emit is set, explain stuck objects.
+// Onto lets an engine explain stuck objects. Its Emit must be set.
 func (h Hanging) Onto(engine *wait.Engine, client *client.Client, mask func(string) string) {
 	logs := &podLogs{lines: h.logs, read: client.NoRetry().Log, mask: mask, emit: engine.Emit}
 	explainer := &unready.Explainer{Reader: patientReader{client.NoRetry(), client}, Now: client.Now}
@@ -204,7 +202,6 @@ func (h Hanging) Onto(engine *wait.Engine, client *client.Client, mask func(stri
 	}
 }
 
-// divided divides a number by n and rounds up.
 func divided(cost, n int) int { return (cost + n - 1) / n }
 
 // IsUnattended reports whether no user watches the run.
@@ -213,7 +210,7 @@ func IsUnattended(streams genericiooptions.IOStreams) bool {
 	return !onTerminal
 }
 
-// patientReader retries requests while the server is briefly unavailable, like the rest of a wait.
+// patientReader retries requests while the server is briefly unavailable.
 type patientReader struct {
 	*client.NoRetry
 	client *client.Client

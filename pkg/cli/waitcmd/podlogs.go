@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// logBytes bounds how much of a log is read, in bytes; logLine bounds a printed line.
+	// logBytes bounds the part of a log that is read; logLine bounds a printed line.
 	logBytes = 64 << 10
 	logLine  = 400
 	// logsAtOnce is how many logs an explanation reads; logsKept is how long a log is reused.
@@ -28,12 +28,11 @@ const (
 	logTries = 3
 )
 
-// podLogs reads the last log lines of the containers in causes.
 type podLogs struct {
-	// lines is the number of lines; 0 reads none.
+	// 0 reads no lines.
 	lines int
 	read  func(context.Context, client.Log) (string, error)
-	// mask masks values of Secrets, before the text is shortened.
+	// mask is applied before the text is shortened.
 	mask func(string) string
 	emit func(event.Event)
 
@@ -43,7 +42,6 @@ type podLogs struct {
 	refused map[string]bool
 }
 
-// podLog is the end of a container's log, or why it could not be read.
 type podLog struct {
 	lines []string
 	err   error
@@ -86,7 +84,7 @@ func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 		p.refused[c.Namespace] = true
 		p.emit(event.Warned{Text: "--logs: you may not read the logs of Pods in namespace " + c.Namespace + " (get pods/log); causes are shown without logs"})
 	}
-	if ctx.Err() != nil { // The request was cancelled.
+	if ctx.Err() != nil {
 		return podLog{}, sent
 	}
 	log := podLog{lines: logLines(p.mask(uncut(said)), p.lines), err: err, at: time.Now()}
@@ -97,9 +95,8 @@ func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 	return log, sent
 }
 
-// last reads the last lines of a log and returns the number of requests. The server counts bytes
-// from the first requested line, so the last lines of a long log may be missing; last then requests
-// fewer lines, and finally one.
+// last reads the last lines of a log. The server truncates from the first requested line, so last
+// retries with fewer lines if the end is missing.
 func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sent int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, logWait)
 	defer cancel()
@@ -112,7 +109,6 @@ func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sen
 		if err != nil || len(said) < logBytes || lines == 1 {
 			return said, sent, err
 		}
-		// This many fit on average, but the last ones may be longer.
 		if lines = min(lines, whole) / 2; sent == logTries-1 {
 			lines = 1
 		}
@@ -121,7 +117,7 @@ func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sen
 }
 
 // uncut drops the last line of a truncated log: a truncated value of a Secret would not be
-// recognized. If there is only one line, it returns the beginning of that line.
+// recognised.
 func uncut(said string) string {
 	if len(said) < logBytes {
 		return said

@@ -1,5 +1,4 @@
-// Package waitcmd is the verb wait. It also has what apply --wait shares with it: conditions,
-// readiness rules, causes of stuck objects, and the images that Pods run.
+// Package waitcmd is the verb wait, and what apply --wait shares with it.
 package waitcmd
 
 import (
@@ -103,7 +102,7 @@ func waitFormats() []string {
 func (f *waitFlags) toOptions(in verb.Invocation) (*waitOptions, error) {
 	targets, targetsErr := f.target.ToTargets(in.Args, in.Streams)
 	settings, settingsErr := f.config.Read(in, targets.Files.Files.Filenames, targets.Files.Files.Kustomize)
-	if f.timeout != 0 { // A single check takes no time.
+	if f.timeout != 0 {
 		f.times.Standing = settings.TimeoutFor
 	}
 	goal, goalErr := f.toGoal()
@@ -144,7 +143,7 @@ func (f *waitFlags) toGoal() (*wait.Goal, error) {
 }
 
 func (f *waitFlags) toExplanation(in verb.Invocation) (*Explanation, error) {
-	settings, settingsErr := f.config.Read(in, nil, "") // The configuration may name a file with rules.
+	settings, settingsErr := f.config.Read(in, nil, "")
 	rules, err := readRules(settings.Readiness)
 	err = errors.Join(settingsErr, err)
 	if len(in.Args) > 0 || f.target.Set != "" || len(f.target.Filenames) > 0 || f.target.Kustomize != "" {
@@ -170,7 +169,7 @@ func (o *waitOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	return o.targets.Files.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// work waits and reports to the printer. The timeout counts from began.
+// The timeout counts from began.
 func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began time.Time) error {
 	connecting, cancel := o.within(ctx, began, "the server listed the objects")
 	defer cancel()
@@ -196,7 +195,6 @@ func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began 
 	return err
 }
 
-// resolve returns the objects to wait for.
 func (o *waitOptions) resolve(ctx context.Context, c *connection.Connection, client *client.Client, began time.Time) ([]wait.Target, error) {
 	ctx, cancel := o.within(ctx, began, "the server listed the objects")
 	defer cancel()
@@ -214,7 +212,6 @@ func (o *waitOptions) resolve(ctx context.Context, c *connection.Connection, cli
 	return o.argued(ctx, c, client, began)
 }
 
-// within bounds the requests before the wait begins.
 func (o *waitOptions) within(ctx context.Context, began time.Time, missing string) (context.Context, context.CancelFunc) {
 	if o.timeout <= 0 {
 		return ctx, func() {}
@@ -223,7 +220,6 @@ func (o *waitOptions) within(ctx context.Context, began time.Time, missing strin
 		fmt.Errorf("timed out after %s before %s", o.timeout, missing))
 }
 
-// argued returns the objects that the arguments name or select.
 func (o *waitOptions) argued(ctx context.Context, c *connection.Connection, server *client.Client, began time.Time) ([]wait.Target, error) {
 	namespace, _, err := c.Namespace()
 	if err != nil {
@@ -252,9 +248,8 @@ func (o *waitOptions) argued(ctx context.Context, c *connection.Connection, serv
 	return all, errors.Join(faults...)
 }
 
-// mayCome returns nil if the wait may continue for a type that is not served yet (edge case 45),
-// else the error. A type with almost the name of another is probably a typo, unless the user waits
-// for its creation. Objects of an unknown type cannot be reported as deleted.
+// mayCome returns nil if the wait may continue for a type that is not served yet (edge case 45). A
+// similar name is probably a typo, unless the user waits for a creation.
 func (o *waitOptions) mayCome(missing *client.NoTypeError) error {
 	existence := o.engine.Existence
 	switch {
@@ -266,11 +261,10 @@ func (o *waitOptions) mayCome(missing *client.NoTypeError) error {
 	return nil
 }
 
-// versionName matches the version in widgets.v1.example.com, and does not match the group in
-// widgets.example.com.
+// versionName matches the version in widgets.v1.example.com, not the group in widgets.example.com.
 var versionName = regexp.MustCompile(`^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$`)
 
-// guessed returns the kind that a TYPE suggests. The kind may turn out to be cluster-scoped.
+// guessed returns the kind that a TYPE suggests. It may turn out to be cluster-scoped.
 func guessed(typ string) object.Kind {
 	gvk := schema.GroupVersionKind{}
 	full, resource := schema.ParseResourceArg(typ)
