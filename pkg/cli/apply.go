@@ -45,7 +45,7 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// ctx ends with --timeout; in.Context does not.
+// ctx ends with --timeout; in.Cmd.Context() does not.
 func (o *applyOptions) work(ctx context.Context, in verb.Invocation) error {
 	c := in.Connection
 	if o.set.Name != "" && o.dryRun == object.DryRunNone {

@@ -26,8 +26,8 @@ type MigrationServer interface {
 // Knowledge says whether a schema has a path.
 type Knowledge int
 
+// SchemaUnknown means that there is no schema.
 const (
-	// SchemaUnknown means that there is no schema.
 	SchemaUnknown Knowledge = iota
 	PathKnown
 	PathUnknown

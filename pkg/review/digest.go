@@ -15,7 +15,7 @@ import (
 // Digest identifies the plan and its context, such as the name of a set. like is a digest whose
 // salt is reused.
 //
-// The digest is 96 bits of a SHA-256, so that nobody can vary a label until two plans match. With
+// The digest is 96 bits of a SHA-256, so that no author can vary a label until two plans match. With
 // values of Secrets, a dot and a salt follow: digests appear in logs, so the values are hashed with
 // 600,000 rounds of PBKDF2 (OWASP's Password Storage Cheat Sheet).
 func (p *Plan) Digest(like string, of ...string) string {

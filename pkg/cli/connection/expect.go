@@ -20,8 +20,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
+// These flags refuse the wrong cluster.
 const (
-	// These flags refuse the wrong cluster.
 	ExpectContext = "expect-context"
 	ExpectCluster = "expect-cluster"
 )

@@ -27,6 +27,7 @@ type LeaseServer interface {
 	Merge(ctx context.Context, kind object.Kind, patch *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
 }
 
+// These are the annotations of a Lease.
 const (
 	// RunAnnotation is the ID of the run that has, or last had, the lock.
 	RunAnnotation = "k8sconnect.io/run"
