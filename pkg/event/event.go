@@ -32,6 +32,7 @@ const (
 	Shared Action = "shared"
 )
 
+// These are the actions of diff.
 const (
 	Create  Action = "create"
 	Update  Action = "update"

@@ -10,6 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
+// These are the formats of results.
 const (
 	Table  = "table"
 	JSON   = "json"

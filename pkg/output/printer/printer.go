@@ -128,6 +128,7 @@ func (p *Printer) InFlags() func(object.Ref) string {
 	return p.state.InFlags()
 }
 
+// Flush prints the output that was held back until the end of a phase.
 func (p *Printer) Flush() {
 	p.reporter.Flush()
 	p.results.Flush()
