@@ -153,14 +153,6 @@ func (e *Engine) gate(ctx context.Context, p *plan.Plan, next int) error {
 	return e.await(ctx, p.Phases[:next], func(key object.Key) bool { return needed[key] })
 }
 
-// gateAll waits for the remaining objects at the end, unless some were not applied.
-func (e *Engine) gateAll(ctx context.Context, p *plan.Plan) error {
-	if e.done.counts() != (Outcome{}) {
-		return nil
-	}
-	return e.await(ctx, p.Phases, func(object.Key) bool { return true })
-}
-
 func (e *Engine) await(ctx context.Context, phases []plan.Phase, meant func(object.Key) bool) error {
 	if e.Wait == nil || e.DryRun != object.DryRunNone || ctx.Err() != nil {
 		return nil

@@ -54,8 +54,8 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 			}
 		}
 	}
-	if unready == nil {
-		unready = e.gateAll(ctx, p)
+	if unready == nil && e.done.counts() == (Outcome{}) {
+		unready = e.await(ctx, p.Phases, func(object.Key) bool { return true })
 	}
 	switch {
 	case unready != nil:

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/apply"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/applyset"
@@ -20,9 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/document"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/printer"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
 func (o *applyOptions) Execute(ctx context.Context, in verb.Invocation) error {
@@ -35,7 +33,7 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 		return verb.Finish(err, o.out.Close(ctx))
 	}
 	if o.printed {
-		return o.input.Incomplete(verb.Finish(manifests{&o.input, o.predictor, o.out}.print(ctx, in.Connection, in.Streams)))
+		return o.input.Incomplete(verb.Finish(o.print(ctx, in)))
 	}
 	err := o.work(ctx, in)
 	defer func() {
@@ -124,16 +122,10 @@ var errNothingApplied error = &object.HintedError{
 	Advice: "add --dry-run=client; -o objects prints what was applied",
 }
 
-type manifests struct {
-	input     *input.Options
-	predictor predict.Predictor
-	out       *printer.Printer
-}
-
 // print needs no server, so that the same input gives the same output. It does not mask Secrets,
 // because the printed manifests will be applied.
-func (o manifests) print(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) (err, closed error) {
-	p, err := o.input.Arrange(c, o.out.Print, func() (map[schema.GroupVersionKind]object.Kind, error) {
+func (o *applyOptions) print(ctx context.Context, in verb.Invocation) (err, closed error) {
+	p, err := o.input.Arrange(in.Connection, o.out.Print, func() (map[schema.GroupVersionKind]object.Kind, error) {
 		return plan.BuiltinKinds(o.input.Manifests), nil
 	})
 	if err == nil {
@@ -147,17 +139,10 @@ func (o manifests) print(ctx context.Context, c *connection.Connection, streams 
 		phases[i].Name = ph.Name
 		for _, item := range ph.Items {
 			phases[i].Objects = append(phases[i].Objects, item.Object)
-			if isSecret(item) {
+			if content := item.Object.Object; redact.IsSecret(item.Ref) && (content["data"] != nil || content["stringData"] != nil) {
 				o.out.Print(event.Warned{Ref: item.Ref, Text: "its values are printed unmasked"})
 			}
 		}
 	}
-	return nil, errors.Join(document.WriteManifests(connection.Bare(streams.Out), phases), o.out.Close(ctx))
-}
-
-func isSecret(item plan.Item) bool {
-	if item.GVK.Group != "" || item.GVK.Kind != "Secret" {
-		return false
-	}
-	return item.Object.Object["data"] != nil || item.Object.Object["stringData"] != nil
+	return nil, errors.Join(document.WriteManifests(connection.Bare(in.Streams.Out), phases), o.out.Close(ctx))
 }

@@ -119,18 +119,15 @@ func saidOf(found []review.Difference, now time.Time) []string {
 		}
 		said := "reviewed " + was + ", now " + is
 		if by := d.By(); by != nil {
-			said += " (" + by.Manager + ageOf(*by, now) + ")"
+			said += " (" + by.Manager
+			if !by.Time.IsZero() {
+				said += ", " + max(now.Sub(by.Time), 0).Round(time.Second).String() + " ago"
+			}
+			said += ")"
 		}
 		out = append(out, said)
 	}
 	return out
-}
-
-func ageOf(by managedfields.Owner, now time.Time) string {
-	if by.Time.IsZero() {
-		return ""
-	}
-	return ", " + max(now.Sub(by.Time), 0).Round(time.Second).String() + " ago"
 }
 
 func whole(d review.Difference) string {

@@ -230,17 +230,7 @@ func pathsAmong(args []string) (names []string, paths []fieldpath.Path, err erro
 
 func (o *giveOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	err := o.give(ctx, in)
-	closed := o.out.Close(ctx)
-	incomplete, ok := errors.AsType[*give.IncompleteError](err)
-	switch {
-	case closed != nil && !verb.Unread(closed):
-		return closed
-	case ok && incomplete.Unknown > 0:
-		return verb.ErrUnknown
-	case ok:
-		return verb.ErrNo
-	}
-	return err
+	return verb.Finish(err, o.out.Close(ctx))
 }
 
 func (o *giveOptions) give(ctx context.Context, in verb.Invocation) error {

@@ -20,7 +20,6 @@ type preflightRun struct {
 	emit func(event.Event)
 	// prunes means that the run deletes members that are no longer in the input.
 	prunes bool
-
 	// concerned means that a change in the plan can cause a finding. Otherwise nothing is
 	// collected.
 	concerned bool

@@ -124,7 +124,7 @@ func (r *root) misuse(args []string, err error) error {
 	if hint := help.ForeignHint(err); hint != "" {
 		return &object.HintedError{Err: err, Advice: hint}
 	}
-	if verb.HintOf(err) != "" {
+	if object.HintOf(err) != "" {
 		return err
 	}
 	unknown, _ := errors.AsType[*pflag.NotExistError](err)

@@ -218,7 +218,8 @@ func (c *Counter) Result() event.Surveyed {
 	for key, r := range c.managers {
 		m, known := byManager[key.manager]
 		if !known {
-			m = &event.ManagerHolding{Manager: key.manager, Expected: !c.surprises(key.manager)}
+			surprise := slices.ContainsFunc(c.unexpected, func(h event.ObjectHolding) bool { return h.Manager == key.manager })
+			m = &event.ManagerHolding{Manager: key.manager, Expected: !surprise}
 			byManager[key.manager] = m
 		}
 		m.Kinds++
@@ -241,10 +242,6 @@ func (c *Counter) Result() event.Surveyed {
 		return cmp.Or(byKind(a.Kind, b.Kind), a.Owner.Compare(b.Owner))
 	})
 	return s
-}
-
-func (c *Counter) surprises(manager string) bool {
-	return slices.ContainsFunc(c.unexpected, func(h event.ObjectHolding) bool { return h.Manager == manager })
 }
 
 func byObject(a, b event.ObjectHolding) int {

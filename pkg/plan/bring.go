@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -79,10 +80,7 @@ func (b *builder) accounts(roles map[object.Key]bool) map[object.Key]bool {
 			continue
 		}
 		for _, subject := range mapsOf(n.Object.Object["subjects"]) {
-			namespace := text(subject, "namespace")
-			if namespace == "" {
-				namespace = n.Namespace
-			}
+			namespace := cmp.Or(text(subject, "namespace"), n.Namespace)
 			if text(subject, "kind") == "ServiceAccount" {
 				accounts[object.Key{Kind: "ServiceAccount", Namespace: namespace, Name: text(subject, "name")}] = true
 			}
@@ -93,13 +91,8 @@ func (b *builder) accounts(roles map[object.Key]bool) map[object.Key]bool {
 
 func accountOf(it Item) (object.Key, bool) {
 	spec, ok := podSpec(it)
-	name := text(spec, "serviceAccountName")
-	if name == "" {
-		name = text(spec, "serviceAccount") // the deprecated name of the field
-	}
-	if name == "" {
-		name = "default"
-	}
+	// serviceAccount is the deprecated name of the field.
+	name := cmp.Or(text(spec, "serviceAccountName"), text(spec, "serviceAccount"), "default")
 	return object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: name}, ok
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 
@@ -32,10 +33,7 @@ func (it Item) Resolve(kind object.Kind, o Options) (Item, error) {
 func (it Item) known() bool { return !it.Kind.GVK.Empty() }
 
 func (o Options) namespace() string {
-	if o.Namespace == "" {
-		return "default"
-	}
-	return o.Namespace
+	return cmp.Or(o.Namespace, "default")
 }
 
 // inNamespace copies only what it changes.

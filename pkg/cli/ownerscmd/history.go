@@ -42,8 +42,7 @@ func (f *Flags) toHistory(in verb.Invocation, a Asked) (*historyOptions, error) 
 }
 
 func (o *historyOptions) Execute(ctx context.Context, in verb.Invocation) error {
-	err := o.work(ctx, in)
-	return verb.Finish(err, o.out.Close(ctx))
+	return o.execute(ctx, in, o.work)
 }
 
 func (o *historyOptions) work(ctx context.Context, in verb.Invocation) error {

@@ -47,13 +47,7 @@ func (f *Flags) toMigration(in verb.Invocation, a Asked) (*migrateOptions, error
 }
 
 func (o *migrateOptions) Execute(ctx context.Context, in verb.Invocation) error {
-	if o.targets.InFiles {
-		if err := o.targets.Files.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
-			return verb.Finish(err, o.out.Close(ctx))
-		}
-	}
-	err := o.work(ctx, in)
-	return o.targets.Files.Incomplete(verb.Finish(err, o.out.Close(ctx)))
+	return o.execute(ctx, in, o.work)
 }
 
 func (o *migrateOptions) work(ctx context.Context, in verb.Invocation) error {

@@ -172,12 +172,16 @@ func (f *Flags) countable(a Asked) error {
 }
 
 func (o *surveyOptions) Execute(ctx context.Context, in verb.Invocation) error {
+	return o.execute(ctx, in, o.work)
+}
+
+func (o *surveyOptions) execute(ctx context.Context, in verb.Invocation, work func(context.Context, verb.Invocation) error) error {
 	if o.targets.InFiles {
 		if err := o.targets.Files.Read(ctx, in.Connection, in.Streams, o.out.Print); err != nil {
 			return verb.Finish(err, o.out.Close(ctx))
 		}
 	}
-	err := o.work(ctx, in)
+	err := work(ctx, in)
 	return o.targets.Files.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
@@ -315,7 +319,7 @@ func (e *unreadError) Hint() string {
 		return e.needs
 	}
 	for _, u := range e.unread {
-		if hint := verb.HintOf(u.Err); hint != "" {
+		if hint := object.HintOf(u.Err); hint != "" {
 			return hint
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/client/transport"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
@@ -62,7 +61,7 @@ func TestUnreadError(t *testing.T) {
 			if err.Error() != test.want {
 				t.Errorf("%s\nwant %s", err, test.want)
 			}
-			if hint := verb.HintOf(err); (hint != "") != (test.hint != "") || !strings.Contains(hint, test.hint) {
+			if hint := object.HintOf(err); (hint != "") != (test.hint != "") || !strings.Contains(hint, test.hint) {
 				t.Errorf("hint %q, want %q", hint, test.hint)
 			}
 		})

@@ -24,7 +24,6 @@ type Dialogue struct {
 	Width func() int
 	// Phases is the number of phases in the run.
 	Phases int
-
 	// standing are the answers for all fields of a manager.
 	standing map[string]apply.Decision
 	answers  []answer

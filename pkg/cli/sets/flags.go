@@ -87,10 +87,8 @@ func CheckDigest(given string) error {
 	if given == "" || review.IsDigest(given) {
 		return nil
 	}
-	return &object.HintedError{
-		Err:    fmt.Errorf("--confirm: %q is not a digest", given),
-		Advice: "--dry-run prints the digest",
-	}
+	return object.Hinted("--dry-run prints the digest",
+		"--confirm: %q is not a digest", given)
 }
 
 // Confirm returns nil if the whole set may be deleted. A dry run needs no confirmation.

@@ -129,33 +129,22 @@ type names struct {
 	known map[string]object.Ref
 }
 
-func namesOf(ctx context.Context, server Server) *names {
-	return &names{
-		find:  func(id string, member object.Ref) object.Ref { return find(ctx, server, id, []object.Ref{member}) },
-		known: map[string]object.Ref{},
-	}
-}
-
 func (n *names) fill(claims []applyset.Claim, member object.Ref) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	for i, c := range claims {
 		if c.Mark != applyset.PartOfLabel {
 			continue
 		}
-		if parent := n.of(c.Name, member); parent.Name != "" {
+		parent, known := n.known[c.Name]
+		if !known {
+			parent = n.find(c.Name, member)
+			n.known[c.Name] = parent
+		}
+		if parent.Name != "" {
 			claims[i].Name = parent.String()
 		}
 	}
-}
-
-func (n *names) of(id string, member object.Ref) object.Ref {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	parent, known := n.known[id]
-	if !known {
-		parent = n.find(id, member)
-		n.known[id] = parent
-	}
-	return parent
 }
 
 // find returns the parent of the set; zero if it is not found. Without the right to list all

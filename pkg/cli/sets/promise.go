@@ -93,7 +93,7 @@ func (r *Run) grow(ctx context.Context, p *plan.Plan) error {
 		if err := attempts.Again(ctx); err != nil {
 			return err
 		}
-		if err := r.set.Reread(ctx); err != nil {
+		if err := r.set.reread(ctx); err != nil {
 			return err
 		}
 		if err := r.check(p); err != nil {

@@ -72,7 +72,10 @@ type Run struct {
 // old and new members. Do not call Begin for a run without a set.
 func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	var err error
-	r.options, r.named = o, namesOf(ctx, r.Server)
+	r.options = o
+	r.named = &names{known: map[string]object.Ref{}, find: func(id string, member object.Ref) object.Ref {
+		return find(ctx, r.Server, id, []object.Ref{member})
+	}}
 	if r.set, err = Find(ctx, r.Server, o.Name, r.Namespace); err != nil {
 		return err
 	}
@@ -199,7 +202,7 @@ func (r *Run) label(p *plan.Plan) error {
 	var faults []error
 	for _, ph := range p.Phases {
 		for i, it := range ph.Items {
-			if !listable(it.Kind) {
+			if verbs := it.Kind.Verbs; len(verbs) > 0 && !slices.Contains(verbs, "list") {
 				continue // The server does not store such an object.
 			}
 			if other := it.Object.GetLabels()[applyset.PartOfLabel]; other != "" && other != id {
@@ -215,11 +218,6 @@ func (r *Run) label(p *plan.Plan) error {
 		}
 	}
 	return errors.Join(faults...)
-}
-
-// listable counts a kind that is not served yet as listable.
-func listable(kind object.Kind) bool {
-	return len(kind.Verbs) == 0 || slices.Contains(kind.Verbs, "list")
 }
 
 func (r *Run) decide(ctx context.Context) (applyset.Decision, error) {

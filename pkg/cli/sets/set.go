@@ -264,8 +264,7 @@ func (s *Set) forget() {
 	}
 }
 
-// Reread reads the parent again. It returns an error if the parent no longer exists.
-func (s *Set) Reread(ctx context.Context) error {
+func (s *Set) reread(ctx context.Context) error {
 	live, err := s.Server.Get(ctx, s.Kind, s.Record.Parent)
 	if err != nil {
 		return err

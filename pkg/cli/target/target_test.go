@@ -11,7 +11,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/input"
-	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/verb"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
@@ -94,7 +93,7 @@ func TestTargets(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Fatalf("error %v, want %q", err, tc.err)
 				}
-				if hint := verb.HintOf(err); !strings.Contains(hint, tc.hint) {
+				if hint := object.HintOf(err); !strings.Contains(hint, tc.hint) {
 					t.Errorf("hint %q, want %q", hint, tc.hint)
 				}
 				return

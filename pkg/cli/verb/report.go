@@ -41,7 +41,7 @@ func Usage(cmd *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
-	if near := help.NearWord(cmd); near != "" && HintOf(err) == "" {
+	if near := help.NearWord(cmd); near != "" && object.HintOf(err) == "" {
 		err = &object.HintedError{Err: err, Advice: "did you mean " + near + "?"}
 	}
 	return &usageError{err: err, command: cmd.CommandPath()}
@@ -129,15 +129,10 @@ func reportErrors(streams genericiooptions.IOStreams, say func(string) string, e
 			line = cmp.Or(annotate("error", placeOf(one), say(one.Error())), line)
 		}
 		fmt.Fprintln(streams.ErrOut, line)
-		if hint := HintOf(one); hint != "" && (i == len(all)-1 || HintOf(all[i+1]) != hint) && hints.Take(hint) {
+		if hint := object.HintOf(one); hint != "" && (i == len(all)-1 || object.HintOf(all[i+1]) != hint) && hints.Take(hint) {
 			fmt.Fprintln(streams.ErrOut, format.Fit("  hint: ", say(hint), width))
 		}
 	}
-}
-
-// HintOf returns the hint of an error; empty without one.
-func HintOf(err error) string {
-	return object.HintOf(err)
 }
 
 // Flatten unpacks errors.Join, so that each error gets its own line.

@@ -19,6 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/help"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/deletion"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/diff"
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/give"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
@@ -92,6 +93,7 @@ func Finish(ran, closed error) error {
 	var unknown *diff.UnknownError
 	var remaining *deletion.IncompleteError
 	var unmet *wait.UnmetError
+	var given *give.IncompleteError
 	switch {
 	case closed != nil && !Unread(closed):
 		return closed
@@ -99,9 +101,9 @@ func Finish(ran, closed error) error {
 		return ErrUnknown
 	case errors.As(ran, &remaining) && remaining.Unknown > 0:
 		return ErrUnknown
-	case errors.As(ran, &unmet) && unmet.Unknown > 0:
+	case errors.As(ran, &unmet) && unmet.Unknown > 0, errors.As(ran, &given) && given.Unknown > 0:
 		return ErrUnknown
-	case errors.As(ran, &incomplete), errors.Is(ran, diff.ErrDiffers), remaining != nil, unmet != nil:
+	case errors.As(ran, &incomplete), errors.Is(ran, diff.ErrDiffers), remaining != nil, unmet != nil, given != nil:
 		return ErrNo
 	default:
 		return ran
