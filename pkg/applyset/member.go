@@ -21,8 +21,7 @@ type Member struct {
 
 	labels, annotations map[string]string
 	owners              []metav1.OwnerReference
-	// appliers are the managers that applied the set's label.
-	appliers []string
+	appliers            []string
 }
 
 // MemberOf returns the object as a member. It uses only the object's metadata.
@@ -42,7 +41,6 @@ func MemberOf(kind object.Kind, u *unstructured.Unstructured) Member {
 // byClient is the field manager of client-side apply, which writes with the operation Update.
 const byClient = "kubectl-client-side-apply"
 
-// appliersOf returns the managers that applied the object with a set's label.
 func appliersOf(u *unstructured.Unstructured) []string {
 	entries, _, _ := unstructured.NestedSlice(u.Object, "metadata", "managedFields")
 	var all []string
@@ -150,10 +148,8 @@ func claims(labels, annotations map[string]string) []Claim {
 	return all
 }
 
-// sign is a label or annotation by which a tool marks its objects.
 type sign struct {
-	of string
-	// name and namespace are keys of annotations or labels.
+	of              string
 	name, namespace string
 	annotation      bool
 	// read extracts the name from the value; nil means that the whole value is the name.

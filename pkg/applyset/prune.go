@@ -33,7 +33,6 @@ type Set struct {
 
 // Decision is the result of Decide.
 type Decision struct {
-	// ID is the id of the set.
 	ID string
 	// Doomed are the members to delete. Kept are the members that left the input and stay. Both are
 	// sorted.
@@ -139,7 +138,6 @@ func Decide(set Set, members []Member) Decision {
 	return d
 }
 
-// add decides whether a member that left the input is deleted or kept.
 func (d *Decision) add(set Set, m Member) {
 	keep := func(reason Reason, by string) { d.Kept = append(d.Kept, Kept{m, reason, by}) }
 	maker, copied := m.isCopy(set.Parent, set.Manager)

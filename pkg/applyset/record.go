@@ -66,7 +66,6 @@ func Read(u *unstructured.Unstructured) Record {
 	return r
 }
 
-// words splits a list at its commas, ignoring white space and empty words.
 func words(list string) []string {
 	var all []string
 	for word := range strings.SplitSeq(list, ",") {

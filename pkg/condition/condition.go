@@ -28,10 +28,8 @@ type Condition struct {
 	how  evaluator
 }
 
-// evaluator evaluates one kind of condition.
 type evaluator interface {
 	evaluate(ctx context.Context, obj map[string]any, now time.Time) Verdict
-	// reads returns the parts of an object that the condition reads.
 	reads() cel.Reads
 }
 
@@ -140,7 +138,6 @@ type Spec struct {
 	Once bool
 }
 
-// specError is the error for a string that is not a valid condition.
 type specError struct{ text, message, hint string }
 
 func (e *specError) Error() string { return fmt.Sprintf("%q: %s", e.text, e.message) }
@@ -160,7 +157,6 @@ func (s Spec) NeedsSchema(gvk schema.GroupVersionKind) bool {
 	}
 }
 
-// inCEL evaluates a CEL expression.
 type inCEL struct{ expression *cel.Expression }
 
 func compileCEL(l *cel.Language, one Spec) (*inCEL, error) {
@@ -191,7 +187,6 @@ func (s Spec) wrong(err error) error {
 	return out
 }
 
-// conditionType evaluates condition=TYPE[=STATUS].
 type conditionType struct {
 	wantType, want string
 }

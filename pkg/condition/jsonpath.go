@@ -17,7 +17,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// path evaluates jsonpath={…}[=VALUE].
 type path struct {
 	spec   Spec
 	secret bool
@@ -27,7 +26,6 @@ type path struct {
 	names []string
 }
 
-// newPath parses a path. It rejects names that are not in the schema.
 func newPath(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*path, error) {
 	parsed, err := parsePath(one.Expression)
 	if err != nil {
@@ -85,7 +83,6 @@ func stepsOf(parsed *jsonpath.Parser) (steps []any, whole bool) {
 	return steps, len(steps) > 0
 }
 
-// unknownField returns an error for the first name that is not in the schema.
 func unknownField(gvk schema.GroupVersionKind, s *spec.Schema, one Spec, steps []any) error {
 	for i, step := range steps {
 		if cel.IsOpen(s) {

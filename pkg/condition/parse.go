@@ -53,7 +53,6 @@ func parseStatus(text, trimmed, rest string) (Spec, error) {
 	return s, nil
 }
 
-// typo suggests a correction for a single word; it returns "" if the word may be CEL.
 func typo(typed string) string {
 	word, _, _ := strings.Cut(typed, "=")
 	if strings.ContainsAny(word, " .()[]!<>&|\"'") {

@@ -16,11 +16,9 @@ import (
 // ready evaluates readiness by the rule for the kind or, if there is none, by the conventions.
 type ready struct {
 	conventions conventions
-	// stated is the rule for the kind; nil if there is none.
-	stated *stated
+	stated      *stated
 }
 
-// newReady finds the rule for the kind.
 func newReady(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*ready, error) {
 	out := &ready{conventions: conventions{rule: readiness.For(gvk)}}
 	if cel.HasNoStatus(s) {

@@ -43,8 +43,7 @@ type Formula struct {
 type Rule struct {
 	Group, Kind            string
 	Ready, Failed, Message Formula
-	// From names the source of the rule.
-	From string
+	From                   string
 }
 
 // IsZero reports whether all formulas are empty.

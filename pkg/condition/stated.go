@@ -54,7 +54,6 @@ func compileRule(gvk schema.GroupVersionKind, rule Rule) (*stated, error) {
 	return out, errors.Join(readyErr, failedErr, messageErr)
 }
 
-// placed is a compiled formula. It adds its position to errors.
 type placed struct {
 	*inCEL
 	formula Formula
@@ -68,7 +67,6 @@ func (p *placed) evaluate(ctx context.Context, obj map[string]any, now time.Time
 	return v
 }
 
-// wrongIn adds the position of a formula to an error.
 func wrongIn(f Formula, err error) error {
 	line := f.Line
 	if at, ok := errors.AsType[*CompileError](err); ok && line > 0 && at.Line > 1 {

@@ -16,7 +16,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// ask requests the deletion of a target.
 func (e *Engine) ask(ctx context.Context, t *target) {
 	if !e.begin(t) {
 		return
@@ -97,8 +96,6 @@ func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	}
 }
 
-// begin reports whether a deletion has to be requested for a target. If so, it also emits that the
-// deletion starts.
 func (e *Engine) begin(t *target) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -114,7 +111,6 @@ func (e *Engine) begin(t *target) bool {
 	return true
 }
 
-// still returns the object if it has the target's UID. Otherwise it reports the target's result.
 func (e *Engine) still(ctx context.Context, t *target) *unstructured.Unstructured {
 	live, err := e.Server.Get(ctx, *t.kind, t.Ref)
 	switch {
@@ -130,7 +126,6 @@ func (e *Engine) still(ctx context.Context, t *target) *unstructured.Unstructure
 	return nil
 }
 
-// accepted records that the server has accepted a deletion.
 func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -179,10 +174,8 @@ func isUnserved(err error) bool {
 	return meta.IsNoMatchError(err) && errors.Unwrap(err) == nil
 }
 
-// contents is what is known about a target's contents.
 type contents struct {
-	running bool
-	// left is how many objects the target still contains; most is the largest count so far.
+	running    bool
 	left, most int
 	// due is the time of the next count; it is zero before the first one. pause is the pause before
 	// the latest count.
@@ -205,8 +198,6 @@ func (c *contents) next(asked time.Time) time.Time {
 	return c.due
 }
 
-// holds reports whether an object of the kind stays until its contents are deleted, as a namespace
-// does.
 func holds(kind object.Kind) bool {
 	switch kind.GVK.GroupKind().String() {
 	case "Namespace", "CustomResourceDefinition.apiextensions.k8s.io":

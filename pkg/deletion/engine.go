@@ -24,7 +24,6 @@ type Server interface {
 	watchset.Watcher
 	object.Getter
 	object.Deleter
-	// Permitted reports whether we may use the verb on the object.
 	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
 	// RemoveFinalizer removes one finalizer from this version of the object.
 	RemoveFinalizer(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error)
@@ -59,11 +58,9 @@ type Engine struct {
 	Server Server
 	// First replaces Server for listing the objects, before any deletion was requested and after an
 	// outage that lasted too long. If it is nil, Server is used.
-	First watchset.Watcher
-	// Explainer explains stuck objects; may be nil.
+	First     watchset.Watcher
 	Explainer Explainer
-	// Counter counts the contents of objects; may be nil.
-	Counter Counter
+	Counter   Counter
 
 	// Propagation decides what happens to dependents; empty leaves it to the server.
 	Propagation metav1.DeletionPropagation
@@ -71,8 +68,7 @@ type Engine struct {
 	GracePeriod *int64
 	DryRun      object.DryRun
 	// Wait makes Run wait until all objects are gone.
-	Wait bool
-	// IgnoreAbsent is set if a missing object is not a failure.
+	Wait         bool
 	IgnoreAbsent bool
 	// Timeout returns how long the deletion of an object of the kind may take. 0 means no limit,
 	// and so does a nil function.
@@ -104,10 +100,9 @@ type Engine struct {
 	pending, explained int
 	// passed is set once the user was told that some targets of the phase are not explained.
 	passed bool
-	// woken makes the wait review its targets.
-	woken chan struct{}
-	turns chan struct{}  // limits concurrent explanations
-	side  sync.WaitGroup // counts and explanations in progress
+	woken  chan struct{}
+	turns  chan struct{}  // limits concurrent explanations
+	side   sync.WaitGroup // counts and explanations in progress
 }
 
 // keepsWatch reports whether the engine waits for the objects to go.

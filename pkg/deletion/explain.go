@@ -60,7 +60,6 @@ func (e *Engine) explain(ctx context.Context, t *target) {
 	})
 }
 
-// passOver reports, once per phase, how many objects are not explained.
 func (e *Engine) passOver() {
 	if e.passed {
 		return
@@ -83,18 +82,15 @@ func (e *Engine) reasons(ctx context.Context, t *target, live *unstructured.Unst
 }
 
 const (
-	// explainFor limits the time of one explanation.
 	explainFor = 30 * time.Second
 	// explainMost limits the pause between two explanations of an object.
 	explainMost = 2 * time.Minute
 	// explainMany limits how many objects of a phase are explained: if a thousand objects are
 	// stuck, most have the same cause.
 	explainMany = 50
-	// explainSide is how many objects are explained concurrently.
 	explainSide = 8
 )
 
-// explanation is what is known about why a target is not deleted.
 type explanation struct {
 	running bool
 	// last is the time of the latest explanation; it is zero before the first one. pause is the
@@ -104,7 +100,6 @@ type explanation struct {
 	// causes are the latest causes; told is what the user was shown.
 	causes []event.Cause
 	told   schedule.Told
-	// passed is set if the target is not explained because too many others were.
 	passed bool
 	// lasting maps the code of each cause that may end the wait to the time since when every
 	// explanation has found it.

@@ -122,7 +122,6 @@ func (e *Engine) releaseOne(ctx context.Context, t *target) {
 	}
 }
 
-// released records that an object has lost the finalizer.
 func (e *Engine) released(t *target, left *unstructured.Unstructured) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -32,8 +32,7 @@ type Set struct {
 
 // Item is an object to delete.
 type Item struct {
-	Ref object.Ref
-	// Source is the object's place in the input, if it has one.
+	Ref    object.Ref
 	Source object.Source
 	// Err is why the object cannot be deleted; usually nil.
 	Err error
@@ -123,7 +122,6 @@ func setsOf(items []plan.Item) []Set {
 	return sets
 }
 
-// refs returns the named objects.
 func (ph Phase) refs() []object.Ref {
 	var refs []object.Ref
 	for _, s := range ph.Sets {

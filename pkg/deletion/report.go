@@ -56,14 +56,12 @@ func (e *Engine) finish(t *target, d event.Deleted) {
 	}
 }
 
-// end is finish for callers that do not hold the lock.
 func (e *Engine) end(t *target, d event.Deleted) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.finish(t, d)
 }
 
-// unreadable reports a selection that could not be read.
 func (e *Engine) unreadable(v *view) {
 	e.outcome.Unknown++
 	ref := v.Ref()

@@ -41,7 +41,6 @@ func (e *Engine) settle(index int, ph Phase, views []*view) []*target {
 	return targets
 }
 
-// classify finishes a target that needs no deletion.
 func (e *Engine) classify(t *target) {
 	switch {
 	case t.Err != nil:

@@ -41,8 +41,7 @@ type target struct {
 	// started is set once the phase was reported; from then on, results of the target are reported
 	// too.
 	started bool
-	// lost is set when the target's selector no longer matches the object.
-	lost bool
+	lost    bool
 	// asked is when the server accepted the deletion; zero before that.
 	asked time.Time
 	done  bool
@@ -61,7 +60,6 @@ type passage struct {
 	mark  mark
 	marks map[string]bool
 
-	// news is a progress report that has to wait, because reports are limited.
 	news  *event.Going
 	burst schedule.Burst
 
@@ -119,10 +117,8 @@ type view struct {
 	// synced is set once the watch has listed the objects; kindGone is set if the kind is no longer
 	// served.
 	synced, kindGone bool
-	// blind is set while reads fail.
-	blind bool
-	// ended is why the watch has ended.
-	ended error
+	blind            bool
+	ended            error
 }
 
 func (v *view) wait(ctx context.Context) {
@@ -161,7 +157,6 @@ func markOf(u *unstructured.Unstructured) mark {
 	return m
 }
 
-// text returns a string that identifies the mark.
 func (m mark) text() string { return fmt.Sprintf("%v", m) }
 
 // isCascades reports whether the server has set the finalizer because of --cascade. The garbage

@@ -122,7 +122,6 @@ func compress(objects []Object) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// partOf parses "2/3".
 func partOf(text string) (part, of int, err error) {
 	first, second, _ := strings.Cut(text, "/")
 	part, err = strconv.Atoi(first)

@@ -238,7 +238,6 @@ func others(known []string) string {
 	return "it can roll back to:" + listed(known)
 }
 
-// listed puts each run on its own line, because users choose a run by its time.
 func listed(runs []string) string { return "\n    " + strings.Join(runs, "\n    ") }
 
 // naming is like others, for a rollback to a run that the user has not named.
@@ -253,7 +252,6 @@ func unusable(id, why string, known []string) error {
 	return object.Hinted(others(known), "cannot roll back to run %s: %s", id, why)
 }
 
-// errNotKept says that a run is known, but is not in the history.
 var errNotKept = errors.New("it is not in the history: its Secrets were deleted, or never written")
 
 // FaultError says that a run in the history cannot be read. Other runs are not affected.

@@ -79,7 +79,6 @@ func children(e ast.Expr) []ast.Expr {
 	}
 }
 
-// readsOf returns what an expression reads of a variable.
 func readsOf(e ast.Expr, variable string) Reads {
 	var out Reads
 	var walk func(ast.Expr)
@@ -111,7 +110,6 @@ func readsOf(e ast.Expr, variable string) Reads {
 	return out
 }
 
-// written returns the source of an expression.
 func written(e ast.Expr, info *ast.SourceInfo) string {
 	s, err := cel.ExprToString(e, info)
 	if err != nil {
@@ -170,7 +168,6 @@ func (r Reads) And(other Reads) Reads {
 	return Reads{All: r.All || other.All, Paths: append(slices.Clip(r.Paths), other.Paths...), SpecTimes: r.SpecTimes || other.SpecTimes}
 }
 
-// outermost drops the paths that are below another path.
 func outermost(paths [][]string) [][]string {
 	var out [][]string
 	for _, p := range paths {

@@ -88,7 +88,6 @@ func typeError(typed, kind string, root *spec.Schema, parsed *ast.AST, issues *c
 	return out
 }
 
-// notBoolean returns the error of an expression whose result is not a boolean.
 func notBoolean(t *cel.Type) *Error {
 	out := &Error{
 		Message: fmt.Sprintf("it is %s, but a condition must be true or false", article(t.String())),

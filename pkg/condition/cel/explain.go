@@ -62,7 +62,6 @@ func explain(checked *ast.AST) explanation {
 	return out
 }
 
-// conjuncts returns the operands of an expression such as a && b && c.
 func conjuncts(e ast.Expr) []ast.Expr {
 	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operators.LogicalAnd {
 		return []ast.Expr{e}
@@ -74,7 +73,6 @@ func conjuncts(e ast.Expr) []ast.Expr {
 	return out
 }
 
-// collector collects the values to show, in their order in the expression.
 type collector struct {
 	info  *ast.SourceInfo
 	shown []shown

@@ -92,7 +92,6 @@ func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
 	return Result{Reason: "NotJudged", Message: text.OneLine(err.Error()), Err: err, Values: x.values(obj, state, x.parts)}
 }
 
-// isTooCostly reports whether an evaluation exceeded its cost limit.
 func isTooCostly(err error) bool {
 	cancelled, ok := errors.AsType[interpreter.EvalCancelledError](err)
 	return ok && cancelled.Cause == interpreter.CostLimitExceeded
@@ -165,7 +164,6 @@ func (x *Expression) isAbsent(obj map[string]any, state interpreter.EvalState, a
 	return out
 }
 
-// isAbsence reports whether evaluation ended at a missing field or index.
 func (x *Expression) isAbsence(err *types.Err, state interpreter.EvalState) bool {
 	node, found := x.nodes[err.NodeID()]
 	if !found {

@@ -195,8 +195,6 @@ func sizes() map[string]func(args []ref.Val) int {
 	}
 }
 
-// length returns the size of a value: the bytes of a string, the items of a list or map, or the
-// value of an integer.
 func length(v ref.Val) int {
 	switch v := v.(type) {
 	case types.String:

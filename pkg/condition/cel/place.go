@@ -110,13 +110,11 @@ func (p Place) String() string {
 // scope maps each visible variable to the schema of its value; the schema is nil if it is unknown.
 type scope map[string]*spec.Schema
 
-// sight is an expression with the variables that it can see.
 type sight struct {
 	expr  ast.Expr
 	scope scope
 }
 
-// locate returns the expression with an id.
 func locate(e ast.Expr, id int64, sc scope) sight {
 	if e.ID() == id {
 		return sight{e, sc}
@@ -146,7 +144,6 @@ func locate(e ast.Expr, id int64, sc scope) sight {
 	return sight{}
 }
 
-// schemaOf returns the schema of an expression's value; nil if it is unknown.
 func (sc scope) schemaOf(e ast.Expr) *spec.Schema {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -182,7 +179,6 @@ func isFilter(c ast.ComprehensionExpr) bool {
 	return false
 }
 
-// elements returns the schema of the elements of a list or map.
 func (sc scope) elements(e ast.Expr) (element *spec.Schema, isMap bool) {
 	s := sc.schemaOf(e)
 	switch {
