@@ -54,8 +54,7 @@ func Any(body []byte) (*unstructured.Unstructured, error) {
 	return &u, nil
 }
 
-// Garbled returns the error for an answer that is not valid JSON: it was truncated, or is something
-// else.
+// Garbled returns the error for an answer that is not valid JSON.
 func Garbled(body []byte) error {
 	var any json.RawMessage
 	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&any); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -104,7 +103,6 @@ func unserved(s metav1.Status) bool {
 	return s.Reason == metav1.StatusReasonNotFound && (s.Details == nil || s.Details.Name == "" || foreign(s))
 }
 
-// foreign reports whether the answer was not a Status, which client-go records in the error.
 func foreign(s metav1.Status) bool {
 	return hasCause(s, metav1.CauseTypeUnexpectedServerResponse)
 }
@@ -204,7 +202,6 @@ func Members(from *jsontext.Decoder, read func(name string) error) error {
 	return err
 }
 
-// eachItem calls see for each item of the next array. A null counts as an empty array.
 func eachItem(from *jsontext.Decoder, see func(item []byte), text []byte) error {
 	first, err := from.ReadToken()
 	if err != nil || first.Kind() == 'n' {
@@ -225,8 +222,7 @@ func eachItem(from *jsontext.Decoder, see func(item []byte), text []byte) error 
 	return err
 }
 
-// isList reports whether a type is that of a list of the kind. In a CRD, the list can have any
-// kind.
+// In a CRD, the list can have any kind.
 func isList(t metav1.TypeMeta, kind object.Kind) bool {
 	switch {
 	case t.Kind == "PartialObjectMetadataList":
@@ -240,7 +236,7 @@ func isList(t metav1.TypeMeta, kind object.Kind) bool {
 	}
 }
 
-// Item decodes an item of a list. Items of a list may lack their kind.
+// Item decodes an item of a list, which may lack its kind.
 func Item(item []byte, kind object.Kind) (*unstructured.Unstructured, error) {
 	u, err := Any(item)
 	if err != nil {
@@ -255,7 +251,7 @@ func Item(item []byte, kind object.Kind) (*unstructured.Unstructured, error) {
 
 var errFound = errors.New("found")
 
-// NameOf returns the name of an item. It decodes only the part that it needs.
+// NameOf returns the name of an item.
 func NameOf(item []byte) (name string, err error) {
 	from := Decoder(item)
 	err = Members(from, func(field string) error {
@@ -280,7 +276,6 @@ func NameOf(item []byte) (name string, err error) {
 	return "", Wrong("a list contains an item without a name")
 }
 
-// can reports whether a kind supports one of the verbs; true if its verbs are unknown.
 func can(kind object.Kind, verbs ...string) bool {
 	return kind.Verbs == nil || slices.ContainsFunc(verbs, func(verb string) bool { return slices.Contains(kind.Verbs, verb) })
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// health describes the server as a whole.
 type health int
 
 const (
@@ -28,20 +27,16 @@ type availability struct {
 	limit time.Duration
 	ask   func(context.Context) (health, error)
 	tell  func(object.Ref, error, time.Duration, time.Duration)
-	// drop closes idle connections, so that the next question to the server does not use a dead
-	// one.
+	// drop closes idle connections, which may be dead.
 	drop func()
 
 	mu sync.Mutex
 	// probe is the latest question to the server that was caused by a silent request.
-	probe *probe
-	// search is the search in progress, or nil.
+	probe  *probe
 	search *search
-	// since is the time when the server was first found unreachable; zero while it is reachable.
-	since time.Time
-	// seen is the time when the server was last found reachable.
-	seen time.Time
-	// answered is the time when a request last got an answer.
+	// since is zero while the server is reachable.
+	since    time.Time
+	seen     time.Time
 	answered time.Time
 	// gone is the final error, which ends all waiting. It is set once an outage has lasted longer
 	// than the limit.
@@ -57,13 +52,10 @@ type probe struct {
 	why   error
 }
 
-// search is one search for an unreachable server.
 type search struct {
-	began time.Time
-	done  chan struct{}
-	// wasAway is set if a question showed that the server was unreachable.
-	wasAway bool
-	// interrupted is set if the search ended without a result.
+	began       time.Time
+	done        chan struct{}
+	wasAway     bool
 	interrupted bool
 }
 
@@ -75,7 +67,6 @@ const (
 	settling = 10 * time.Second
 )
 
-// wait returns once no search is in progress, with an error if the last one gave up.
 func (o *availability) wait(ctx context.Context) error {
 	for {
 		o.mu.Lock()
@@ -95,9 +86,7 @@ func (o *availability) wait(ctx context.Context) error {
 	}
 }
 
-// found is the result of a check.
 type found struct {
-	// wasAway is set if the server was unreachable and is reachable again.
 	wasAway bool
 	// first is set for the first caller that learns of the failure. A broken connection fails many
 	// requests, but is reported only once.
@@ -152,7 +141,6 @@ func (o *availability) check(ctx context.Context, err error) (found, error) {
 	return found{wasAway: s.wasAway, first: true}, err
 }
 
-// there reports whether the server says that it is ready.
 func (o *availability) there(ctx context.Context) bool {
 	o.mu.Lock()
 	known := time.Since(o.seen) < fresh
@@ -184,14 +172,12 @@ func (o *availability) end(err error) {
 	errors.As(err, &o.gone)
 }
 
-// askIn asks the server within the remaining time, but takes at least a second.
 func (o *availability) askIn(ctx context.Context, left time.Duration) (health, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(left, time.Second))
 	defer cancel()
 	return o.ask(ctx)
 }
 
-// answer records that a request got an answer.
 func (o *availability) answer() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -201,8 +187,6 @@ func (o *availability) answer() {
 	}
 }
 
-// waitForServer asks the server until it is reachable, or has been unreachable for longer than the
-// limit.
 func (o *availability) waitForServer(ctx context.Context, s *search, began time.Time) error {
 	pauses := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 1.6, Jitter: 0.3, Steps: 100, Cap: 3 * time.Second}
 	var back time.Time

@@ -76,8 +76,7 @@ func classifyStatus(s metav1.Status, r Request) Class {
 	}
 }
 
-// busyOrLost distinguishes a busy API server from a load balancer that has no server. The answer of
-// a load balancer is not a Status.
+// The answer of a load balancer without a server is not a Status.
 func busyOrLost(s metav1.Status) Class {
 	switch s.Code {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -88,9 +87,8 @@ func busyOrLost(s metav1.Status) Class {
 	return Busy
 }
 
-// mayPass reports whether a conflict is only with a concurrent request, and not about a field's
-// owner or the version that we sent. Quotas count their usage with optimistic locking (k/k#67761),
-// so even a request bound to a version can have such a conflict.
+// Quotas count their usage with optimistic locking (k/k#67761). So even a request bound to a
+// version can conflict with a concurrent request.
 func mayPass(s metav1.Status, r Request) bool {
 	return isAbout("resourcequotas", s) || !r.Guarded && !hasCause(s, metav1.CauseTypeFieldManagerConflict)
 }

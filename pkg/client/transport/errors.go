@@ -83,8 +83,7 @@ func (e *credentialsError) Hint() string {
 
 // startingError says that the server is reachable, but not ready.
 type startingError struct {
-	code int32
-	// failing contains the names of the checks that fail.
+	code    int32
 	failing []string
 }
 
@@ -95,8 +94,7 @@ func (e *startingError) Error() string {
 	return fmt.Sprintf("the API server is starting (/readyz returns %d)", e.code)
 }
 
-// failingChecks returns the names of failing checks in an answer of /readyz. Their lines begin with
-// [-].
+// The lines of failing checks in an answer of /readyz begin with [-].
 func failingChecks(err error) []string {
 	var failing []string
 	details := StatusOf(err).Details
@@ -166,8 +164,6 @@ func (e *underwayError) Unwrap() error { return e.err }
 
 func (e *underwayError) MayBeWritten() bool { return true }
 
-// explain adds a hint to a final error if the user can do something about it. It also marks the
-// error of a request that never reached the server.
 func explain(err error) error {
 	if refused, ok := errors.AsType[*refusedError](err); ok {
 		return refused.err
@@ -212,8 +208,6 @@ func asLost(ctx context.Context, err error) error {
 	return &lostError{err}
 }
 
-// refused reports whether the server or this machine rejects the connection, so that it is no use
-// to wait.
 func refused(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" { // an alert of TLS
 		return true

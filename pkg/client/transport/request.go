@@ -30,8 +30,7 @@ type Request struct {
 	// Creates is set if the request must create the object. If an answer was lost, a conflict may
 	// be with the object that an earlier try has created.
 	Creates bool
-	// NewlyServed is set if the kind was not served a moment ago. One of several API servers may
-	// then not know the kind yet.
+	// NewlyServed is set if one of several API servers may not know the kind yet.
 	NewlyServed bool
 	// Quiet is set for an internal request whose warnings are not shown.
 	Quiet bool
@@ -46,11 +45,9 @@ type Request struct {
 	// Asked, if it is not nil, is closed when the answer is needed. Before that, the request is a
 	// prefetch: it is neither reported nor retried.
 	Asked <-chan struct{}
-	// wrote is set if the request was sent and may have changed something.
 	wrote *atomic.Bool
 }
 
-// ahead reports whether the request is still a prefetch, whose answer is not needed yet.
 func (r Request) ahead() bool {
 	if r.Asked == nil {
 		return false
@@ -156,8 +153,7 @@ func open(transport *http.Transport, req *http.Request) {
 	}
 }
 
-// direct returns the transport that client-go uses for a configuration, and the http.Transport
-// inside it. It returns nil if a connection needs more than TCP and TLS.
+// direct returns nil if a connection needs more than TCP and TLS.
 func direct(config *rest.Config) (cached http.RoundTripper, inside *http.Transport) {
 	if config.Transport != nil || config.Dial != nil || config.Proxy != nil ||
 		config.ExecProvider != nil || config.AuthProvider != nil || os.Getenv("DISABLE_HTTP2") != "" {
@@ -196,7 +192,6 @@ func (o *Opening) ended() chan struct{} {
 
 func (o *Opening) end() { o.once.Do(func() { close(o.ended()) }) }
 
-// wrap returns a transport that makes requests wait for the first connection.
 func (o *Opening) wrap(next http.RoundTripper) http.RoundTripper { return &opened{next, o} }
 
 type opened struct {
@@ -246,14 +241,12 @@ func Unguarded(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unguardedKey{}, true)
 }
 
-// refusedError says that a write was not sent, because the guard has refused it.
 type refusedError struct{ err error }
 
 func (e *refusedError) Error() string { return e.err.Error() }
 
 func (e *refusedError) Unwrap() error { return e.err }
 
-// guarded calls the guard before a write.
 func (t *transport) guarded(req *http.Request) error {
 	ctx := req.Context()
 	if t.Guard == nil || !writes(req) || attemptOf(ctx).unguarded {

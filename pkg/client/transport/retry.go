@@ -132,7 +132,6 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 	}
 }
 
-// untilAsked waits until the answer is needed.
 func untilAsked(ctx context.Context, r Request) error {
 	select {
 	case <-r.Asked:
@@ -142,7 +141,7 @@ func untilAsked(ctx context.Context, r Request) error {
 	}
 }
 
-// try sends the request once, when there is a slot. asked is the delay that the server asks for.
+// try needs a slot. asked is the delay that the server asks for.
 func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) error) (asked, took time.Duration, err error) {
 	if s.slots.Acquire(ctx, 1) != nil {
 		return 0, 0, context.Cause(ctx)
@@ -189,7 +188,6 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 	return a.retryAfter, took, err
 }
 
-// asUnsent marks the error of a request that never reached the connection.
 func asUnsent(err error) error {
 	if unsent, ok := errors.AsType[*url.Error](err); ok && !is[*refusedError](err) {
 		return &credentialsError{unsent.Err}
@@ -203,7 +201,6 @@ func backoff() wait.Backoff {
 	return wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 100, Cap: 5 * time.Second}
 }
 
-// gaveUp returns the error for a request whose time for retries is over.
 func (s *Sender) gaveUp(err error, class Class) error {
 	switch status := StatusOf(err); {
 	case class == Lost:
@@ -264,7 +261,6 @@ type span struct{ began, latest time.Time }
 // once no request has had it for as long as the limit.
 func (t *retryBudget) spent(what failure) time.Duration { return t.spentSince(what, time.Now()) }
 
-// spentSince is like spent, for a failure that began at the given time or earlier.
 func (t *retryBudget) spentSince(what failure, since time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -278,7 +274,6 @@ func (t *retryBudget) spentSince(what failure, since time.Time) time.Duration {
 	return now.Sub(s.began)
 }
 
-// over records that a retry was successful.
 func (t *retryBudget) over(what failure) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -287,20 +282,15 @@ func (t *retryBudget) over(what failure) {
 
 // attempt is one try of a request. The context passes it to the transport and to the warnings.
 type attempt struct {
-	// about contains the objects that the request concerns.
 	about []object.Ref
-	// quiet is set if warnings are not shown.
 	quiet bool
 	// retryAfter is the delay that the server asks for; 0 for none.
 	retryAfter time.Duration
-	// said is the Status with which the server refused a discovery request, or nil.
-	said *metav1.Status
+	said       *metav1.Status
 	// heard is the time, in nanoseconds, of the latest sign of life: when the request was sent, or
 	// a part of its answer arrived. It is 0 while the request waits for credentials.
-	heard atomic.Int64
-	// wrote, if it is not nil, is set when a request that changes the cluster is sent.
-	wrote *atomic.Bool
-	// unguarded is set if the request bypasses the guard.
+	heard     atomic.Int64
+	wrote     *atomic.Bool
 	unguarded bool
 }
 
@@ -318,7 +308,6 @@ func withAttempt(ctx context.Context, a *attempt) context.Context {
 	return context.WithValue(ctx, attemptKey{}, a)
 }
 
-// attemptOf returns the attempt of ctx, or an empty one if there is none.
 func attemptOf(ctx context.Context) *attempt {
 	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
 		return a

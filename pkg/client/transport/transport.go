@@ -88,13 +88,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// isPage reports whether an answer is a web page, such as a proxy's login page.
 func isPage(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return err == nil && kind == "text/html" && resp.StatusCode < http.StatusMultipleChoices
 }
 
-// writes reports whether a request changes something.
 func writes(req *http.Request) bool {
 	switch req.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -117,7 +115,6 @@ func retryAfter(header string) time.Duration {
 	return 0
 }
 
-// body is the body of an answer. If the connection breaks, it returns the error of a lost answer.
 type body struct {
 	io.ReadCloser
 	ctx context.Context
@@ -145,8 +142,7 @@ func BasePath(config *rest.Config) string {
 const (
 	// MaxConcurrency is below the 100 streams that the API server allows on one HTTP/2 connection.
 	MaxConcurrency = 96
-	// narrow is the concurrency below which many small requests take longer than a single large
-	// one.
+	// Below narrow, many small requests take longer than one large request.
 	narrow = 12
 	// attemptLimit limits the duration of a request for which --request-timeout is not set. The API
 	// server itself ends a request after a minute, so a request takes longer only if the server is
@@ -189,9 +185,8 @@ type Sender struct {
 
 	availability *availability
 	budget       *retryBudget
-	// slots limits the requests in progress.
-	slots       *semaphore.Weighted
-	concurrency int
+	slots        *semaphore.Weighted
+	concurrency  int
 }
 
 // New returns a sender for the requests of a client.

@@ -31,14 +31,12 @@ type Warnings struct {
 	deprecated map[announced]bool
 }
 
-// announced is a deprecation of which our webhook (ours) or the API server has warned.
 type announced struct {
 	ref     object.Ref
 	subject string
 	ours    bool
 }
 
-// miscWarning is the code of all warnings from the API server.
 const miscWarning = 299
 
 // NewWarnings returns a handler that holds telling while it calls tell.
@@ -123,7 +121,6 @@ func withoutName(ref object.Ref, text string) (rest string, ours bool) {
 	return strings.CutPrefix(text, name+": ")
 }
 
-// isTakeover reports whether a warning of the webhook is about fields that were taken.
 func isTakeover(text string) bool {
 	return strings.Contains(text, " taken from ") || strings.HasSuffix(text, " more taken")
 }
@@ -161,7 +158,6 @@ func Catalogue(base, asked string, resp *http.Response) (refused *metav1.Status,
 	return nil, nil
 }
 
-// isCatalogue reports whether a path is one of discovery.
 func isCatalogue(parts []string) bool {
 	switch parts[0] {
 	case "version", "openapi":
@@ -174,14 +170,12 @@ func isCatalogue(parts []string) bool {
 	return false
 }
 
-// claimsJSON reports whether the body of an answer should be JSON, so that it can be checked. A
-// body without a content type is treated as JSON.
+// A body without a content type is treated as JSON.
 func claimsJSON(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return err != nil || kind == "application/json" || kind == "text/plain"
 }
 
-// catalogue contains the fields by which the answers of discovery differ.
 type catalogue struct {
 	Kind, APIVersion, Message, GroupVersion, GitVersion, OpenAPI string
 	Versions, Groups, Items                                      []json.RawMessage
