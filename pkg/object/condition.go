@@ -10,14 +10,10 @@ import (
 // Condition is an item of .status.conditions, in an object of any kind.
 type Condition struct {
 	Type, Status, Reason, Message string
-	// Severity is Error, Warning or Info; only Knative and Cluster API set it.
-	Severity string
-	// ObservedGeneration is the generation of the object that the condition is about. Observes
-	// reports whether ObservedGeneration is set.
-	ObservedGeneration int64
-	Observes           bool
-	// Changed is when Status last changed. Updated is when the condition was last written, which
-	// few kinds record. Each is zero if unknown.
+	Severity                      string
+	ObservedGeneration            int64
+	Observes                      bool
+	// Changed is when Status last changed; Updated is the last write. Each is zero if unknown.
 	Changed, Updated time.Time
 }
 
@@ -36,9 +32,7 @@ func ConditionOf(u *unstructured.Unstructured, kind string) Condition {
 	return Condition{}
 }
 
-// ConditionsIn returns the conditions in a JSON list. Such lists are also elsewhere in an object: a
-// Gateway has one for each listener, and a route has one for each parent. Items without a type are
-// ignored.
+// ConditionsIn returns the conditions in a JSON list. Items without a type are ignored.
 func ConditionsIn(list any) []Condition {
 	items, _ := list.([]any)
 	var out []Condition

@@ -12,18 +12,14 @@ import (
 // Kind describes a kind as the cluster, or a CRD of the same set, declares it.
 type Kind struct {
 	GVK schema.GroupVersionKind
-	// Resource is the plural name of the kind in the API. It is empty if the kind is declared only
-	// by a CRD that is not applied yet.
-	Resource string
-	// ShortNames are abbreviations of the resource, such as "deploy".
+	// Resource is empty if the kind is declared only by a CRD that is not applied yet.
+	Resource   string
 	ShortNames []string
 	Namespaced bool
-	// Verbs are the verbs that the server supports for the kind, such as "list" or "patch".
-	Verbs []string
+	Verbs      []string
 }
 
-// Kept reports whether the API server stores objects of the kind. For example, it does not store a
-// SubjectAccessReview.
+// Kept reports whether the API server stores objects of the kind.
 func (k Kind) Kept() bool {
 	return len(k.Verbs) == 0 || slices.Contains(k.Verbs, "get") || slices.Contains(k.Verbs, "list")
 }
@@ -35,14 +31,11 @@ func (k Kind) GVR() schema.GroupVersionResource {
 
 // Write contains the options of a write.
 type Write struct {
-	// Manager is the field manager, at most 128 characters.
 	Manager string
-	// Force makes the manager the owner of every path in conflict.
-	Force bool
+	Force   bool
 	// Create makes the write fail with a conflict if the object exists. If an earlier attempt of
 	// the same write may have created the object, [MayBeWritten] is true for the error.
 	Create bool
-	// DryRun stores nothing.
 	DryRun bool
 	// Validation is the server's field validation: Strict, Warn or Ignore; empty means Strict.
 	Validation string
@@ -70,27 +63,21 @@ func IsBuiltIn(group string) bool {
 
 // Deletion contains the options of a deletion.
 type Deletion struct {
-	// UID is the UID of the object to delete, so that another object of the same name is not
-	// deleted. If it is empty, any object is deleted.
+	// Any object is deleted if UID is empty.
 	UID types.UID
-	// ResourceVersion is the version of the object to delete, so that an object that has changed
-	// since is not deleted. If it is empty, any version is deleted.
+	// Any version is deleted if ResourceVersion is empty.
 	ResourceVersion string
-	// Propagation controls the deletion of dependents; empty means the server's default.
-	Propagation metav1.DeletionPropagation
+	Propagation     metav1.DeletionPropagation
 	// GracePeriod is in seconds; nil means the object's own grace period.
 	GracePeriod *int64
-	// DryRun deletes nothing.
-	DryRun bool
+	DryRun      bool
 }
 
 // DryRun says how much of a run is simulated.
 type DryRun string
 
 const (
-	// DryRunNone simulates nothing.
-	DryRunNone DryRun = ""
-	// DryRunServer sends dry runs, and writes nothing.
+	DryRunNone   DryRun = ""
 	DryRunServer DryRun = "server"
 	// DryRunClient only reads from the server.
 	DryRunClient DryRun = "client"

@@ -86,11 +86,9 @@ func (r Ref) Compare(other Ref) int {
 
 // Source is the place of an object in the input.
 type Source struct {
-	// File is the path that the user gave, "-" for standard input, or a URL without possible
-	// secrets.
+	// File is a path, "-" for standard input, or a URL without possible secrets.
 	File string
-	// Line is the first line of the object, from 1; 0 if unknown, as in the output of a
-	// kustomization.
+	// Line counts from 1; 0 means unknown, as in the output of a kustomization.
 	Line int
 }
 

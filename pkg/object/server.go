@@ -8,27 +8,24 @@ import (
 
 // Getter reads single objects.
 type Getter interface {
-	// Get reads one object. It returns an error if the object does not exist.
+	// Get returns an error if the object does not exist.
 	Get(ctx context.Context, kind Kind, ref Ref) (*unstructured.Unstructured, error)
 }
 
 // LiveReader reads many objects.
 type LiveReader interface {
-	// Live reads objects of one kind. It calls visit for each object, one at a time. live is nil if
-	// the object does not exist.
+	// Live calls visit for each object, one at a time. live is nil if the object does not exist.
 	Live(ctx context.Context, kind Kind, refs []Ref, visit func(i int, live *unstructured.Unstructured, err error))
 }
 
 // Applier reads and applies single objects.
 type Applier interface {
 	Getter
-	// Apply sends a server-side apply and returns the server's answer.
 	Apply(ctx context.Context, kind Kind, obj *unstructured.Unstructured, how Write) (*unstructured.Unstructured, error)
 }
 
 // Deleter deletes single objects.
 type Deleter interface {
-	// Delete deletes the object with the UID in how. It returns the object if it still exists, and
-	// nil if it is gone.
+	// Delete returns the object if it still exists, and nil if it is gone.
 	Delete(ctx context.Context, kind Kind, ref Ref, how Deletion) (*unstructured.Unstructured, error)
 }

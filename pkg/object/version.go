@@ -12,8 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// AtVersion returns a copy of the object with the resource version. The copy shares the other
-// fields with u.
+// AtVersion returns a copy with the resource version. The copy shares the other fields with u.
 func AtVersion(u *unstructured.Unstructured, version string) *unstructured.Unstructured {
 	return withMetadata(u, func(metadata map[string]any) { metadata["resourceVersion"] = version })
 }
@@ -25,7 +24,7 @@ func WithUID(u *unstructured.Unstructured, uid types.UID) *unstructured.Unstruct
 	return withMetadata(u, func(metadata map[string]any) { metadata["uid"] = string(uid) })
 }
 
-// WithLabel returns a copy of the object with the label. The copy shares the other fields with u.
+// WithLabel returns a copy with the label. The copy shares the other fields with u.
 func WithLabel(u *unstructured.Unstructured, key, value string) *unstructured.Unstructured {
 	return withMetadata(u, func(metadata map[string]any) {
 		labels, _ := metadata["labels"].(map[string]any)
@@ -73,14 +72,11 @@ func WholeNumber(v any) (n int64, ok bool) {
 // FaultError is a fault in the input. Faults that differ only in Source, Subject and Detail are
 // reported together.
 type FaultError struct {
-	// Source is the place of the fault, and Subject is the object if it is known. Either may be
-	// empty.
 	Source  Source
 	Subject string
 	// Text is one line. Detail is the end of the line, which is specific to this object.
 	Text, Detail string
-	// Advice is the remedy; it may be empty.
-	Advice string
+	Advice       string
 }
 
 func (e *FaultError) Error() string { return e.Place() + e.Text + e.Detail }
@@ -107,8 +103,7 @@ func HintOf(err error) string {
 	return ""
 }
 
-// IsUnanswered reports whether a request got no answer. Such an error says nothing about the
-// object.
+// IsUnanswered reports whether a request got no answer, which says nothing about the object.
 func IsUnanswered(err error) bool {
 	var unreachable interface{ Unreachable() bool }
 	return errors.As(err, &unreachable)
@@ -120,7 +115,7 @@ func MayBeWritten(err error) bool {
 	return errors.As(err, &underway)
 }
 
-// HintedError is an error with a hint. It is for errors that have no type of their own.
+// HintedError is an error with a hint, for errors without a type of their own.
 type HintedError struct {
 	Err    error
 	Advice string

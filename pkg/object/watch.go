@@ -9,12 +9,9 @@ import (
 type Selection struct {
 	// Namespace is empty for all namespaces, and for cluster-scoped kinds.
 	Namespace string
-	// Name is empty for all names.
-	Name string
-	// Labels is a label selector as in kubectl; empty for all labels.
-	Labels string
-	// Fields is a field selector as in kubectl, which the server evaluates; empty for all.
-	Fields string
+	Name      string
+	Labels    string
+	Fields    string
 }
 
 // Narrowed reports whether the selection is by labels or fields. An object can then leave the
