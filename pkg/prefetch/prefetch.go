@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	// most is the largest number of objects to prefetch. They stay in memory until their phase. In
-	// larger plans, reads take only a small part of each phase's time.
+	// Larger plans spend only a small part of each phase on reads.
 	most = 2_000
 	// fresh is how long a read is valid. A later phase, for example after a wait for readiness,
 	// reads again.
@@ -37,7 +36,6 @@ type Reader struct {
 	stale bool
 }
 
-// group contains the objects of one kind.
 type group struct {
 	kind object.Kind
 	done chan struct{} // closed when all objects are read
@@ -127,8 +125,7 @@ func (r *Reader) Items(ctx context.Context, items []*plan.Item, visit func(item 
 	kinds.Wait()
 }
 
-// await waits for the read of a kind. It removes the requested objects from the prefetch, and
-// returns those that are still valid.
+// await removes the requested objects from the prefetch, and returns those that are still valid.
 func (r *Reader) await(ctx context.Context, kind object.Kind, refs []object.Ref) map[object.Ref]reading {
 	r.mu.Lock()
 	g := r.groups[kind.GVK]
