@@ -48,9 +48,8 @@ func (a *Attempts) Wrote(answer *unstructured.Unstructured) {
 	}
 }
 
-// Again is called after another client wrote first. It returns nil when it is time for the next
-// attempt. It returns a *LostError if no further attempt is allowed, and the cause of ctx as soon
-// as ctx ends.
+// Again waits for the next attempt after another client wrote first. It returns a *LostError if no
+// further attempt is allowed, and the cause of ctx as soon as ctx ends.
 func (a *Attempts) Again(ctx context.Context) error {
 	a.made++
 	if a.paused >= patience || time.Since(a.began) >= limit {

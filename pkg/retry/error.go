@@ -15,7 +15,7 @@ type LostError struct {
 	Ref      object.Ref
 	Attempts int
 	Took     time.Duration
-	// Writers are the other writers that managed fields show, the most frequent first.
+	// Writers has the most frequent writer first.
 	Writers []string
 }
 
@@ -37,5 +37,4 @@ func (e *LostError) Hint() string {
 		command.Kubectl("k8sconnect", "owners") + " " + on
 }
 
-// mostWriters is how many writers the hint names.
 const mostWriters = 3

@@ -9,13 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// writer identifies a writer by the properties that distinguish entries in managed fields.
 type writer struct{ manager, operation, subresource, version string }
 
 // writers counts the writes of others by the times in managed fields. These times are in whole
 // seconds, so several writes of a manager in one second count as one.
 type writers struct {
-	// last is the last known version of the object; nil if there is none.
 	last  *unstructured.Unstructured
 	wrote map[writer]int
 }
@@ -37,7 +35,6 @@ func (w *writers) saw(live *unstructured.Unstructured) {
 	w.last = live
 }
 
-// times returns the time of each writer's last write.
 func times(u *unstructured.Unstructured) map[writer]time.Time {
 	out := map[writer]time.Time{}
 	for _, e := range u.GetManagedFields() {
@@ -50,7 +47,6 @@ func times(u *unstructured.Unstructured) map[writer]time.Time {
 	return out
 }
 
-// names returns the names of the writers, the most frequent first.
 func (w *writers) names() []string {
 	all := slices.SortedFunc(maps.Keys(w.wrote), func(a, b writer) int {
 		return cmp.Or(cmp.Compare(w.wrote[b], w.wrote[a]), cmp.Compare(a.manager, b.manager), cmp.Compare(a.subresource, b.subresource))
