@@ -23,10 +23,9 @@ import (
 
 // Options of a Client. REST is required.
 type Options struct {
-	// REST contains the server's address and the user's credentials. New copies it.
+	// New copies REST.
 	REST *rest.Config
-	// CacheDir is kubectl's --cache-dir, in which the client caches what the server serves. If it
-	// is empty, the cache is in memory.
+	// CacheDir is kubectl's --cache-dir; if it is empty, the cache is in memory.
 	CacheDir string
 	// ServerTimeout is how long the client retries while the server is unreachable or an error is
 	// transient; with 0, it tries once.
@@ -36,17 +35,13 @@ type Options struct {
 	Outage time.Duration
 	// Concurrency bounds concurrent requests; 0 means 96.
 	Concurrency int
-	// Run is the prefix of the Audit-ID of each request. It links the server's audit log with the
-	// output of a run.
+	// Run is the prefix of the Audit-ID of each request.
 	Run string
 	// Sent counts the requests of all clients of the run; if it is nil, the client counts its own
 	// requests.
 	Sent *atomic.Int64
-	// Guard is called before each write and may refuse the write. If it is nil, no write is
-	// refused.
-	Guard transport.Guard
-	// Opening is the run's first connection, if it was opened early or is shared by several
-	// clients. If it is nil, the first request opens a connection.
+	// Guard may refuse a write; nil refuses none.
+	Guard   transport.Guard
 	Opening *transport.Opening
 	// OnWarning receives the server's warnings. It is called once for each warning about an object.
 	// The zero Ref stands for a request that concerns no object.
@@ -127,7 +122,6 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// onPolling returns a function that calls tell once for each kind and namespace.
 func onPolling(telling *sync.Mutex, tell func(object.Kind, string, string)) func(object.Kind, object.Selection, string) {
 	type place struct{ resource, namespace string }
 	told := map[place]bool{}
@@ -146,8 +140,7 @@ func onPolling(telling *sync.Mutex, tell func(object.Kind, string, string)) func
 // Log identifies the part of a container's log to read: its end.
 type Log struct {
 	Namespace, Pod, Container string
-	// Previous is set to read the log of the container's previous instance.
-	Previous bool
+	Previous                  bool
 	// Lines and Bytes limit the size of the result.
 	Lines, Bytes int
 }

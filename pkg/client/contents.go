@@ -94,7 +94,6 @@ func (c *Client) Contents(ctx context.Context, live *unstructured.Unstructured, 
 	return group.Wait()
 }
 
-// holdings returns the kinds of objects that are deleted with an object, and their namespace.
 func (c *Client) holdings(ctx context.Context, live *unstructured.Unstructured) ([]object.Kind, string, error) {
 	switch kind := live.GroupVersionKind().GroupKind(); {
 	case kind == schema.GroupKind{Kind: "Namespace"}:
@@ -132,8 +131,6 @@ func instancesOf(definition *unstructured.Unstructured) []object.Kind {
 	return kinds
 }
 
-// countKind counts the objects of a kind in a namespace. If the namespace is empty, it counts those
-// in the whole cluster.
 func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace string) (int, error) {
 	sel := object.Selection{Namespace: namespace}
 	r := transport.Request{Ref: object.Ref{GVK: kind.GVK, Namespace: namespace}, Bulk: true, Quiet: true}
@@ -162,7 +159,6 @@ func (c *Client) countKind(ctx context.Context, kind object.Kind, namespace stri
 	return n, err
 }
 
-// held remembers which kinds of objects a terminating object still contains.
 type held struct {
 	mu    sync.Mutex
 	kinds map[types.UID][]object.Kind
@@ -277,8 +273,7 @@ func (n *NoRetry) Fields(ctx context.Context, kind object.Kind, sel object.Selec
 	return err
 }
 
-// fieldsOf decodes only the part of a list's item that is needed, because the rest of the metadata
-// may be large.
+// fieldsOf decodes only what is needed, because the rest of the metadata may be large.
 func fieldsOf(text []byte, kind object.Kind) (ObjectFields, error) {
 	var item struct {
 		Metadata struct {

@@ -116,8 +116,7 @@ func (c *Client) RemoveFinalizer(ctx context.Context, kind object.Kind, live *un
 	return c.object(ctx, kind, q, func() *rest.Request { return c.removal(kind, live, finalizer) })
 }
 
-// finalization returns the request that removes a finalizer from the spec of a namespace, which a
-// patch cannot do. The request sends the namespace as it was read, bound to its version and UID.
+// A patch cannot remove a finalizer from the spec of a namespace.
 func (c *Client) finalization(kind object.Kind, live *unstructured.Unstructured, finalizer string) *rest.Request {
 	sent := live.DeepCopy()
 	all, _, _ := unstructured.NestedStringSlice(sent.Object, "spec", "finalizers")

@@ -49,7 +49,6 @@ func (c *Client) Live(ctx context.Context, kind object.Kind, refs []object.Ref, 
 	wait.Wait()
 }
 
-// reading is one call of Live.
 type reading struct {
 	client *Client
 	kind   object.Kind
@@ -65,8 +64,7 @@ func (r *reading) see(i int, live *unstructured.Unstructured, err error) {
 	r.visit(i, live, err)
 }
 
-// namespace reads the objects of one namespace. left maps the name of each object that is still to
-// be read to its index in refs.
+// left maps the name of each object that is still to be read to its index in refs.
 func (r *reading) namespace(ctx context.Context, namespace string, left map[string]int) {
 	few, definitions := len(left) < worthList, isDefinition(r.kind.GVK.GroupKind())
 	switch {
@@ -97,7 +95,6 @@ func (r *reading) together(ctx context.Context, sel object.Selection, left map[s
 	}
 }
 
-// each reads objects one by one.
 func (r *reading) each(ctx context.Context, left map[string]int) {
 	var g errgroup.Group
 	g.SetLimit(transport.MaxConcurrency)
@@ -155,7 +152,6 @@ func (r *reading) list(ctx context.Context, sel object.Selection, left map[strin
 	return whole && err == nil, err
 }
 
-// visitItem visits an item if it is wanted. Of other items, it only decodes the name.
 func (r *reading) visitItem(text []byte, left map[string]int) error {
 	name, err := transport.NameOf(text)
 	if err != nil {
@@ -183,7 +179,6 @@ func (r *reading) refsOf(left map[string]int) []object.Ref {
 	return refs
 }
 
-// selectPage limits the objects of one page of Select.
 const selectPage = 500
 
 // Select lists the selected objects of a kind, page by page, and calls visit for each. fields is a
@@ -218,21 +213,17 @@ func (c *Client) Names(ctx context.Context, kind object.Kind, sel object.Selecti
 	return names, err
 }
 
-// sending sends a request once.
 type sending = func(context.Context) error
 
-// sender returns a function that sends a request about a kind and retries it.
 func (c *Client) sender(about object.Ref) func(context.Context, sending) error {
 	r := transport.Request{Ref: about, NewlyServed: c.NewlyServed(about.GVK), Bulk: true}
 	return func(ctx context.Context, send sending) error { return c.requests.Do(ctx, r, send) }
 }
 
-// query is a list whose objects are visited page by page.
 type query struct {
-	kind   object.Kind
-	sel    object.Selection
-	fields string // a field selector, in addition to the selection's
-	// metadata is set if the server should send only metadata.
+	kind     object.Kind
+	sel      object.Selection
+	fields   string // a field selector, in addition to the selection's
 	metadata bool
 	// size limits the objects of one page; 0 means selectPage.
 	size  int

@@ -62,7 +62,6 @@ func (c *Client) Get(ctx context.Context, kind object.Kind, ref object.Ref) (*un
 	})
 }
 
-// write sends an object or a patch. The path of the request is that of the kind, followed by path.
 func (c *Client) write(
 	ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write, q transport.Request, begin func() *rest.Request, path ...string,
 ) (*unstructured.Unstructured, error) {
@@ -89,7 +88,6 @@ func (c *Client) object(ctx context.Context, kind object.Kind, q transport.Reque
 	})
 }
 
-// answered is like object, but decodes the answer with the given decoder.
 func (c *Client) answered(
 	ctx context.Context, kind object.Kind, q transport.Request, build func() *rest.Request, decode func([]byte) (*unstructured.Unstructured, error),
 ) (*unstructured.Unstructured, error) {
@@ -219,7 +217,6 @@ func credited(answer *unstructured.Unstructured, sent []any) bool {
 	return false
 }
 
-// exceeds reports whether fields contain a path that is not in others.
 func exceeds(fields, others any) bool {
 	has, _ := fields.(map[string]any)
 	known, is := others.(map[string]any)
@@ -268,7 +265,6 @@ func (e *TooLargeError) Status() metav1.Status {
 	return apierrors.NewRequestEntityTooLargeError(e.Error()).ErrStatus
 }
 
-// keptNone reports whether the API server dropped all managed fields that were sent.
 func keptNone(answer *unstructured.Unstructured, sent []any) bool {
 	return len(sent) > 0 && len(answer.GetManagedFields()) == 0
 }
