@@ -39,14 +39,12 @@ type Cache struct {
 	// told is the server's answer in this run; nil if there is none, or if it is too old.
 	told *served
 	// read is the content of the cache on disk; nil if it was not read, or must not be used.
-	read *served
-	// distrusted is set if the content of the cache on disk must not be used.
+	read       *served
 	distrusted bool
 	// seen contains each list in which a kind first appeared during this run.
 	seen map[schema.GroupVersion]*metav1.APIResourceList
 }
 
-// served is what a server serves.
 type served struct {
 	groups *metav1.APIGroupList
 	lists  map[schema.GroupVersion]*metav1.APIResourceList
@@ -75,13 +73,11 @@ func NewCache(config *rest.Config, cacheDir string) (*Cache, error) {
 	return &Cache{live: discovery.NewDiscoveryClient(client.RESTClient()), disk: store{dir}}, nil
 }
 
-// hostFolder returns the name of the folder in which kubectl caches what a server serves.
 func hostFolder(host string) string {
 	host = strings.Replace(strings.Replace(host, "https://", "", 1), "http://", "", 1)
 	return regexp.MustCompile(`[^(\w/.)]`).ReplaceAllString(host, "_")
 }
 
-// fresh reports whether every entry of the cache was read during this run.
 func (c *Cache) fresh() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +126,6 @@ func (c *Cache) list(gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	return list, nil
 }
 
-// everything returns the whole content; nil if a part of it is missing.
 func (c *Cache) everything() *served {
 	now := c.known()
 	if now == nil || c.fresh() {
@@ -175,7 +170,6 @@ func (c *Cache) see(gv schema.GroupVersion, list *metav1.APIResourceList) {
 	c.disk.putList(gv, list)
 }
 
-// lacks reports whether another list has a kind that this list lacks.
 func lacks(list, of *metav1.APIResourceList) bool {
 	return slices.ContainsFunc(of.APIResources, func(r metav1.APIResource) bool {
 		return !slices.ContainsFunc(list.APIResources, func(has metav1.APIResource) bool {
@@ -215,7 +209,6 @@ func quietly(ctx context.Context) context.Context {
 	return klog.NewContext(ctx, klog.Logger{})
 }
 
-// cacheFor is how long kubectl trusts its cache on disk.
 const cacheFor = 6 * time.Hour
 
 // store is the folder in which kubectl caches what one server serves. It has a file for the groups,
@@ -240,15 +233,14 @@ func (s store) list(gv schema.GroupVersion) *metav1.APIResourceList {
 	return &list
 }
 
-// putGroups stores the groups. Like kubectl, it does not store an answer without groups.
+// Like kubectl, putGroups does not store an answer without groups.
 func (s store) putGroups(list *metav1.APIGroupList) {
 	if len(list.Groups) > 0 {
 		s.put(list, "servergroups.json")
 	}
 }
 
-// putList stores the kinds of a group version. Like kubectl, it does not store an answer without
-// kinds.
+// Like kubectl, putList does not store an answer without kinds.
 func (s store) putList(gv schema.GroupVersion, list *metav1.APIResourceList) {
 	if len(list.APIResources) > 0 {
 		s.put(list, gv.Group, gv.Version, "serverresources.json")

@@ -45,7 +45,6 @@ func (d *Discovery) search(ctx context.Context, text string, find func(catalogue
 	return err
 }
 
-// refresh discards the content of the cache that is from before this run.
 func (d *Discovery) refresh(ctx context.Context) error {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
@@ -71,7 +70,6 @@ type catalogue struct {
 	unknown error
 }
 
-// catalogue returns everything that the server serves, from the cache if that is complete.
 func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
 	now := d.cache.everything()
 	if now == nil {
@@ -122,8 +120,6 @@ func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersion
 	return schema.GroupVersionKind{}, err
 }
 
-// names calls name for each type, at the preferred version of its group. It returns the results
-// sorted and without duplicates.
 func (t catalogue) names(name func(schema.GroupResource, metav1.APIResource) []string) []string {
 	var names []string
 	for _, group := range t.groups {
@@ -137,7 +133,6 @@ func (t catalogue) names(name func(schema.GroupResource, metav1.APIResource) []s
 	return sortedOnce(names)
 }
 
-// near returns the types that the user may have meant.
 func (t catalogue) near(typed string) []string {
 	return t.names(func(gr schema.GroupResource, r metav1.APIResource) []string {
 		if isNear(typed, gr, r) {
@@ -172,8 +167,6 @@ func (d *Discovery) Unanswered(ctx context.Context) ([]schema.GroupVersion, erro
 	return all, err
 }
 
-// listable returns the kinds that can be listed, each at its group's preferred version if that has
-// it.
 func (t catalogue) listable() []object.Kind {
 	var kinds []object.Kind
 	for _, group := range t.groups {

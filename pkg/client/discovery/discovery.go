@@ -37,14 +37,11 @@ type Reader = func(ctx context.Context, kind object.Kind, ref object.Ref) (*unst
 
 // Options are the options of a Discovery. All of them are required.
 type Options struct {
-	// Cache is the result of [NewCache].
-	Cache *Cache
-	REST  *rest.RESTClient
-	Send  *transport.Sender
-	// Timeout is how long to retry while the server is unreachable or an error is transient.
+	Cache   *Cache
+	REST    *rest.RESTClient
+	Send    *transport.Sender
 	Timeout time.Duration
-	// Get reads a CRD from the cluster.
-	Get Reader
+	Get     Reader
 }
 
 // Discovery knows how one API server serves kinds. It is safe for concurrent use.
@@ -126,15 +123,13 @@ func until(ctx context.Context, within time.Duration, done func() bool) error {
 	return nil
 }
 
-// known is what a run has learned about served kinds.
 type known struct {
 	kinds table[object.Kind]
 	// young contains the kinds that were not served when the run began.
 	young table[bool]
 	// terse contains kinds that are served although a 404 about one of their objects does not name
 	// the object.
-	terse table[bool]
-	// refused contains the kinds whose CRD the server does not accept.
+	terse   table[bool]
 	refused table[*NotEstablishedError]
 
 	// asking is a lock. Its holder asks discovery, so that an empty cache is filled only once.
@@ -145,10 +140,8 @@ type known struct {
 	read time.Time
 }
 
-// table is a map by kind that is safe for concurrent use.
 type table[V any] struct{ entries sync.Map }
 
-// get returns the value for a kind; the zero value if there is none.
 func (t *table[V]) get(gvk schema.GroupVersionKind) V {
 	value, _ := t.entries.Load(gvk)
 	v, _ := value.(V)
@@ -157,7 +150,6 @@ func (t *table[V]) get(gvk schema.GroupVersionKind) V {
 
 func (t *table[V]) put(gvk schema.GroupVersionKind, value V) { t.entries.Store(gvk, value) }
 
-// lock waits until no other caller asks discovery.
 func (k *known) lock(ctx context.Context) (unlock func(), err error) {
 	select {
 	case k.asking <- struct{}{}:

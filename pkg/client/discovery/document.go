@@ -67,7 +67,7 @@ func cut(text []byte) (*document, error) {
 	})
 }
 
-// skip skips a JSON value. It reads the value as a whole, which is faster than SkipValue.
+// skip reads the value as a whole, which is faster than SkipValue.
 func skip(from *jsontext.Decoder) error {
 	_, err := from.ReadValue()
 	return err
@@ -87,7 +87,6 @@ func (d *document) decode(name string) decoded {
 	return decoded{schema: &out}
 }
 
-// of returns the schema of a kind; nil if there is none.
 func (d *document) of(gvk schema.GroupVersionKind) (found *spec.Schema, err error) {
 	const mark = "x-kubernetes-group-version-kind"
 	quoted := []byte(`"` + gvk.Kind + `"`)
@@ -130,7 +129,6 @@ func (d *document) follow(in *spec.Schema, followed ...string) (*spec.Schema, er
 	return beside(in, referred), nil
 }
 
-// known is like follow, but treats a schema that cannot be decoded as unknown.
 func (d *document) known(in *spec.Schema) *spec.Schema {
 	out, err := d.follow(in)
 	if err != nil {
@@ -238,7 +236,6 @@ func (d *Discovery) everything(ctx context.Context) (*served, error) {
 	return &said, nil
 }
 
-// part asks for the core group or for the other groups.
 func (d *Discovery) part(ctx context.Context, path string) (served, error) {
 	var contentType string
 	result := d.cache.live.RESTClient().Get().AbsPath(path).
@@ -273,7 +270,6 @@ func (d *Discovery) part(ctx context.Context, path string) (served, error) {
 	return served{groups: &groups}, err
 }
 
-// coreGroup returns the versions of the core as a group whose name is empty.
 func coreGroup(versions metav1.APIVersions) *metav1.APIGroupList {
 	var group metav1.APIGroup
 	for _, v := range versions.Versions {
@@ -345,5 +341,4 @@ func (d *Discovery) list(ctx context.Context, gv schema.GroupVersion) (*metav1.A
 	return list, err
 }
 
-// ofGroup returns the Ref that stands for a group version in requests about its kinds.
 func ofGroup(gv schema.GroupVersion) object.Ref { return object.Ref{GVK: gv.WithKind("")} }

@@ -291,7 +291,6 @@ func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, wit
 	return kind, nil
 }
 
-// isNear reports whether the user may have meant the other type.
 func isNear(typed string, gr schema.GroupResource, r metav1.APIResource) bool {
 	wanted, group, _ := strings.Cut(strings.ToLower(typed), ".")
 	// If the groups differ, the user means another kind, which may be created later.
@@ -302,7 +301,6 @@ func isNear(typed string, gr schema.GroupResource, r metav1.APIResource) bool {
 	return slices.ContainsFunc(names, func(known string) bool { return text.Similar(wanted, known) })
 }
 
-// nearKind returns the similar kind of a group version; empty if there is none.
 func nearKind(list *metav1.APIResourceList, gvk schema.GroupVersionKind) string {
 	var known []string
 	for _, r := range list.APIResources {

@@ -113,8 +113,6 @@ func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]s
 	return of, expect, func() { cancel(); asking.Wait() }
 }
 
-// question is a request that may be sent before its answer is needed. The answer to the zero value
-// is needed at once.
 type question struct {
 	asked chan struct{}
 	once  sync.Once
@@ -135,7 +133,6 @@ func (d *Discovery) documents(
 	})
 }
 
-// lookUpIn returns a Lookup that searches the documents only once for each kind.
 func lookUpIn(texts func(schema.GroupVersion) []byte) Lookup {
 	documents := once(func(gv schema.GroupVersion) *document {
 		doc, err := cut(texts(gv))
@@ -156,7 +153,6 @@ func lookUpIn(texts func(schema.GroupVersion) []byte) Lookup {
 	}
 }
 
-// index contains the addresses of the documents of all group versions.
 type index map[string]openapi.GroupVersionWithContext
 
 func (i index) of(gv schema.GroupVersion) openapi.GroupVersionWithContext {
