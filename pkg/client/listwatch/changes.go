@@ -62,8 +62,7 @@ func (s *Source) Follow(ctx context.Context, c Changes) error {
 	}
 }
 
-// count reads one object. The answer also says how many more objects there are, and the version
-// from which to watch.
+// count reads one object; the answer has the number of the others and the version to watch from.
 func (w *watching) count(ctx context.Context) error {
 	n := 0
 	l := &List{
@@ -89,7 +88,6 @@ func (w *watching) count(ctx context.Context) error {
 	return nil
 }
 
-// seeMetadata handles one event of a watch of metadata.
 func (w *watching) seeMetadata(f frame) error {
 	var o metav1.PartialObjectMetadata
 	if err := json.Unmarshal(f.Object, &o); err != nil || o.ResourceVersion == "" {

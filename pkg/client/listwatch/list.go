@@ -24,7 +24,7 @@ const UsualPage = 1000
 // List reads one list page by page.
 type List struct {
 	Kind object.Kind
-	// Build returns the request. It is called for each try.
+	// Build is called for each try.
 	Build func() *rest.Request
 	// Do sends a request. It may retry.
 	Do func(context.Context, func(context.Context) error) error
@@ -61,7 +61,6 @@ func (l *List) Read(ctx context.Context) (metav1.ListMeta, error) {
 	return last, err
 }
 
-// page reads one page.
 func (l *List) page(ctx context.Context, token string, size int) (metav1.ListMeta, error) {
 	get := l.Build()
 	if size > 0 {
@@ -105,7 +104,6 @@ func MetadataOnly(r *rest.Request) *rest.Request {
 	return r.SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 }
 
-// fieldsOf joins the selection's name and field selector with additional field selectors.
 func fieldsOf(sel object.Selection, more ...string) string {
 	var terms []string
 	if sel.Name != "" {
@@ -123,7 +121,6 @@ func fieldsOf(sel object.Selection, more ...string) string {
 // page leads to itself. The last restart requests everything at once, so that nothing can expire.
 const restarts = 2
 
-// errNoProgress says that the token of a page leads to the same page.
 var errNoProgress = errors.New("the list makes no progress")
 
 // Pages reads a list page by page. A list that cannot be finished like that costs at most six
@@ -132,13 +129,12 @@ type Pages struct {
 	// Fetch reads the page for a token, or the first page if the token is empty. The page has at
 	// most size objects; 0 means all objects.
 	Fetch func(ctx context.Context, token string, size int) (metav1.ListMeta, error)
-	// Size is the number of objects in a page; 0 requests all objects at once.
+	// Size 0 requests all objects at once.
 	Size int
 	// AnyTime is set if the pages may be from different moments. If the list is too old, the server
 	// may then say how to continue with the current state.
 	AnyTime bool
-	// Begin is called when the list begins or restarts; it may be nil.
-	Begin func()
+	Begin   func()
 	// More reports whether to continue after a page, and how many objects the next page may have.
 	// If More is nil, all pages are read.
 	More func(page metav1.ListMeta) (size int, on bool)

@@ -23,12 +23,10 @@ const (
 	// watchFor is how long the server should keep a watch open. It is short because a connection
 	// may die without a signal: that is noticed only when the watch does not end in time. To resume
 	// a watch costs little.
-	watchFor = 45 * time.Second
-	// watchLate is how long after watchFor a watch may end.
+	watchFor  = 45 * time.Second
 	watchLate = 5 * time.Second
 )
 
-// errTooOld says that the server cannot continue a watch from our version.
 var errTooOld = errors.New("the version to watch from is too old")
 
 // follow reports changes since version. It resumes a watch that ends. If the list must be read
@@ -64,7 +62,6 @@ func pausesOfWatches() wait.Backoff {
 	return wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 3 * time.Second}
 }
 
-// watch reads one watch to its end.
 func (w *watching) watch(ctx context.Context) error {
 	length := watchFor
 	if limit := w.source.REST.Client.Timeout; limit > 0 { // --request-timeout
@@ -98,7 +95,6 @@ func (w *watching) watch(ctx context.Context) error {
 	}
 }
 
-// torn returns the error for a stream that ended unexpectedly.
 func (w *watching) torn(body *stream, err error) error {
 	switch {
 	case body.Err() != nil:
@@ -111,14 +107,12 @@ func (w *watching) torn(body *stream, err error) error {
 	}
 }
 
-// stream is the body of a watch.
 type stream struct {
 	io.Reader
 	context.Context
 	end context.CancelCauseFunc
 }
 
-// open starts a watch. It returns when the server answers, and the body stays open after that.
 func (w *watching) open(ctx context.Context, length time.Duration) (*stream, error) {
 	var s *stream
 	err := w.do(ctx, func(attempt context.Context) error {
@@ -144,13 +138,11 @@ func (w *watching) open(ctx context.Context, length time.Duration) (*stream, err
 	return s, err
 }
 
-// frame is one event of a watch.
 type frame struct {
 	Type   string          `json:"type"`
 	Object json.RawMessage `json:"object"`
 }
 
-// see handles one event.
 func (w *watching) see(f frame) error {
 	if f.Type == "ERROR" {
 		return w.broken(f.Object)
@@ -176,7 +168,6 @@ func (w *watching) see(f frame) error {
 	return nil
 }
 
-// object decodes the object of an event. The object must be of the kind that is watched.
 func (w *watching) object(f frame) (*unstructured.Unstructured, error) {
 	u, err := transport.Any(f.Object)
 	if err != nil {

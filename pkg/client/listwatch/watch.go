@@ -53,7 +53,6 @@ func (s *Source) Watch(ctx context.Context, kind object.Kind, sel object.Selecti
 	return err
 }
 
-// watching is one call of Watch.
 type watching struct {
 	source *Source
 	kind   object.Kind
@@ -61,13 +60,10 @@ type watching struct {
 	tell   func(object.Change)
 
 	// known contains the objects that were reported, without their content.
-	known map[types.NamespacedName]sighting
-	// round is the number of lists so far.
-	round int
-	// version is the resource version from which the watch continues.
+	known   map[types.NamespacedName]sighting
+	round   int
 	version string
-	// blind is set if the last report was Unreadable.
-	blind bool
+	blind   bool
 	// changes is set for [Source.Follow], which watches only the metadata of objects.
 	changes *Changes
 }
@@ -151,7 +147,6 @@ func (w *watching) poll(ctx context.Context, read func(context.Context) error, l
 	}
 }
 
-// get reads the named object, for a user who may not list it.
 func (w *watching) get(ctx context.Context) error {
 	ref := w.ref()
 	var live *unstructured.Unstructured
@@ -173,7 +168,6 @@ func (w *watching) get(ctx context.Context) error {
 	return nil
 }
 
-// do sends a request. It reports each failure immediately.
 func (w *watching) do(ctx context.Context, send func(context.Context) error) error {
 	r := transport.Request{Ref: w.ref(), NewlyServed: w.source.NewlyServed(w.kind.GVK), Bulk: true}
 	return w.source.Send.Do(ctx, r, func(ctx context.Context) error {
@@ -189,7 +183,6 @@ func (w *watching) do(ctx context.Context, send func(context.Context) error) err
 	})
 }
 
-// collection returns a request for the selected objects.
 func (w *watching) collection() *rest.Request {
 	r := Collection(w.source.REST, w.kind, w.sel)
 	if w.changes != nil {
@@ -198,14 +191,12 @@ func (w *watching) collection() *rest.Request {
 	return r
 }
 
-// sighting is the state of an object when it was last reported.
 type sighting struct {
 	uid     types.UID
 	version string
 	round   int
 }
 
-// present reports an object unless it has already reported this version of the object.
 func (w *watching) present(u *unstructured.Unstructured) {
 	key := types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}
 	before, known := w.known[key]
@@ -229,7 +220,6 @@ func (w *watching) gone(u *unstructured.Unstructured) {
 	}
 }
 
-// sweep reports objects as gone that were known but are not in the latest list.
 func (w *watching) sweep() {
 	for key, seen := range w.known {
 		if seen.round != w.round {
