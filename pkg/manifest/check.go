@@ -13,8 +13,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// check finds the faults that make an object of any kind invalid. The API server finds other
-// faults.
 func (r *reader) check(fields map[string]any, path []any) {
 	r.subject = subject(fields)
 	apiVersion := r.text(fields, path, "apiVersion")
@@ -44,8 +42,6 @@ func (r *reader) check(fields map[string]any, path []any) {
 	r.texts(metadata, path, "annotations")
 }
 
-// subject returns the kind and name of the object. If the name is unknown, it returns only the
-// kind, which may be empty.
 func subject(fields map[string]any) string {
 	kind, _ := fields["kind"].(string)
 	metadata, _ := fields["metadata"].(map[string]any)
@@ -58,7 +54,6 @@ func subject(fields map[string]any) string {
 	return object.Ref{GVK: schema.FromAPIVersionAndKind(apiVersion, kind), Namespace: namespace, Name: name}.String()
 }
 
-// text returns a required string field.
 func (r *reader) text(fields map[string]any, path []any, key string) string {
 	text, ok := fields[key].(string)
 	if !ok || text == "" {
@@ -90,7 +85,6 @@ func (r *reader) texts(fields map[string]any, path []any, key string) {
 	}
 }
 
-// notText reports a field that is missing, empty or of another type.
 func (r *reader) notText(path []any, value any, want string) {
 	name := yamldoc.PathText(path)
 	switch value.(type) {
@@ -115,7 +109,6 @@ func (r *reader) notText(path []any, value any, want string) {
 	}
 }
 
-// lastApplied is the annotation in which client-side apply stores the manifest.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // withoutServerFields removes the fields that only a server can have set. Such fields show that the
@@ -174,7 +167,6 @@ func withoutServerFields(fields map[string]any) string {
 	return "copied from a cluster: left out " + strings.Join(out, ", ")
 }
 
-// isEmpty reports whether a value is null or empty.
 func isEmpty(value any) bool {
 	switch v := value.(type) {
 	case nil:

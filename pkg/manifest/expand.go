@@ -17,11 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// stdin is the name of standard input.
 const stdin = "-"
 
-// expand returns the inputs that the user named, in order. The files in a folder or a pattern are
-// in lexical order.
 func expand(o Options) ([]input, error) {
 	if o.Kustomize != "" {
 		if len(o.Filenames) > 0 || o.Recursive {
@@ -105,8 +102,6 @@ func (e *expansion) addPath(name string) error {
 	return nil
 }
 
-// addFolder adds the manifests of a folder, ignoring files with other extensions. A folder without
-// manifests is an error.
 func (e *expansion) addFolder(root string) error {
 	var faults []error
 	found, deeper := false, false
@@ -155,7 +150,6 @@ func (e *expansion) addFolder(root string) error {
 	return errors.Join(append(faults, err)...)
 }
 
-// localFile returns the input for a file, which may be a blocking pipe or device.
 func (e *expansion) localFile(name string, info fs.FileInfo) input {
 	read := func(_ context.Context, h *heard) ([]byte, error) {
 		f, err := os.Open(name)

@@ -12,14 +12,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// filter collects the selected objects.
 type filter struct {
 	Result
 	skip  bool
 	hooks Hooks
 }
 
-// add adds the documents of one file and returns its faults.
 func (s *filter) add(file []*outcome) []error {
 	var foreign []*outcome
 	holdsObject := false
@@ -70,8 +68,7 @@ func (s *filter) keep(f found) error {
 	return nil
 }
 
-// sift reports whether to keep an object. h is nil unless the object is a hook. fault is set if
-// hooks are errors.
+// h is nil unless the object is a hook. fault is set if hooks are errors.
 func (s *filter) sift(h *Hook) (keep bool, fault error) {
 	switch {
 	case h == nil, s.hooks == HooksApply && h.Applicable():
@@ -101,12 +98,10 @@ func labelsOf(u *unstructured.Unstructured) labels.Set {
 type Hooks string
 
 const (
-	// HooksSkip skips all hooks and lists them in [Result].Hooks.
 	HooksSkip Hooks = ""
 	// HooksApply treats the hooks of an install or upgrade like other objects. It skips tests and
 	// the hooks of a delete or rollback.
 	HooksApply Hooks = "apply"
-	// HooksError makes each hook an error.
 	HooksError Hooks = "error"
 )
 
@@ -114,8 +109,7 @@ const (
 type Hook struct {
 	Ref    object.Ref
 	Source object.Source
-	// On lists the events at which Helm runs the hook, such as pre-install.
-	On []string
+	On     []string
 }
 
 // Applicable reports whether [HooksApply] would have kept the hook.
@@ -144,7 +138,6 @@ func hookOf(m object.Manifest) (Hook, bool) {
 	return h, !definition
 }
 
-// onlyHooks returns the error for an input that contains only hooks.
 func onlyHooks(hooks []Hook) error {
 	fault := &inputError{text: "the input contains only Helm hooks, which were skipped"}
 	if slices.ContainsFunc(hooks, Hook.Applicable) {

@@ -26,7 +26,6 @@ import (
 // MB, and no file contains hundreds of objects of that size.
 const maxBytes = 256 << 20
 
-// input is one file or stream to read.
 type input struct {
 	name string
 	// generated means that the text is a program's output, so that line numbers would not help the
@@ -35,7 +34,6 @@ type input struct {
 	open      func(context.Context) ([]byte, error)
 }
 
-// documents reads the input and splits it into documents.
 func (in input) documents(ctx context.Context) ([]*yamldoc.Document, error) {
 	text, err := in.text(ctx)
 	if err != nil {
@@ -72,7 +70,6 @@ func isManifestName(path string) bool {
 	return false
 }
 
-// readAll reads the whole input, and returns an error if it is larger than limit.
 func readAll(name string, r io.Reader, limit int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
@@ -131,8 +128,6 @@ func utf16Of(text []byte) transform.Transformer {
 	return unicode.UTF16(order, unicode.IgnoreBOM).NewDecoder()
 }
 
-// isUTF32 reports whether a text begins with UTF-32's byte order mark or with an ASCII character in
-// UTF-32.
 func isUTF32(text []byte) bool {
 	if len(text) < 4 {
 		return false
@@ -191,7 +186,6 @@ func fetchOnce(ctx context.Context, client *http.Client, url string, h *heard) (
 	return text, true, err
 }
 
-// unreachable removes the method and URL that net/http adds to an error.
 func unreachable(name string, err error) error {
 	if onURL, ok := errors.AsType[*neturl.Error](err); ok {
 		err = onURL.Err
@@ -223,17 +217,14 @@ const (
 	longestSilence = 5 * time.Minute
 )
 
-// heard records when an input last sent something.
 type heard struct{ nanos atomic.Int64 }
 
 func (h *heard) now() { h.later(0) }
 
-// later makes silence count only after a pause.
 func (h *heard) later(pause time.Duration) { h.nanos.Store(time.Now().Add(pause).UnixNano()) }
 
 func (h *heard) at() time.Time { return time.Unix(0, h.nanos.Load()) }
 
-// hearing is a reader that records when bytes arrive.
 type hearing struct {
 	io.Reader
 	heard *heard
