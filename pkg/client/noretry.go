@@ -213,7 +213,6 @@ func (n *NoRetry) object(ctx context.Context, kind object.Kind, ref object.Ref, 
 	return live, nil
 }
 
-// do sends a request once.
 func (n *NoRetry) do(ctx context.Context, ref object.Ref, send sending) error {
 	return n.client.requests.Once(ctx, transport.Request{Ref: ref, Quiet: true, Bulk: true}, send)
 }

@@ -38,10 +38,8 @@ type Options struct {
 	AsIs bool
 	// Unnamed accepts objects that have a generateName instead of a name, like kubectl create.
 	Unnamed bool
-	// Hooks says how to treat Helm hooks.
-	Hooks Hooks
-	// In is standard input.
-	In io.Reader
+	Hooks   Hooks
+	In      io.Reader
 	// Secrets learns the values of Secrets in the input, so that messages do not quote these
 	// values; it may be nil.
 	Secrets Secrets
@@ -62,16 +60,13 @@ type Result struct {
 	Invalid []error
 	// Unselected are the objects that the selector does not match.
 	Unselected []object.Ref
-	// Hooks are the Helm hooks that were skipped.
-	Hooks []Hook
-	// Warnings name fields that were removed.
-	Warnings []Warning
+	Hooks      []Hook
+	Warnings   []Warning
 }
 
 // Skipped is a file without a Kubernetes object.
 type Skipped struct {
 	Source object.Source
-	// Reason describes the file, such as "a kustomization".
 	Reason string
 }
 
@@ -79,19 +74,16 @@ type Skipped struct {
 type Warning struct {
 	Ref    object.Ref
 	Source object.Source
-	// Text is one line, without Ref and Source.
-	Text string
+	Text   string
 }
 
 // Secrets keeps the values of Secrets out of messages.
 type Secrets interface {
 	// Learn learns the names of an object, and its values if it is a Secret.
 	Learn(object map[string]any)
-	// File learns the name of a file, which is never masked.
+	// File learns a file name, which is never masked.
 	File(path string)
-	// Add learns one value.
 	Add(value string)
-	// Text masks the known values in a text.
 	Text(text string) string
 }
 

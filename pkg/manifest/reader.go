@@ -15,31 +15,24 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// reading contains the options for all documents.
 type reading struct {
 	secrets  Secrets
 	selector labels.Selector
-	// asIs keeps fields that a server has set.
-	asIs bool
+	asIs     bool
 	// unnamed accepts a generateName instead of a name.
 	unnamed bool
 }
 
-// found is an object with its warning and the properties that filters need.
 type found struct {
 	object.Manifest
-	warning string
-	// unmatched means that the selector does not match the object.
+	warning   string
 	unmatched bool
-	// hook is nil unless the object is a hook.
-	hook *Hook
+	hook      *Hook
 }
 
-// reader extracts the objects of one document.
 type reader struct {
 	*yamldoc.Document
 	*reading
-	// subject names the current object, if its name is known.
 	subject string
 	found   []found
 	faults  []error
@@ -49,12 +42,10 @@ func (r *reader) fault(path []any, text, hint string) {
 	r.faults = append(r.faults, &object.FaultError{Source: r.SourceOf(path), Subject: r.subject, Text: text, Advice: hint})
 }
 
-// under returns an extended copy of the path.
 func under(path []any, steps ...any) []any {
 	return append(slices.Clip(path), steps...)
 }
 
-// typeName returns the type of a value for a message.
 func typeName(value any) string {
 	switch value.(type) {
 	case nil:
