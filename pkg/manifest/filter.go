@@ -97,6 +97,7 @@ func labelsOf(u *unstructured.Unstructured) labels.Set {
 // usually to run once.
 type Hooks string
 
+// These are the ways to treat Helm hooks.
 const (
 	HooksSkip Hooks = ""
 	// HooksApply treats the hooks of an install or upgrade like other objects. It skips tests and

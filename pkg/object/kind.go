@@ -76,6 +76,7 @@ type Deletion struct {
 // DryRun says how much of a run is simulated.
 type DryRun string
 
+// These are the kinds of dry runs.
 const (
 	DryRunNone   DryRun = ""
 	DryRunServer DryRun = "server"
