@@ -171,7 +171,7 @@ func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *p
 		most = interruptedRollbackTimeout
 	}
 	o.out.Print(event.RollingBack{Err: failed, Objects: written, Within: most})
-	// A second interrupt ends the rollback, the first does not.
+	// The first interrupt does not end the rollback; a second one ends the program.
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), most, fmt.Errorf("the rollback took longer than %s", most))
 	defer cancel()
 	engine := restore.Engine{

@@ -2,6 +2,7 @@ package companion_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -9,6 +10,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
 // A fight's record contains its start, its number of takeovers and the last user, even if the
@@ -30,7 +33,9 @@ func TestFightsReadRecords(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 		}
 	})
-	eventually(t, "it is recorded", func() bool { return len(c.record(t, o)) > 0 })
+	eventually(t, "it is recorded more than once", func() bool {
+		return slices.ContainsFunc(c.record(t, o), func(e ownership.Entry) bool { return e.Count > 1 })
+	})
 	said, status := c.plugin(t, "fights", "deployments", "-n", "fought", "--for=2s")
 	stop()
 	if status != 1 || !strings.Contains(said, "flux (Apply) ↔ keda (Update)\n    recorded  ") || !strings.Contains(said, " owner changes since ") || !strings.Contains(said, " by user ") {
