@@ -45,10 +45,12 @@ type diffOptions struct {
 	rules  *config.Rules
 	set    sets.Options
 	run    string
-	// found is set by a caller that computes its own digest.
-	found *review.Plan
-	plan  *review.Plan
-	out   *printer.Printer
+	// found is set by a caller that needs the plan. digestOf is what its digest covers besides the
+	// objects; if it is nil, no digest is printed.
+	found    *review.Plan
+	digestOf []string
+	plan     *review.Plan
+	out      *printer.Printer
 }
 
 func newDiff(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
@@ -135,8 +137,12 @@ func (o *diffOptions) emit(e event.Event) {
 
 // reviewed prints the digest, unless the change of some object is unknown.
 func (o *diffOptions) reviewed(found error, run *sets.Run) error {
-	if o.found == nil && (found == nil || errors.Is(found, diff.ErrDiffers)) {
-		end := event.Reviewed{Digest: o.plan.Digest("", reviewedOf(o.engine.Predictor, run)...)}
+	of := o.digestOf
+	if o.found == nil {
+		of = reviewedOf(o.engine.Predictor, run)
+	}
+	if of != nil && (found == nil || errors.Is(found, diff.ErrDiffers)) {
+		end := event.Reviewed{Digest: o.plan.Digest("", of...)}
 		for _, outcome := range o.plan.Outcomes() {
 			end.Objects = append(end.Objects, event.ReviewedObject{Ref: outcome.Ref, Digest: outcome.Digest()})
 		}

@@ -35,6 +35,7 @@ import (
 type rollbackFlags struct {
 	to, confirm string
 	dryRun      string
+	output      string
 	yes, atomic bool
 	choices     input.ChoiceFlags
 	await       waitcmd.Flags
@@ -53,6 +54,7 @@ type rollbackOptions struct {
 	awaited    waitcmd.Awaited
 	lockWithin time.Duration
 	journal    *restore.Journal
+	output     string
 }
 
 func newRollback(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Command {
@@ -85,6 +87,7 @@ successful one.`,
 	flags.choices.Add(cmd.Flags())
 	flags.await.Add(cmd)
 	flags.lock.Add(cmd.Flags())
+	verb.OutputFlag(cmd, &flags.output, "")
 	return cmd
 }
 
@@ -99,7 +102,7 @@ func (f *rollbackFlags) toOptions(in verb.Invocation) (*rollbackOptions, error) 
 	within, lockErr := f.lock.Within(in.Cmd.Flags().Changed, true)
 	o := &rollbackOptions{
 		name: in.Args[0], to: f.to, confirm: f.confirm, yes: f.yes,
-		predictor: predictor, awaited: awaited, lockWithin: within, dryRun: dryRun != object.DryRunNone,
+		predictor: predictor, awaited: awaited, lockWithin: within, dryRun: dryRun != object.DryRunNone, output: f.output,
 	}
 	if f.atomic {
 		o.journal = &restore.Journal{}
@@ -121,7 +124,11 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 		return err
 	}
 	of := []string{o.name, run.ID, run.Input, o.predictor.Manager}
-	shown, err := o.show(ctx, in, text)
+	var document bytes.Buffer // of the comparison; a rollback that writes prints only its own
+	shown, err := o.show(ctx, in, text, of, &document)
+	if o.dryRun || !errors.Is(err, verb.ErrNo) {
+		_, _ = in.Streams.Out.Write(document.Bytes())
+	}
 	if !errors.Is(err, verb.ErrNo) { // Nothing would change, or the comparison failed.
 		if err != nil {
 			fmt.Fprintln(in.Streams.ErrOut, "nothing was changed")
@@ -137,6 +144,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 		return nil
 	}
 	if err := o.confirmed(ctx, in.Streams, digest); err != nil {
+		_, _ = in.Streams.Out.Write(document.Bytes())
 		return err
 	}
 	return o.apply(ctx, in, text, func(now *review.Plan, last history.Run) (held bool, err error) {
@@ -155,10 +163,16 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	})
 }
 
-func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []byte) (*review.Plan, error) {
-	print, err := verb.Printing(in.Connection, in.Streams, output.Table)
+// show compares, and prints a table. It writes any other format to document.
+func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []byte, of []string, document *bytes.Buffer) (*review.Plan, error) {
+	print, err := verb.Printing(in.Connection, in.Streams, o.output)
 	if err != nil {
 		return nil, err
+	}
+	if o.output == output.Table {
+		of = nil // The digest follows on stderr.
+	} else {
+		print.Out = document
 	}
 	print.External, err = externalDiff(in.Streams)
 	if err != nil {
@@ -171,14 +185,14 @@ func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []b
 	var found review.Plan
 	compare := &diffOptions{
 		input: input.Of(text), engine: diff.Engine{Predictor: o.predictor}, set: sets.Prune(o.name),
-		run: print.Run, found: &found, out: out,
+		run: print.Run, found: &found, digestOf: of, out: out,
 	}
 	return &found, compare.Execute(ctx, in)
 }
 
 // apply applies the earlier run if approve agrees with the plan and the last run.
 func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []byte, approve func(now *review.Plan, last history.Run) (held bool, err error)) error {
-	print, err := verb.Printing(in.Connection, in.Streams, output.Table)
+	print, err := verb.Printing(in.Connection, in.Streams, o.output)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,9 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -81,6 +83,14 @@ func TestRollback(t *testing.T) {
 		t.Fatalf("no digest: %s", shown)
 	}
 	back("--confirm=0123456789abcdef01234567").ends(t, 1).says(t, "does not match what")
+	var document struct {
+		Digest  string
+		Objects []struct{ Action string }
+	}
+	refused := back("-o", "json").ends(t, 1).stdout.String()
+	if err := json.Unmarshal([]byte(refused), &document); err != nil || document.Digest != digest[1] || len(document.Objects) != 3 {
+		t.Errorf("%v: want a document with the digest %s and 3 objects: %s", err, digest[1], refused)
+	}
 	back("--confirm="+digest[1]).ends(t, 0).says(t, "2 configured").says(t, "1 pruned")
 	if got := value(t, c, ns, "cm-0000"); got != "1" {
 		t.Errorf("the value is %s", got)
@@ -89,7 +99,10 @@ func TestRollback(t *testing.T) {
 		t.Errorf("what came since is there: %s", got)
 	}
 	// A rollback is a run like any other: it can itself be rolled back.
-	back("--yes").ends(t, 0).says(t, "1 created")
+	again := back("--yes", "-o", "json").ends(t, 0).stdout.String()
+	if err := json.Unmarshal([]byte(again), &document); err != nil || !strings.Contains(again, `"created"`) {
+		t.Errorf("%v: want one document, of what was applied: %s", err, again)
+	}
 	if got := value(t, c, ns, "cm-0000"); got != "2" {
 		t.Errorf("the value is %s", got)
 	}
