@@ -73,6 +73,9 @@ func TestOutage(t *testing.T) {
 				if len(says.retries) != f.count("GET /readyz")-1 {
 					t.Errorf("reported %d times, looked %d times", len(says.retries), f.count("GET /readyz"))
 				}
+				if len(says.reachable) != 1 {
+					t.Errorf("reported %d times that the server is reachable, want once", len(says.reachable))
+				}
 				for _, r := range says.retries {
 					if r.ref != (object.Ref{}) || r.err == nil || r.in <= 0 || r.left > 30*time.Second {
 						t.Errorf("reported %+v", r)
@@ -81,6 +84,34 @@ func TestOutage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Edge case 28: a server that shuts down still answers earlier requests. That does not end the
+// outage, which is reported as one.
+func TestAnswerToAnEarlierRequestDoesNotEndAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		back := time.Now().Add(12 * time.Second)
+		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(req.URL.Path, "/slow") {
+				time.Sleep(3 * time.Second)
+			} else if time.Now().Before(back) {
+				return nil, errRefused
+			}
+			return ok(req), nil
+		})
+		var wait sync.WaitGroup
+		for _, name := range []string{"slow", "a", "b"} {
+			wait.Go(func() {
+				if _, err := c.Get(t.Context(), configMaps, refTo(configMaps, name)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		if len(says.reachable) != 1 || says.reachable[0].Before(back) {
+			t.Errorf("reported at %v that the server is reachable, want once, after %v", says.reachable, back)
+		}
+	})
 }
 
 // If a broken connection fails many requests at once, the failure is reported once.
@@ -111,7 +142,7 @@ func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
 func TestOutageExceedsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, f, _ := newFake(t, func(int, *http.Request) (*http.Response, error) { return nil, errRefused })
+		c, f, says := newFake(t, func(int, *http.Request) (*http.Response, error) { return nil, errRefused })
 		began := time.Now()
 		for _, err := range getMany(t.Context(), c, 100) {
 			var gone *transport.UnreachableError
@@ -121,6 +152,9 @@ func TestOutageExceedsTimeout(t *testing.T) {
 		}
 		if took := time.Since(began); took < 30*time.Second || took > 31*time.Second {
 			t.Errorf("gave up after %s, want 30s", took)
+		}
+		if len(says.reachable) != 0 {
+			t.Error("reported that the server is reachable")
 		}
 		before := len(f.seen)
 		if err := getMany(t.Context(), c, 1)[0]; err == nil || len(f.seen) != before {
@@ -153,7 +187,7 @@ func TestOutageTimeStartsOver(t *testing.T) {
 func TestInterruptedSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		back := time.Now().Add(15 * time.Second)
-		c, _, _ := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
+		c, _, says := newFake(t, func(_ int, req *http.Request) (*http.Response, error) {
 			if time.Now().Before(back) {
 				return nil, errRefused
 			}
@@ -171,6 +205,9 @@ func TestInterruptedSearch(t *testing.T) {
 		wait.Wait()
 		if !errors.Is(first, context.DeadlineExceeded) {
 			t.Errorf("interrupted one: %v", first)
+		}
+		if len(says.reachable) != 1 {
+			t.Errorf("reported %d times that the server is reachable, want once", len(says.reachable))
 		}
 	})
 }
@@ -247,8 +284,8 @@ func TestDiscoveryWaitsForTheServer(t *testing.T) {
 		if n := f.count("GET /api"); n < 3 || n > 4 {
 			t.Errorf("%d requests of discovery (%v), want /api and /apis, and what of them had failed", n, f.seen)
 		}
-		if len(says.retries) == 0 || says.retries[0].left != 30*time.Second {
-			t.Errorf("reported %v, want to hear of it at once", says.retries)
+		if len(says.retries) == 0 || says.retries[0].left != 30*time.Second || len(says.reachable) != 1 {
+			t.Errorf("reported %v and %d ends, want to hear of it at once, and one end", says.retries, len(says.reachable))
 		}
 	})
 }
@@ -265,8 +302,8 @@ func TestDiscoveryHonoursRetryAfter(t *testing.T) {
 		if _, err := c.Kind(t.Context(), configMaps.GVK); err != nil {
 			t.Fatal(err)
 		}
-		if len(says.retries) != 2 || says.retries[0].in != 3*time.Second {
-			t.Errorf("reported %+v, want a pause of 3s each for /api and /apis", says.retries)
+		if len(says.retries) != 2 || says.retries[0].in != 3*time.Second || len(says.reachable) != 1 {
+			t.Errorf("reported %+v and %d ends, want a pause of 3s each for /api and /apis, and one end", says.retries, len(says.reachable))
 		}
 	})
 }

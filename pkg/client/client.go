@@ -50,6 +50,8 @@ type Options struct {
 	// remaining time for retries; 0 if that depends on the server. The Ref has no name if the
 	// request concerns a kind. The zero Ref stands for the server.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
+	// OnReachable is called when the server answers again, after an OnRetry with the zero Ref.
+	OnReachable func()
 	// OnStall is called repeatedly while the server sends nothing for a request, but answers other
 	// requests. since is the beginning of the silence; within is the maximum duration of the
 	// request. The Ref is as in OnRetry.
@@ -113,7 +115,7 @@ func New(o Options) (*Client, error) {
 		rest: client,
 		requests: transport.New(client, transport.Options{
 			Timeout: o.ServerTimeout, Outage: o.Outage, Concurrency: o.Concurrency,
-			Telling: &telling, OnRetry: o.OnRetry, OnStall: o.OnStall, Credentials: o.Credentials, OnCredentials: o.OnCredentials,
+			Telling: &telling, OnRetry: o.OnRetry, OnReachable: o.OnReachable, OnStall: o.OnStall, Credentials: o.Credentials, OnCredentials: o.OnCredentials,
 		}),
 		clock: clock,
 	}

@@ -88,10 +88,11 @@ const (
 
 // told collects what a client reports.
 type told struct {
-	mu       sync.Mutex
-	retries  []throttled
-	warnings []warning
-	silences []hangs
+	mu        sync.Mutex
+	retries   []throttled
+	warnings  []warning
+	silences  []hangs
+	reachable []time.Time
 }
 
 type warning struct {
@@ -115,6 +116,11 @@ func (t *told) options(o Options) Options {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.retries = append(t.retries, throttled{ref, err, in, left})
+	}
+	o.OnReachable = func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.reachable = append(t.reachable, time.Now())
 	}
 	o.OnStall = func(ref object.Ref, since time.Time, within time.Duration, _ error) {
 		t.mu.Lock()

@@ -266,6 +266,9 @@ type Retrying struct {
 	Of time.Duration
 }
 
+// Reachable means that the API server answers again, after a Retrying about the whole server.
+type Reachable struct{}
+
 // Waiting means that the run is blocked until something else happens, such as a CRD being served.
 type Waiting struct {
 	Ref  object.Ref
@@ -289,4 +292,5 @@ func (Decided) event()      {}
 func (LeftOut) event()      {}
 func (HooksLeftOut) event() {}
 func (Retrying) event()     {}
+func (Reachable) event()    {}
 func (Waiting) event()      {}

@@ -59,6 +59,7 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 			}
 			emit(event.Retrying{Ref: ref, Err: redact.Refusal(ref, err), In: in, Left: left, Of: of})
 		},
+		OnReachable: func() { emit(event.Reachable{}) },
 		OnStall: func(ref object.Ref, since time.Time, within time.Duration, why error) {
 			state := "the API server itself is healthy"
 			if why != nil {

@@ -24,9 +24,10 @@ const (
 // availability finds out whether the server is reachable, and waits until it is. Only one goroutine
 // asks the server; the others wait for its result.
 type availability struct {
-	limit time.Duration
-	ask   func(context.Context) (health, error)
-	tell  func(object.Ref, error, time.Duration, time.Duration)
+	limit   time.Duration
+	ask     func(context.Context) (health, error)
+	tell    func(object.Ref, error, time.Duration, time.Duration)
+	outages *outages
 	// drop closes idle connections, which may be dead.
 	drop func()
 
@@ -137,6 +138,9 @@ func (o *availability) check(ctx context.Context, err error) (found, error) {
 	err = o.waitForServer(ctx, s, began)
 	s.interrupted = err != nil && !errors.As(err, new(*UnreachableError))
 	o.end(err)
+	if s.wasAway {
+		o.outages.end(err == nil)
+	}
 	close(s.done)
 	return found{wasAway: s.wasAway, first: true}, err
 }
@@ -180,10 +184,14 @@ func (o *availability) askIn(ctx context.Context, left time.Duration) (health, e
 
 func (o *availability) answer() {
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	o.answered = time.Now()
-	if o.search == nil {
+	searching := o.search != nil
+	if !searching {
 		o.since = time.Time{}
+	}
+	o.mu.Unlock()
+	if !searching {
+		o.outages.answered()
 	}
 }
 
@@ -204,6 +212,9 @@ func (o *availability) waitForServer(ctx context.Context, s *search, began time.
 			back = time.Now()
 		case time.Since(back) > settling:
 			return nil
+		}
+		if !s.wasAway {
+			o.outages.begin()
 		}
 		o.mu.Lock()
 		s.wasAway = true
@@ -325,5 +336,41 @@ func (o *availability) stalled(ctx context.Context) (bool, error) {
 		return p.away, p.why
 	case <-ctx.Done():
 		return false, nil
+	}
+}
+
+// outages knows whether an outage of the server was reported and is not over. It counts the search
+// for an unreachable server, and each request for no object that the server refuses for now. So an
+// answer to an earlier request does not end an outage.
+type outages struct {
+	over func() // is called when all have ended and the server answers
+
+	mu       sync.Mutex
+	open     int
+	reported bool
+}
+
+func (o *outages) begin() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open++
+	o.reported = true
+}
+
+func (o *outages) end(answered bool) {
+	o.mu.Lock()
+	o.open--
+	o.mu.Unlock()
+	if answered {
+		o.answered()
+	}
+}
+
+func (o *outages) answered() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.open == 0 && o.reported {
+		o.reported = false
+		o.over()
 	}
 }

@@ -32,7 +32,7 @@ func (s *Sender) Do(ctx context.Context, r Request, send func(context.Context) e
 	return err
 }
 
-func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Context) error) error {
+func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Context) error) (ended error) {
 	var (
 		pauses = backoff()
 		spent  time.Duration // on retries
@@ -40,6 +40,12 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		lost   bool          // whether a try may have been carried out
 		said   error         // the server's last answer
 	)
+	var reported bool // as an outage of the server
+	defer func() {
+		if reported {
+			s.outages.end(ctx.Err() == nil && !object.IsUnanswered(ended))
+		}
+	}()
 	if r.ahead() && s.Narrow() {
 		if err := untilAsked(ctx, r); err != nil { // A prefetch would delay needed requests.
 			return err
@@ -120,6 +126,10 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 			return s.gaveUp(err, class)
 		}
 		in = min(max(in, asked), left)
+		if tell && !reported && r.Ref == (object.Ref{}) {
+			reported = true
+			s.outages.begin()
+		}
 		if tell && class == Unexplained {
 			s.onRetry(r.Ref, err, in, 0) // It is retried until the server is healthy.
 		} else if tell {

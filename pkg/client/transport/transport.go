@@ -160,9 +160,11 @@ type Options struct {
 	Outage time.Duration
 	// Concurrency limits the concurrent requests; 0 means [MaxConcurrency].
 	Concurrency int
-	// Telling is a mutex that is held while OnRetry or OnStall is called.
+	// Telling is a mutex that is held while one of the functions is called.
 	Telling *sync.Mutex
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
+	// OnReachable is called when the server answers again, after an OnRetry with the zero Ref.
+	OnReachable func()
 	// Credentials is the name of a non-interactive credential program; empty if there is none.
 	// OnCredentials is called repeatedly while the program runs; the time is when it was started.
 	Credentials   string
@@ -179,6 +181,7 @@ type Sender struct {
 	// request; it is 0 if the configuration has its own limit.
 	timeout, hooks, attempt time.Duration
 	onRetry                 func(object.Ref, error, time.Duration, time.Duration)
+	outages                 *outages
 	onStall                 func(object.Ref, time.Time, time.Duration, error)
 	credentials             string
 	onCredentials           func(since time.Time)
@@ -212,6 +215,13 @@ func New(client *rest.RESTClient, o Options) *Sender {
 				o.OnStall(ref, since, within, why)
 			}
 		},
+		outages: &outages{over: func() {
+			if o.OnReachable != nil {
+				o.Telling.Lock()
+				defer o.Telling.Unlock()
+				o.OnReachable()
+			}
+		}},
 		credentials: o.Credentials,
 		onCredentials: func(since time.Time) {
 			if o.OnCredentials != nil {
@@ -228,7 +238,7 @@ func New(client *rest.RESTClient, o Options) *Sender {
 		s.attempt = attemptLimit
 	}
 	s.availability = &availability{
-		limit: s.timeout, ask: s.health, tell: s.onRetry,
+		limit: s.timeout, ask: s.health, tell: s.onRetry, outages: s.outages,
 		drop: func() { utilnet.CloseIdleConnectionsFor(client.Client.Transport) },
 	}
 	return s

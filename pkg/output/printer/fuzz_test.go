@@ -138,7 +138,7 @@ func (s *seed) text() string {
 }
 
 func (s *seed) event() event.Event {
-	switch s.number(8) {
+	switch s.number(9) {
 	case 0:
 		return event.Planned{Phases: []event.Phase{
 			{Name: s.text(), Total: s.number(99) - 3, Refs: []object.Ref{s.ref()}},
@@ -163,6 +163,8 @@ func (s *seed) event() event.Event {
 		return event.Warned{Ref: s.ref(), Text: s.text()}
 	case 6:
 		return event.Retrying{Ref: s.ref(), Err: s.err(), In: time.Duration(s.number(99)-9) * time.Second, Left: time.Duration(s.number(99)-9) * time.Second}
+	case 7:
+		return event.Reachable{}
 	default:
 		return event.Waiting{Ref: s.ref(), For: s.text()}
 	}

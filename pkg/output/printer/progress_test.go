@@ -207,6 +207,7 @@ func TestLiveLineAndResults(t *testing.T) {
 		if got := term.bottom(); !strings.Contains(got, "(5s of 20s)") {
 			t.Errorf("the countdown stands still: %s", got)
 		}
+		p.Print(event.Reachable{})
 		p.Print(event.PhaseStarted{Index: 1})
 		pass(time.Second)
 		if got := term.bottom(); !strings.HasPrefix(got, "workloads [") {
@@ -281,7 +282,7 @@ func TestPlainLines(t *testing.T) {
 	}{
 		{0, []event.Event{event.Retrying{Err: refused(), Left: 30 * time.Second}}},
 		{time.Second, []event.Event{event.Retrying{Err: refused(), Left: 29 * time.Second}}},
-		{0, []event.Event{phases()}},
+		{0, []event.Event{event.Reachable{}, phases()}},
 		{0, []event.Event{event.PhaseStarted{Index: 0}}},
 		{9 * time.Second, []event.Event{done("a")}},
 		{2 * time.Second, []event.Event{done("b")}},
@@ -289,9 +290,9 @@ func TestPlainLines(t *testing.T) {
 		{time.Second, []event.Event{done("c"), done("d"), overloaded("f")}},
 		{time.Second, []event.Event{event.Retrying{Err: refused(), Left: 30 * time.Second}, event.Retrying{Err: refused(), Left: 30 * time.Second}}},
 		{time.Second, []event.Event{event.Waiting{Ref: config("z"), For: "it to be served"}, event.Waiting{Ref: config("y"), For: "it to be served"}}},
-		{time.Second, []event.Event{done("e")}},
+		{time.Second, []event.Event{event.Reachable{}, done("e")}},
 		{time.Second, []event.Event{event.Retrying{Err: refused(), Left: 30 * time.Second}}},
-		{25 * time.Second, []event.Event{event.PhaseStarted{Index: 1}}},
+		{25 * time.Second, []event.Event{event.Reachable{}, event.PhaseStarted{Index: 1}}},
 	}
 	got := in(t, 1, printer.ForApply, func(w *watched) {
 		for _, step := range steps {

@@ -1,8 +1,8 @@
 package printer_test
 
 import (
-	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -12,9 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -268,6 +265,7 @@ func TestWaitingForTheServerIsToldInALog(t *testing.T) {
 			w.say(event.Retrying{Err: refused(), In: 3 * time.Second, Left: left, Of: whole})
 			pass(3 * time.Second)
 		}
+		w.say(event.Reachable{})
 		w.say(planOf(several(1), 0))
 		w.say(event.PhaseStarted{})
 	})
@@ -326,51 +324,29 @@ func TestTheWaitingLineIsTheCause(t *testing.T) {
 	}
 }
 
-// away is an error that does not come from the server.
-type away struct{ error }
-
-func (away) Unreachable() bool { return true }
-
-func (e away) Unwrap() error { return e.error }
-
-// If an object is given up or skipped, this does not prove that the server is up. So the log does
-// not report in this case that the server answers again.
-func TestServerThatStaysAwayDoesNotAnswerAgain(t *testing.T) {
-	const again = "the API server answers again"
-	unreachable := away{refused()}
-	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", nil)
+// A result of a request that was answered before the outage does not prove that the server is up,
+// nor does an object that is given up. The log reports an outage once, and its end once.
+func TestAnOutageEndsWhenTheServerAnswers(t *testing.T) {
 	outage := event.Retrying{Err: refused(), Left: 30 * time.Second}
-	for name, tt := range map[string]struct {
-		make  verb
-		ends  []event.Event
-		heard bool
-	}{
-		"given up":                     {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}}, false},
-		"given up, and the next phase": {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}, event.PhaseStarted{Index: 1}}, false},
-		"given up, and a later step":   {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}, event.Preparing{Text: "looking for causes"}}, false},
-		"skipped":                      {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Skipped, Err: context.DeadlineExceeded}}, false},
-		"compared":                     {printer.ForDiff, []event.Event{event.Compared{Ref: config("a"), Action: event.Unknown, Err: unreachable}}, false},
-		"waited for":                   {printer.ForWait, []event.Event{event.Waited{Ref: config("a"), Action: event.TimedOut}}, false},
-		"deleted":                      {printer.ForDelete, []event.Event{event.Deleted{Ref: config("a"), Action: event.Unknown, Err: unreachable}}, false},
-		"server starting up":           {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: away{apierrors.NewServiceUnavailable("starting")}}}, false},
-		"an object is applied":         {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: unreachable}, event.Applied{Ref: config("b"), Action: event.Unchanged}}, true},
-		"an object is rejected":        {printer.ForApply, []event.Event{event.Applied{Ref: config("a"), Action: event.Failed, Err: forbidden}}, true},
-		"an object is deleted":         {printer.ForDelete, []event.Event{event.Deleted{Ref: config("a"), Action: event.Gone}}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			lines := in(t, 1, tt.make, func(w *watched) {
-				w.say(phases())
-				w.say(event.PhaseStarted{})
-				w.say(outage)
-				for _, e := range tt.ends {
-					pass(time.Second)
-					w.say(e)
-				}
-			})
-			if got := slices.Contains(lines, again); got != tt.heard {
-				t.Errorf("said that the server answers again: %t, want %t: %q", got, tt.heard, lines)
-			}
-		})
+	lines := in(t, 1, printer.ForApply, func(w *watched) {
+		for _, e := range []event.Event{
+			phases(),
+			event.PhaseStarted{},
+			outage,
+			event.Applied{Ref: config("a"), Action: event.Created},
+			outage,
+			event.Applied{Ref: config("b"), Action: event.Failed, Err: refused()},
+			event.Preparing{Text: "looking for causes"},
+			event.Retrying{Err: io.EOF, Left: 20 * time.Second},
+			event.Reachable{},
+			event.Applied{Ref: config("c"), Action: event.Created},
+		} {
+			w.say(e)
+			pass(time.Second)
+		}
+	})
+	if text := strings.Join(lines, "\n"); strings.Count(text, "does not answer") != 1 || strings.Count(text, "answers again") != 1 {
+		t.Errorf("%s", text)
 	}
 }
 

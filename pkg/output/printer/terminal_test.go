@@ -28,7 +28,9 @@ func TestTerminalGolden(t *testing.T) {
 				}
 				for _, e := range slow(applyStory(t)) {
 					p.Print(e)
-					pass(time.Second)
+					if e != (event.Reachable{}) { // The next event shows that it is.
+						pass(time.Second)
+					}
 				}
 				if err := p.Close(t.Context()); err != nil {
 					t.Error(err)
@@ -46,5 +48,6 @@ func TestTerminalGolden(t *testing.T) {
 func slow(events []event.Event) []event.Event {
 	away := []event.Event{event.Retrying{Err: refused(), Left: 30 * time.Second}, event.Retrying{Err: refused(), Left: 29 * time.Second}}
 	at := slices.IndexFunc(events, func(e event.Event) bool { return e == event.PhaseStarted{Index: 2} })
-	return slices.Concat(away, events[:at], away, events[at:])
+	back := []event.Event{event.Reachable{}}
+	return slices.Concat(away, back, events[:at], away, back, events[at:])
 }

@@ -17,13 +17,12 @@ import (
 )
 
 func plainRetry(e event.Retrying) string {
-	var starting interface{ Starting() bool }
 	text, why := "the API server does not answer", ": "+oneLine(e.Err)
 	code := answered(e.Err)
 	switch {
 	case e.Ref != (object.Ref{}):
 		text = "the request for " + format.Name(e.Ref) + " failed"
-	case errors.As(e.Err, &starting):
+	case isStarting(e.Err):
 		text, why = oneLine(e.Err), "" // The error says it, since the server answered.
 	case code != 0:
 		text = fmt.Sprintf("the API server answers %d", code)
@@ -33,6 +32,11 @@ func plainRetry(e event.Retrying) string {
 		text += " for up to " + seconds(e.Left)
 	}
 	return text + why
+}
+
+func isStarting(err error) bool {
+	var starting interface{ Starting() bool }
+	return errors.As(err, &starting)
 }
 
 // answered returns the status code if the API server itself answered. It returns 0 if there was no

@@ -2,13 +2,9 @@ package progress
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
@@ -49,7 +45,6 @@ type Reporter struct {
 	start     time.Time     // of the run
 	unreached bool          // the API server does not respond, or only with errors
 	sick      bool          // it responds with errors
-	lost      bool          // objects were given up because of that
 
 	// place returns lines that make a CI system show errors and warnings in files; nil for none.
 	place      func(level string, at object.Source, message string) string
@@ -93,25 +88,21 @@ func (c *Reporter) Handle(e event.Event) {
 	}
 	c.leaveOut()
 	switch e := e.(type) {
-	case event.Preparing:
-		c.step()
+	case event.Preparing, event.Waited, event.Judged:
+		c.unblock()
 	case event.PhaseStarted:
 		clear(c.said)
-		c.step()
+		c.unblock()
 		c.announce()
 	case event.Applied:
-		c.result(e.Action, e.Err)
+		c.unblock()
 		c.annotateApplied(e)
 	case event.Compared:
-		c.result(e.Action, e.Err)
+		c.unblock()
 		c.annotateCompared(e)
 	case event.Deleted:
-		c.result(e.Action, e.Err)
+		c.unblock()
 		c.annotate(e.Source, e.Ref, e.Err)
-	case event.Waited:
-		c.result(e.Action, e.Err)
-	case event.Judged:
-		c.resume()
 	case event.Warned:
 		c.warn(e, "")
 	case event.Remarked:
@@ -124,6 +115,8 @@ func (c *Reporter) Handle(e event.Event) {
 		c.note(hooksText(e, c.verbose))
 	case event.Retrying:
 		c.retrying(e)
+	case event.Reachable:
+		c.reachable()
 	case event.RollingBack:
 		c.note("rolling back: " + text.Count(e.Objects, "object") + ", within " + lasting(e.Within) + "\n")
 	case event.Waiting:
@@ -160,8 +153,12 @@ func (c *Reporter) retrying(e event.Retrying) {
 		h.limit = c.now().Add(e.Left).Sub(h.since)
 	}
 	// If many workers have the same problem at once, only the first one reports it.
+	// A server that does not answer fails requests in many ways, and is reported once.
 	key := cmp.Or(format.Reason(e.Err), h.lacks)
-	if c.unreached {
+	switch {
+	case e.Ref == (object.Ref{}) && answered(e.Err) == 0 && !isStarting(e.Err):
+		key = "unreached"
+	case c.unreached:
 		key = "unreached: " + key
 	}
 	if answered(e.Err) != 0 && !c.redraws() {
@@ -210,37 +207,16 @@ func (c *Reporter) redraws() bool {
 	return c.statusLine != nil && (c.state.Begun || c.unreached || c.activity.step.limit > 0)
 }
 
-func (c *Reporter) step() {
-	if !c.lost {
-		c.resume()
-	}
-}
-
-func (c *Reporter) result(action event.Action, err error) {
-	switch {
-	case !c.unreached || heard(action, err):
-		c.resume()
-	case err != nil:
-		c.lost = true
-	}
-}
-
-// heard reports whether this result is possible only if the server answered.
-func heard(action event.Action, err error) bool {
-	if !slices.Contains([]event.Action{event.Failed, event.Skipped, event.Unknown, event.TimedOut, event.Unmet, event.Remains}, action) {
-		return true
-	}
-	var status apierrors.APIStatus
-	return errors.As(err, &status) && !object.IsUnanswered(err)
-}
-
-func (c *Reporter) resume() {
-	c.blocked, c.kinds = nil, nil
-	c.lost = false
+// unblock forgets what blocked the run, unless that is the server.
+func (c *Reporter) unblock() {
 	if !c.unreached {
-		return
+		c.blocked, c.kinds = nil, nil
 	}
+}
+
+func (c *Reporter) reachable() {
 	c.unreached = false
+	c.unblock()
 	clear(c.said)
 	switch {
 	case c.statusLine != nil:
