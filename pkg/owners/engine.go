@@ -175,7 +175,7 @@ func (e *UnknownError) Error() string { return e.Reason }
 func (e *UnknownError) Hint() string { return e.hint }
 
 func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own string) error {
-	never := build.Page("webhook.md#what-it-is-asked")
+	never := build.Page("webhook.md#when-it-is-called")
 	permissions := build.Page("webhook.md#permissions")
 	switch why {
 	case ownership.OmissionNever:
