@@ -91,8 +91,7 @@ func run() error {
 	return server.Start(ctrl.SetupSignalHandler())
 }
 
-// logTo sends the logs of the webhook and of its libraries to a file as JSON lines. Only main may
-// call it, because controller-runtime has one logger per process.
+// logTo is for main only, because controller-runtime has one logger per process.
 func logTo(file *os.File, level slog.Leveler) logr.Logger {
 	logger := slog.New(slog.NewJSONHandler(file, &slog.HandlerOptions{Level: level}))
 	log := logr.FromSlogHandler(logger.Handler())

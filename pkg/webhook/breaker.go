@@ -30,10 +30,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
-// breaker limits the webhook configuration to useful calls (edge case 102). While the API server's
-// calls fail, each write would wait for the time-out. breaker therefore suspends the calls, and
-// resumes them when test calls succeed. For custom resources, it makes the API server call only for
-// deprecated versions. Only the leader's breaker acts.
+// breaker suspends the API server's calls while they fail, because each write would wait for the
+// time-out (edge case 102). It resumes them when test calls succeed. For custom resources, the API
+// server calls only for deprecated versions. Only the leader's breaker acts.
 type breaker struct {
 	reach interface {
 		try(context.Context) (bool, error)
@@ -43,11 +42,9 @@ type breaker struct {
 	events         interface {
 		Eventf(object runtime.Object, eventtype, reason, text string, args ...any)
 	}
-	log logr.Logger
-	// deprecated returns the deprecated versions of custom resources, for which the API server
-	// should call.
+	log        logr.Logger
 	deprecated func() []schema.GroupVersionResource
-	// ready reports whether this replica serves. Before it serves, test calls fail for a transient
+	// ready reports whether this replica serves. Until then, test calls fail for a transient
 	// reason.
 	ready func() bool
 
@@ -58,10 +55,8 @@ type breaker struct {
 	said      string // the last error, until all was well
 }
 
-// lead starts the work of this replica's breaker.
 func (b *breaker) lead() { b.once.Do(func() { close(b.led) }) }
 
-// Run tests calls until the context ends.
 func (b *breaker) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -80,7 +75,6 @@ func (b *breaker) Run(ctx context.Context) error {
 	}
 }
 
-// step makes one test call, and updates the configuration.
 func (b *breaker) step(ctx context.Context) error {
 	is, err := b.configurations.Get(ctx, b.configuration, metav1.GetOptions{})
 	if err != nil {
@@ -111,7 +105,6 @@ func (b *breaker) step(ctx context.Context) error {
 	return nil
 }
 
-// report logs the decision and sends an Event.
 func (b *breaker) report(is *admissionv1.ValidatingWebhookConfiguration) {
 	object := &corev1.ObjectReference{
 		APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration", Name: is.Name, UID: is.UID,
@@ -127,7 +120,6 @@ func (b *breaker) report(is *admissionv1.ValidatingWebhookConfiguration) {
 	b.events.Eventf(object, corev1.EventTypeNormal, "CallsResumed", "%s", text)
 }
 
-// say logs an error unless it is the same as the last one.
 func (b *breaker) say(ctx context.Context, err error) {
 	switch {
 	case err == nil:
@@ -138,7 +130,6 @@ func (b *breaker) say(ctx context.Context, err error) {
 	}
 }
 
-// metric returns the metric that says whether calls are suspended.
 func (b *breaker) metric() prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "k8sconnect_admission_suspended",
@@ -152,24 +143,20 @@ func (b *breaker) metric() prometheus.Collector {
 }
 
 const (
-	// tryEvery is the usual pause between test calls. tryAgain is the pause after a test call that
-	// left the decision open.
+	// tryAgain is the pause after a test call that left the decision open.
 	tryEvery = 10 * time.Second
 	tryAgain = time.Second
-	// suspendAfter is how many test calls in a row must fail before calls are suspended. A single
-	// call may fail by chance.
+	// suspendAfter is more than one, because a single test call may fail by chance.
 	suspendAfter = 3
-	// resumeAfter is how many test calls in a row must succeed before calls are resumed.
-	resumeAfter = 2
+	resumeAfter  = 2
 )
 
-// circuit decides, from the results of test calls, whether the API server should call.
+// circuit decides whether the API server should call.
 type circuit struct {
 	suspended  bool
 	lost, back int // in a row
 }
 
-// tried records whether a call succeeded.
 func (c *circuit) tried(came bool) {
 	if came {
 		c.lost = 0
@@ -184,7 +171,6 @@ func (c *circuit) tried(came bool) {
 	}
 }
 
-// pause returns how long to wait before the next test.
 func (c *circuit) pause() time.Duration {
 	if c.suspended && c.back > 0 || !c.suspended && c.lost > 0 {
 		return tryAgain
@@ -201,13 +187,11 @@ const customEntry = "custom.k8sconnect.io"
 // upgrade neither resets it nor conflicts with it.
 const suspendedLabel = "k8sconnect.io/calls-are-suspended"
 
-// isSuspended reports whether an entry is not called.
 func isSuspended(e admissionv1.ValidatingWebhook) bool {
 	return e.ObjectSelector != nil && e.ObjectSelector.MatchLabels[suspendedLabel] != ""
 }
 
-// selectorFor returns the selector that suspends or resumes an entry. It keeps the selector terms
-// that others have added.
+// selectorFor keeps the selector terms that others have added.
 func selectorFor(e admissionv1.ValidatingWebhook, suspended bool) *metav1.LabelSelector {
 	s := e.ObjectSelector.DeepCopy()
 	if s == nil {
@@ -225,7 +209,6 @@ func selectorFor(e admissionv1.ValidatingWebhook, suspended bool) *metav1.LabelS
 	return s
 }
 
-// rulesFor returns the rules of the entry for custom resources: writes at these versions.
 func rulesFor(deprecated []schema.GroupVersionResource) []admissionv1.RuleWithOperations {
 	rules := []admissionv1.RuleWithOperations{}
 	scope := admissionv1.AllScopes
@@ -238,9 +221,8 @@ func rulesFor(deprecated []schema.GroupVersionResource) []admissionv1.RuleWithOp
 	return rules
 }
 
-// changes returns the JSON patch for the rules of custom resources and for suspending or resuming
-// calls; nil if there is nothing to change. It does not touch the entry for test calls. The API
-// server refuses the patch if the configuration has changed since.
+// changes returns a JSON patch, or nil if nothing changes. It never suspends the entry for test
+// calls.
 func changes(c *admissionv1.ValidatingWebhookConfiguration, suspended bool, deprecated []schema.GroupVersionResource) ([]byte, error) {
 	var patch []operation
 	for i, e := range c.Webhooks {
@@ -256,20 +238,18 @@ func changes(c *admissionv1.ValidatingWebhookConfiguration, suspended bool, depr
 }
 
 const (
-	// reachEntry is the entry of the webhook configuration for test calls.
-	reachEntry = "reach.k8sconnect.io"
-	// reachTimeout bounds a test.
+	// reachEntry is the entry for test calls.
+	reachEntry   = "reach.k8sconnect.io"
 	reachTimeout = 30 * time.Second
 )
 
-// reach finds out whether the API server's calls succeed. It sends a dry run of a write for which
-// the API server has to call the webhook. In contrast to a request to the webhook's own Service,
-// the call takes the network path of all the API server's calls. Whichever replica answers the
-// call, its warning comes back with the dry run.
+// reach sends a dry run of a write for which the API server has to call the webhook. In contrast to
+// a request to the webhook's Service, this call takes the network path of all calls. The called
+// replica's warning comes back with the dry run.
 type reach struct {
 	client *kubernetes.Clientset
 	idle   func() // closes its connections
-	// namespace and name are those of the ConfigMap with the checkpoint, which the dry run writes.
+	// namespace and name are those of the checkpoint's ConfigMap, which the dry run writes.
 	namespace, name string
 
 	mu    sync.Mutex
@@ -291,7 +271,6 @@ func newReach(config *rest.Config, namespace, name string) (*reach, error) {
 	return r, err
 }
 
-// HandleWarningHeader implements rest.WarningHandler.
 func (r *reach) HandleWarningHeader(_ int, _, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

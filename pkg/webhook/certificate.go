@@ -36,8 +36,8 @@ type SelfSigned struct {
 	dir                                       string
 }
 
-// step copies the certificate in the Secret to the files. It creates the Secret if it is missing,
-// because cert-controller does not.
+// step copies the certificate from the Secret to the files. It creates a missing Secret, because
+// cert-controller does not.
 func (s *SelfSigned) step(ctx context.Context) error {
 	secret, err := s.release.secret(ctx, s.secrets, s.secret)
 	if err != nil {
@@ -54,7 +54,6 @@ func (s *SelfSigned) step(ctx context.Context) error {
 	return nil
 }
 
-// replaceFile replaces a file atomically if its content has changed.
 func replaceFile(path string, content []byte) error {
 	if before, err := os.ReadFile(path); err == nil && bytes.Equal(before, content) {
 		return nil
@@ -65,7 +64,6 @@ func replaceFile(path string, content []byte) error {
 	return os.Rename(path+".new", path)
 }
 
-// wait waits until the files of the certificate exist.
 func (s *SelfSigned) wait(ctx context.Context) error {
 	return wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
 		_, err := os.Stat(filepath.Join(s.dir, corev1.TLSCertKey))
@@ -76,9 +74,8 @@ func (s *SelfSigned) wait(ctx context.Context) error {
 	})
 }
 
-// add adds cert-controller to a manager. Each replica runs cert-controller, so that there is a
-// certificate even without a leader. If two replicas update the Secret concurrently, one update is
-// refused.
+// add makes each replica run cert-controller, so that there is a certificate even without a leader.
+// If two replicas update the Secret concurrently, one update is refused.
 func (s *SelfSigned) add(m manager.Manager) error {
 	return rotator.AddRotator(oneSecret(m, s.namespace, s.secret), &rotator.CertRotator{
 		SecretKey: types.NamespacedName{Namespace: s.namespace, Name: s.secret},
@@ -91,7 +88,6 @@ func (s *SelfSigned) add(m manager.Manager) error {
 	})
 }
 
-// narrow is a manager whose caches use another configuration than the manager that it wraps.
 type narrow struct {
 	manager.Manager
 	config *rest.Config
@@ -99,8 +95,8 @@ type narrow struct {
 
 func (n narrow) GetConfig() *rest.Config { return n.config }
 
-// oneSecret returns a manager that lists and watches only one Secret of a namespace.
-// cert-controller requests all Secrets of the namespace, which our role does not permit.
+// oneSecret makes the manager request only one Secret. cert-controller requests all Secrets of the
+// namespace, which our role does not permit.
 func oneSecret(m manager.Manager, namespace, name string) manager.Manager {
 	config := rest.CopyConfig(m.GetConfig())
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -121,8 +117,6 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// expiry returns a metric with the time at which the served certificate expires; NaN without a
-// certificate.
 func expiry(dir string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "k8sconnect_certificate_expires_timestamp_seconds", Help: "When the certificate that this replica serves expires.",

@@ -27,12 +27,10 @@ import (
 )
 
 const (
-	// guardEvery is how often the guard compares the Secrets and the configuration.
 	guardEvery = 10 * time.Second
-	// guardAgain is the pause after a check that found something missing.
+	// guardAgain is the pause after a failed check.
 	guardAgain = time.Second
-	// tokenKey is the key in the Secret under which the token is stored.
-	tokenKey = "token"
+	tokenKey   = "token"
 )
 
 var errUntrusted = errors.New("the webhook configuration has no caBundle yet")
@@ -41,10 +39,9 @@ var errUntrusted = errors.New("the webhook configuration has no caBundle yet")
 // these paths, so no other client can call (edge case 101). guard also updates the files of the
 // certificate. Each replica runs a guard.
 type guard struct {
-	secrets        typedcorev1.SecretInterface
-	configurations typedadmission.ValidatingWebhookConfigurationInterface
-	release        release
-	// secret is the name of the Secret with the token.
+	secrets               typedcorev1.SecretInterface
+	configurations        typedadmission.ValidatingWebhookConfigurationInterface
+	release               release
 	secret, configuration string
 	certificate           *SelfSigned // nil if another tool makes it
 	log                   logr.Logger
@@ -53,7 +50,6 @@ type guard struct {
 	published atomic.Bool
 }
 
-// Run checks the Secrets and the configuration until the context ends.
 func (g *guard) Run(ctx context.Context) error {
 	for said := ""; ; {
 		pause := guardEvery
@@ -77,11 +73,10 @@ func (g *guard) Run(ctx context.Context) error {
 	}
 }
 
-// ready reports whether the API server knows the paths and the certificate. It is also true if
-// there is no configuration.
+// ready reports whether the API server knows the paths and the certificate. It is also true without
+// a configuration.
 func (g *guard) ready() bool { return g.published.Load() }
 
-// step checks once, and writes missing parts.
 func (g *guard) step(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, guardEvery)
 	defer cancel()
@@ -124,7 +119,6 @@ func (g *guard) step(ctx context.Context) error {
 	return nil
 }
 
-// pathOf returns the path that the API server calls for an entry; empty for an unknown entry.
 func pathOf(entry string) string {
 	switch entry {
 	case "ownership.k8sconnect.io":
@@ -137,8 +131,7 @@ func pathOf(entry string) string {
 	return ""
 }
 
-// paths returns the JSON patch that adds the token to the path of each entry; nil if all paths have
-// the token. The patch changes nothing else.
+// paths returns a JSON patch that adds the token to the paths; nil if all paths have it.
 func paths(is *admissionv1.ValidatingWebhookConfiguration, token string) ([]byte, error) {
 	var patch []operation
 	for i, e := range is.Webhooks {
@@ -150,8 +143,8 @@ func paths(is *admissionv1.ValidatingWebhookConfiguration, token string) ([]byte
 	return patchOf(is, patch)
 }
 
-// token returns the token from the Secret, or creates the token. If two replicas create it
-// concurrently, one gets a conflict.
+// token creates the token if it is missing. If two replicas create it concurrently, one gets a
+// conflict.
 func (g *guard) token(ctx context.Context) (string, error) {
 	secret, err := g.release.secret(ctx, g.secrets, g.secret)
 	if err != nil {
@@ -168,8 +161,8 @@ func (g *guard) token(ctx context.Context) (string, error) {
 	return token, err
 }
 
-// wellFormed reports whether a token is long enough to be secret and can be part of a path. The
-// check is needed because another user may have written the token.
+// wellFormed checks a token, because another user may have written it. A token must be long enough
+// to be secret, and valid in a path.
 func wellFormed(token []byte) bool {
 	return len(token) >= 16 && len(token) <= 256 && !slices.ContainsFunc(token, func(b byte) bool {
 		return (b < '0' || b > '9') && (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') && b != '-' && b != '_'
@@ -182,11 +175,10 @@ type tokens struct {
 	mu     sync.Mutex
 	now    string
 	before string
-	until  time.Time // of the previous one
+	until  time.Time // of before
 }
 
-// tokenOverlap is how long the previous token stays valid. It is far longer than an API server
-// needs to notice a changed configuration.
+// tokenOverlap is far longer than an API server needs to notice a changed configuration.
 const tokenOverlap = 10 * time.Minute
 
 func (t *tokens) use(token string) {
@@ -197,7 +189,6 @@ func (t *tokens) use(token string) {
 	}
 }
 
-// knows reports whether a token is valid.
 func (t *tokens) knows(token string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -210,8 +201,7 @@ func (t *tokens) knows(token string) bool {
 	})
 }
 
-// behind returns a handler that accepts only clients whose path ends in a valid token. It rejects
-// other clients without reading their request body.
+// behind rejects clients whose path does not end in a valid token. It does not read their body.
 func (t *tokens) behind(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !t.knows(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]) {
@@ -225,23 +215,19 @@ func (t *tokens) behind(next http.Handler) http.Handler {
 
 // These are the field managers of the webhook.
 const (
-	// guardManager recreates objects, and writes the paths.
-	guardManager = "k8sconnect-webhook"
-	// callsManager suspends calls, and writes the rules for custom kinds.
-	callsManager = "k8sconnect-webhook-calls"
-	// certificateManager writes the caBundles.
-	certificateManager = "k8sconnect-webhook-certificates"
+	guardManager       = "k8sconnect-webhook"              // recreates objects, and writes the paths
+	callsManager       = "k8sconnect-webhook-calls"        // suspends calls, and writes the rules for custom kinds
+	certificateManager = "k8sconnect-webhook-certificates" // writes the caBundles
 )
 
-// operation is one operation of a JSON patch.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value,omitempty"`
 }
 
-// patchOf returns a JSON patch of a configuration; nil without operations. The API server refuses
-// the patch if the configuration has changed since it was read.
+// patchOf returns a JSON patch, or nil without operations. The API server refuses the patch if the
+// configuration has changed since it was read.
 func patchOf(is *admissionv1.ValidatingWebhookConfiguration, operations []operation) ([]byte, error) {
 	if len(operations) == 0 {
 		return nil, nil
@@ -249,9 +235,9 @@ func patchOf(is *admissionv1.ValidatingWebhookConfiguration, operations []operat
 	return json.Marshal(slices.Insert(operations, 0, operation{"test", "/metadata/resourceVersion", is.ResourceVersion}))
 }
 
-// disown returns the JSON patch that removes the webhook from the owners of a configuration; nil if
-// the webhook owns nothing. If it owned a caBundle, a path or rules, an upgrade or a rollback to a
-// chart without that entry would fail, because an invalid entry would stay behind.
+// disown returns a JSON patch that removes the webhook from the owners. If the webhook owned a
+// caBundle, a path or rules, a change to a chart without that entry would fail. An invalid entry
+// would stay behind.
 func disown(is *admissionv1.ValidatingWebhookConfiguration) ([]byte, error) {
 	var patch []operation
 	for i, m := range slices.Backward(is.ManagedFields) {

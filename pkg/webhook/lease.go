@@ -19,8 +19,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// leaseTimeout bounds one request for the Lease. A request that hangs then does not use up the ten
-// seconds in which a leader must renew the Lease.
+// leaseTimeout bounds one request for the Lease, which a leader must renew within ten seconds.
 const leaseTimeout = 5 * time.Second
 
 // lease is the Lease with which replicas elect the leader. In contrast to client-go's lock, it
@@ -48,7 +47,6 @@ func newLease(config *rest.Config, name string, of release) (*lease, error) {
 	}, of}, nil
 }
 
-// Create creates the Lease and acquires it, unless another replica was faster.
 func (l *lease) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	name, namespace := l.LeaseMeta.Name, l.LeaseMeta.Namespace
 	empty := applycoordination.Lease(name, namespace).WithLabels(l.release.labels()).WithAnnotations(l.release.annotations())
@@ -65,9 +63,9 @@ func (l *lease) Create(ctx context.Context, record resourcelock.LeaderElectionRe
 	return l.Update(ctx, record)
 }
 
-// release is the Helm release of the webhook's objects; empty if there is none. Objects that were
-// deleted are recreated with the labels and annotations of the release. Otherwise an uninstall
-// would leave them behind, and the next install would refuse to adopt them.
+// release is the Helm release of the webhook's objects, or empty. Recreated objects get its labels
+// and annotations. Otherwise an uninstall would leave these objects behind, and the next install
+// would refuse to adopt them.
 type release struct{ name, namespace string }
 
 func (r release) labels() map[string]string {
@@ -84,8 +82,7 @@ func (r release) annotations() map[string]string {
 	return map[string]string{"meta.helm.sh/release-name": r.name, "meta.helm.sh/release-namespace": r.namespace}
 }
 
-// secret returns a Secret, and creates it empty if it is missing. It creates by apply, because a
-// role can permit an apply for one name, but not a create.
+// secret returns a Secret. It creates a missing Secret by apply, like lease.
 func (r release) secret(ctx context.Context, secrets typedcorev1.SecretInterface, name string) (*corev1.Secret, error) {
 	secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {

@@ -32,7 +32,6 @@ type listener struct {
 	started          atomic.Bool
 }
 
-// Start serves until the context ends, and finishes the requests in progress.
 func (l *listener) Start(ctx context.Context) error {
 	if l.certificate != nil && l.certificate.wait(ctx) != nil {
 		return nil
@@ -67,10 +66,8 @@ func (l *listener) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection returns false, because every replica serves.
 func (l *listener) NeedLeaderElection() bool { return false }
 
-// check returns an error until the listener serves.
 func (l *listener) check(*http.Request) error {
 	if !l.started.Load() {
 		return errors.New("not started yet")
@@ -96,7 +93,6 @@ type connection struct {
 	since time.Time
 }
 
-// changed records the state of a connection, and closes one if there are too many.
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,17 +126,16 @@ func (c *connections) victim() (found net.Conn) {
 	return found
 }
 
-// clients decides which clients may connect to admission: those with a certificate that an
-// authority signed and, if names are set, with one of the names.
+// clients requires client certificates that an authority signed. If names are set, the certificate
+// must have one of them.
 type clients struct {
-	// authority is a file of PEM certificates. It is read for each connection, because the file may
-	// be replaced.
+	// authority is a PEM file. It is read for each connection, because it may be replaced.
 	authority string
 	names     []string
 }
 
-// require makes a server require client certificates. The server checks them with verify, even for
-// resumed sessions, because tls.RequireAndVerifyClientCert cannot replace its authority.
+// require uses VerifyConnection, which also runs for resumed sessions.
+// tls.RequireAndVerifyClientCert cannot replace its authority.
 func (l clients) require(c *tls.Config) {
 	c.ClientAuth = tls.RequireAnyClientCert
 	c.VerifyConnection = l.verify

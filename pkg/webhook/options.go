@@ -20,14 +20,13 @@ const defaultPort = 9443
 // Options of the webhook. The zero value serves admission on port 9443 and metrics on port 8080 of
 // all addresses, without health checks, and leads without an election.
 type Options struct {
-	// Host is the address for admission; empty means all.
+	// Host and Port are the address for admission; an empty Host means all addresses.
 	Host string
-	// Port is the port for admission; 0 means 9443.
 	Port int
 	// CertDir contains tls.crt and tls.key, which are read again when they change.
 	CertDir string
-	// ClientCA is a file of PEM certificates, one of which must have signed a client's certificate;
-	// empty admits any client. It is read again when it changes.
+	// ClientCA is a PEM file of the authorities that sign client certificates; empty admits any
+	// client.
 	ClientCA string
 	// ClientNames are the allowed common names of client certificates; empty allows any.
 	ClientNames []string
@@ -35,11 +34,10 @@ type Options struct {
 	Health string
 	// Metrics is the address of /metrics; empty means ":8080", "0" disables it.
 	Metrics string
-	// Namespace is the namespace of the webhook: of its Lease, checkpoint and Secret, and of the
-	// records of cluster-scoped objects.
+	// Namespace is the namespace of the webhook's Lease, checkpoint and Secret, and of the records
+	// of cluster-scoped objects.
 	Namespace string
-	// Release is the Helm release of these objects, which are recreated if they are deleted; empty
-	// if there is none.
+	// Release is the Helm release whose labels recreated objects get; empty if there is none.
 	Release string
 	// RecordValues records the values of a few paths, see [ownership.ValuesOf].
 	RecordValues bool
@@ -47,34 +45,27 @@ type Options struct {
 	LeaderElect bool
 	// Lease is the name of the Lease; empty means k8sconnect-webhook.
 	Lease string
-	// ShutdownDelay is how long the webhook continues to serve after its context has ended. It is
-	// not ready in this time, so that API servers stop using it before connections are closed.
+	// ShutdownDelay is how long the webhook continues to serve after its context has ended; see
+	// [Server.Start].
 	ShutdownDelay time.Duration
-	// Log is the webhook's log. The zero value discards it.
-	Log logr.Logger
+	Log           logr.Logger
 	// Registry receives the metrics; nil means the registry that Metrics serves.
 	Registry prometheus.Registerer
 }
 
 // Parts are the parts of the webhook other than admission. Each may be nil.
 type Parts struct {
-	// Hints receives hints for the tracker, which later sees whether the writes succeeded.
-	Hints admission.HintSink
-	// Live returns the kind, the owners and the resource version of an object.
-	Live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
-	// Deprecations finds the deprecated versions and fields for warnings.
+	Hints        admission.HintSink
+	Live         func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
 	Deprecations admission.Deprecations
-	// Definitions receives all CRDs and their changes.
-	Definitions Definitions
-	// SelfSigned creates the certificate in Options.CertDir; nil if another tool does.
+	Definitions  Definitions
+	// SelfSigned is nil if another tool creates the certificate.
 	SelfSigned *SelfSigned
-	// Behind protects a handler with a secret as the last part of its path; nil serves every
-	// client.
+	// Behind serves only clients whose path ends in a secret; nil serves every client.
 	Behind func(http.Handler) http.Handler
 	// Runners run on every replica until the webhook ends. If one of them fails, the webhook ends.
 	Runners []Runner
-	// Ready lists functions that must all return true for the webhook to be ready.
-	Ready []func() bool
+	Ready   []func() bool
 	// Lead is called once when this replica becomes the leader. A leader that loses the Lease
 	// finishes its remaining work and ends.
 	Lead func()

@@ -31,24 +31,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/tracker"
 )
 
-// reporter is the source of the webhook's Events.
 const reporter = "k8sconnect-webhook"
 
 // Setup configures the parts of a webhook.
 type Setup struct {
-	// Service is the name of the webhook's Service, of its Lease and of the ConfigMap with its
-	// checkpoint.
+	// Service is the name of the Service, the Lease and the ConfigMap with the checkpoint.
 	Service string
 	// SelfSigned makes the webhook its own certificate authority. Secret stores the authority, and
 	// Configuration trusts it.
 	SelfSigned            bool
 	Secret, Configuration string
-	// PathSecret is the Secret with the token in the paths of Configuration.
-	PathSecret string
-	// SuspendCalls lets the leader test whether the API server's calls succeed. While they fail,
-	// the leader suspends the calls of Configuration.
-	SuspendCalls bool
-	// ExcludeNamespaces and ExcludeKinds list the namespaces and kinds that are not tracked.
+	PathSecret            string
+	// SuspendCalls lets the leader suspend the API server's calls while they fail.
+	SuspendCalls      bool
 	ExcludeNamespaces []string
 	ExcludeKinds      []schema.GroupKind
 	// PublicScope publishes which kinds and namespaces are tracked, for readers of a history.
@@ -143,7 +138,7 @@ type history struct {
 	tracker  *tracker.Tracker
 	recorder *recorder.Recorder
 	events   record.EventBroadcaster
-	reports  record.EventRecorder // to events
+	reports  record.EventRecorder
 	client   kubernetes.Interface
 	// finish writes pending records and waits until they are written.
 	finish func()
@@ -187,8 +182,8 @@ func newHistory(config *rest.Config, registry prometheus.Registerer, opts Option
 	return h, errors.Join(h.recorder.Register(registry), registry.Register(h.tracker))
 }
 
-// Run tracks and records until the context ends. After that, it still records the transitions that
-// were already tracked, and includes them in the last checkpoint (edge case 82).
+// Run tracks and records until the context ends. It then records what was already tracked, before
+// the last checkpoint is stored (edge case 82).
 func (h *history) Run(ctx context.Context) error {
 	h.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: h.client.CoreV1().Events("")})
 	defer h.events.Shutdown()
@@ -215,7 +210,6 @@ type Definitions interface {
 	// Set reports a new or changed CRD, reduced to its name, spec.group, status.acceptedNames.kind
 	// and, for each version, name, served, deprecated and deprecationWarning.
 	Set(definition *unstructured.Unstructured)
-	// Delete reports that the CRD was deleted.
 	Delete(name string)
 }
 
@@ -258,7 +252,6 @@ func definition() *unstructured.Unstructured {
 	return u
 }
 
-// keepVersions reduces a CRD to the fields that Definitions needs.
 func keepVersions(object any) (any, error) {
 	u, ok := object.(*unstructured.Unstructured)
 	if !ok {

@@ -24,8 +24,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
-// stopTimeout bounds the shutdown. Kubernetes grants thirty seconds, of which the shutdown delay is
-// subtracted.
+// stopTimeout bounds the shutdown after its delay. Kubernetes grants thirty seconds for both.
 const stopTimeout = 15 * time.Second
 
 // Server is one replica of the webhook.
@@ -57,10 +56,10 @@ func New(config *rest.Config, opts Options, parts Parts) (*Server, error) {
 	return s, nil
 }
 
-// Start serves until the context ends, and continues for the shutdown delay, because the API server
+// Start serves until the context ends. It continues for the shutdown delay, because the API server
 // keeps using its connections to a terminating Pod (k/k#127335). During the delay, the server is
-// not ready, and tells clients with every answer to reconnect. When it closes connections, it still
-// answers the requests in progress.
+// not ready, and each answer tells the client to reconnect. Requests in progress are still
+// answered.
 func (s *Server) Start(ctx context.Context) error {
 	if s.certificate != nil { // cert-controller gives up without a Secret.
 		if err := s.certificate.step(ctx); err != nil && !errors.Is(err, errNoCertificate) {
@@ -84,8 +83,8 @@ func (s *Server) Start(ctx context.Context) error {
 	return err
 }
 
-// finish waits until the runners end. The manager does not wait once the Lease is lost. The wait is
-// needed because only this replica knows the users of changes that it has not recorded yet.
+// finish waits for the runners. The manager does not wait once the Lease is lost. Only this replica
+// knows the users of changes that it has not recorded yet.
 func (s *Server) finish(timeout time.Duration) {
 	ended := make(chan struct{})
 	go func() {
@@ -98,7 +97,6 @@ func (s *Server) finish(timeout time.Duration) {
 	}
 }
 
-// run wraps a runner so that finish waits for it.
 func (s *Server) run(r Runner) everywhere {
 	return func(ctx context.Context) error {
 		s.busy.Add(1)

@@ -17,7 +17,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// recordPage is how many records are read in one request.
 const recordPage = 500
 
 // Store stores records in the cluster, without a cache. Its errors wrap those of the API server.
@@ -35,7 +34,7 @@ func NewStore(config *rest.Config) (*Store, error) {
 	gvr := gvk.GroupVersion().WithResource(ownership.RecordPlural)
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{gvk.GroupVersion()})
 	mapper.AddSpecific(gvk, gvr, gvr, meta.RESTScopeNamespace)
-	// With this mapper, the client knows its kinds without asking the API server.
+	// With this mapper, the client does not ask the API server for the kinds.
 	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: mapper})
 	if err != nil {
 		return nil, fmt.Errorf("set up the store of records: %w", err)
@@ -60,10 +59,9 @@ func (s *Store) Create(ctx context.Context, r *ownership.Record) error {
 	return nil
 }
 
-// Update writes a record if the stored resource version is that of r. Otherwise the error is a
-// conflict.
+// Update writes a record. The error is a conflict if the stored resource version is not that of r.
 func (s *Store) Update(ctx context.Context, r *ownership.Record) error {
-	err := errors.New("it has no resource version") // To the API server, that is "whichever is there".
+	err := errors.New("it has no resource version") // Without one, the API server would overwrite any version.
 	if r.ResourceVersion != "" {
 		err = s.client.Update(ctx, r)
 	}
