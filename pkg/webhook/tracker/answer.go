@@ -46,13 +46,11 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// ofAPI reports whether a request is for objects or for discovery.
 func ofAPI(r *http.Request) bool {
 	path := r.URL.Path + "/"
 	return strings.Contains(path, "/api/") || strings.Contains(path, "/apis/")
 }
 
-// check returns the fault in the answer to a request, if there is one.
 func check(r *http.Request, body []byte) error {
 	var is struct {
 		metav1.TypeMeta
@@ -78,15 +76,15 @@ func check(r *http.Request, body []byte) error {
 	return nil
 }
 
-// kubernetesOwn reports whether a path belongs to a group that the API server serves itself. Other
-// servers may not support requests for metadata only.
+// kubernetesOwn reports whether the API server itself serves a path. Other servers may not support
+// requests for metadata only.
 func kubernetesOwn(path string) bool {
 	_, below, ok := strings.Cut(path, "/apis/")
 	group, _, _ := strings.Cut(below, "/")
 	return !ok || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// versioned rejects an answer without a resource version, from which a watch could not continue.
+// A watch could not continue from an answer without a resource version.
 func versioned(version string) error {
 	if version == "" {
 		return errors.New("an answer without a resourceVersion")

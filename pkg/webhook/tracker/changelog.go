@@ -13,39 +13,34 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// watched is a resource that is watched.
 type watched struct {
 	kind
 	memory
 	changelog
 	// missed means that a list shows a change for which there was no event.
-	missed bool
-	// refused means that we may not watch the resource at present.
+	missed  bool
 	refused bool
 }
 
 // changelog is the position up to which the changes of a resource were seen. It also holds the
 // changes before that position that may not be recorded yet.
 type changelog struct {
-	// promised is the position in the checkpoint at the start. The history is complete up to this
-	// position.
+	// promised is the position in the checkpoint at the start. History is complete up to it.
 	promised position
 	// seen is the position up to which changes were seen; zero before the first list.
 	seen position
 	// newest is the server's position when it was last requested.
 	newest position
-	// began is when the current or last list was requested.
-	began time.Time
-	// left is a single change that stands for all changes that were left to the leader. It is nil
-	// once the leader's checkpoint has passed all of them.
+	began  time.Time // when the current or last list was requested
+	// left stands for all changes that were left to the leader. It is nil once the leader's
+	// checkpoint has passed them.
 	left *pendingChange
 }
 
 // pendingChange is the unwritten part of a version of an object, or of a list after a gap. A
 // tracker that starts at before sees the change again.
 type pendingChange struct {
-	// watched is the resource of the change. It is nil for a note that was read with the
-	// checkpoint.
+	// watched is nil for a note that was read with the checkpoint.
 	*watched
 	before  position
 	version string // of the resource, from which on it is in the past
@@ -70,7 +65,6 @@ type pendingChange struct {
 	due  time.Time
 }
 
-// unsettled returns the occurrences that are neither recorded nor given up.
 func (m *pendingChange) unsettled() (out []unrecorded) {
 	for i, open := range m.open {
 		if open {
@@ -82,17 +76,14 @@ func (m *pendingChange) unsettled() (out []unrecorded) {
 
 // gap is a span of time in which transitions may be unknown.
 type gap struct {
-	// Span is the time of the gap. It is zero if there was no history before.
+	// Span is zero if there was no history before.
 	Span
-	// blind means that not even the net change is known, so the sink must compare its records with
-	// the current owners.
-	blind bool
-	// declared means that a checkpoint contains the gap.
-	declared bool
+	// blind means that not even the net change is known, so the sink must compare its records.
+	blind    bool
+	declared bool // in a checkpoint
 	why      string
 }
 
-// These are the reasons for gaps.
 const (
 	noHistory       = "the API server no longer has the changes since then"
 	notLed          = "it was left to the leader, which did not record it"
@@ -101,7 +92,7 @@ const (
 )
 
 // advance records that all changes up to a version were seen. happened is the earliest time at
-// which that version was written; zero if unknown.
+// which it was written; zero if unknown.
 func (l *changelog) advance(version string, happened time.Time) {
 	if l.seen.Version != "" && !newer(version, l.seen.Version) {
 		return
@@ -112,7 +103,6 @@ func (l *changelog) advance(version string, happened time.Time) {
 	l.seen = position{version, latest(happened, l.at().Time)}
 }
 
-// at returns the position up to which history is known.
 func (l *changelog) at() position {
 	if l.seen.Version == "" {
 		return l.promised
@@ -128,8 +118,6 @@ func (l *changelog) passed(version string) {
 	}
 }
 
-// leave keeps a single change for all changes that were left to the leader. They may be unwritten
-// until the leader's checkpoint has passed the newest of them.
 func (l *changelog) leave(m *pendingChange) {
 	if l.left != nil {
 		if newer(m.version, l.left.version) {
@@ -140,8 +128,7 @@ func (l *changelog) leave(m *pendingChange) {
 	l.left = m
 }
 
-// lost returns the gaps that the leader has to handle now, and whether the sink must compare its
-// records.
+// lost returns the gaps to handle now. blind means that the sink must compare its records.
 func (s *state) lost() (gaps []*pendingChange, blind bool) {
 	if !s.leading {
 		return nil, false
@@ -150,8 +137,7 @@ func (s *state) lost() (gaps []*pendingChange, blind bool) {
 	return gaps, slices.ContainsFunc(gaps, func(m *pendingChange) bool { return m.gap.blind })
 }
 
-// dealt records that gaps were handled. The next checkpoint declares those gaps that no checkpoint
-// contains yet.
+// dealt makes the next checkpoint declare the handled gaps that no checkpoint contains yet.
 func (s *state) dealt(gaps []*pendingChange) {
 	var news Coverage
 	for _, m := range gaps {
@@ -165,14 +151,13 @@ func (s *state) dealt(gaps []*pendingChange) {
 	s.gaps = slices.DeleteFunc(s.gaps, func(m *pendingChange) bool { return slices.Contains(gaps, m) })
 }
 
-// gapSummary summarizes the gaps of one resource and reason.
 type gapSummary struct {
 	resource, why string
 	changes       int
 	from, to      time.Time
 }
 
-// summarize summarizes gaps. It omits gaps without a span, since there was no history before them.
+// summarize omits gaps without a span, since there was no history before them.
 func summarize(gaps []*pendingChange) []gapSummary {
 	sums := map[[2]string]gapSummary{}
 	for _, m := range gaps {
@@ -211,10 +196,9 @@ func (w *watched) occurrence(uid types.UID, o remembered, t ownership.Transition
 	}
 }
 
-// timeOf returns the time of a transition: when the new owner's entry last changed, by the API
-// server's clock, so that all replicas agree. Some transitions have no such time: a write through
-// /scale, and an owner that only loses a field. timeOf then returns the time at which the
-// transition was seen, and false.
+// timeOf returns when the new owner's entry last changed, by the API server's clock, so that all
+// replicas agree. A write through /scale, and an owner that only loses a field, have no such time.
+// at is then seen, and known is false.
 func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
 	gained := t.Gained()
 	if len(gained) == 0 {
@@ -227,8 +211,8 @@ func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
 	return last, true
 }
 
-// writtenAt returns the earliest time at which an object may have been written, according to its
-// managed fields; zero if these have no times.
+// writtenAt returns the earliest possible time of a write: the latest time in its managed fields,
+// or zero.
 func writtenAt(o *metav1.PartialObjectMetadata, seen time.Time) (at time.Time) {
 	for _, e := range o.ManagedFields {
 		if e.Time != nil && !e.Time.After(seen) {

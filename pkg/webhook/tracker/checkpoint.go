@@ -5,32 +5,29 @@ import (
 	"time"
 )
 
-// maxGaps bounds the number of declared gaps. If there are more, the two closest gaps are merged.
-// This declares more time than is missing, and never less.
+// maxGaps bounds the declared gaps. Beyond it, the two closest gaps are merged. This declares more
+// time than is missing, and never less.
 const maxGaps = 32
 
 // Checkpoint is the position from which a new tracker misses nothing.
 type Checkpoint struct {
-	// Of is the UID of the ConfigMap that contains the checkpoint. A copy of the ConfigMap in
-	// another cluster has another UID and is ignored.
+	// Of is the UID of the ConfigMap. A copy in another cluster has another UID, and is ignored.
 	Of string `json:"of"`
-	// Heard is when the API server last sent something about any resource. It shows that the
-	// webhook runs, because a bookmark arrives every minute. The times of the positions may be
-	// older than Heard.
+	// Heard is when the API server last sent something about any resource. A bookmark arrives every
+	// minute, so Heard shows that the webhook runs.
 	Heard time.Time `json:"heard,omitzero"`
 	// Seen is the time of the first noted change that is not recorded; zero if there is none.
 	Seen time.Time `json:"seen,omitzero"`
 	// Compare means that the records must be compared with the live owners, after a gap.
 	Compare bool `json:"compare,omitempty"`
-	// Resources maps each resource, such as "deployments.apps", to its position.
+	// Resources maps resources, such as "deployments.apps", to positions.
 	Resources map[string]position `json:"resources"`
 }
 
-// position is a place in the history of a resource.
 type position struct {
 	Version string `json:"version"`
-	// Time is earlier than every change after the version. It may be earlier than the time at which
-	// the version was seen, since a gap that begins at this position must not begin too late.
+	// Time is earlier than every change after Version, so that a gap that begins here does not
+	// begin too late.
 	Time time.Time `json:"time"`
 }
 
@@ -38,14 +35,12 @@ type position struct {
 type Coverage struct {
 	Since time.Time `json:"since"`
 	// Gaps are spans with unknown transitions, sorted and disjoint.
-	Gaps []Span `json:"gaps,omitempty"`
-	// Behind describes changes that were seen and are not recorded yet; nil if there are none.
+	Gaps   []Span   `json:"gaps,omitempty"`
 	Behind *Backlog `json:"behind,omitempty"`
 }
 
 // Backlog describes changes that have been waiting to be recorded for a while.
 type Backlog struct {
-	// Changes is their number.
 	Changes int `json:"changes"`
 	// Since is when the oldest of them was seen.
 	Since time.Time `json:"since"`
@@ -87,9 +82,8 @@ func (c *Coverage) Add(gaps ...Span) {
 	}
 }
 
-// onOneClock returns a span that does not end before it begins. Such a span can occur if a clock
-// was set back during it. The result extends on both sides of the end by the amount by which the
-// clock was set back.
+// onOneClock repairs a span that ends before it begins, because a clock was set back during it. The
+// result extends by that amount on both sides of the end.
 func (s Span) onOneClock() Span {
 	// Drop the reading of this process's monotonic clock, because it is not stored either.
 	s.From, s.To = s.From.Round(0), s.To.Round(0)
@@ -107,7 +101,6 @@ func (c *Coverage) LastGap() (end time.Time) {
 	return end
 }
 
-// between returns the time from the previous gap to this one.
 func (c *Coverage) between(i int) time.Duration { return c.Gaps[i].From.Sub(c.Gaps[i-1].To) }
 
 func latest(a, b time.Time) time.Time {

@@ -12,17 +12,16 @@ import (
 )
 
 const (
-	// lastStore bounds the time for storing the last checkpoint.
 	lastStore = 5 * time.Second
 	// noteEvery is the pause between two writes of notes. If the process is killed, the users that
 	// it saw since the last write are lost.
 	noteEvery = 500 * time.Millisecond
-	// storeRate bounds the bytes of notes that are stored per second, so that many changes do not
-	// cause many writes.
+	// storeRate bounds the bytes of notes per second, so that many changes do not cause many
+	// writes.
 	storeRate = 200 << 10
 )
 
-// load reads the checkpoint, with retries. Its only error is that of the context.
+// load retries until the context ends.
 func (t *Tracker) load(ctx context.Context) error {
 	pauses := newPauses()
 	for {
@@ -54,7 +53,7 @@ func (t *Tracker) recall(k kept) {
 // keepCheckpoint stores the checkpoint while this replica leads. Otherwise it reads the leader's
 // checkpoint, and notes the users that only this replica knows.
 func (t *Tracker) keepCheckpoint(ctx context.Context) {
-	var next, notes time.Time // The first is stored as soon as there is all to store: until then, a kill is a gap.
+	var next, notes time.Time // zero: until the first checkpoint is stored, a kill is a gap
 	for retry.For(ctx, min(t.opts.StoreEvery, noteEvery/2)) == nil {
 		now := time.Now()
 		if !t.Ready() || now.Before(next) && (now.Before(notes) || !t.dirty()) {
@@ -66,7 +65,6 @@ func (t *Tracker) keepCheckpoint(ctx context.Context) {
 	}
 }
 
-// compare handles gaps while this replica leads.
 func (t *Tracker) compare(ctx context.Context) {
 	pauses := newComparisons()
 	for in := time.Second; retry.For(ctx, in) == nil; {
@@ -78,8 +76,7 @@ func (t *Tracker) compare(ctx context.Context) {
 	}
 }
 
-// gaps reports losses to the sink once everything is listed. It logs its errors instead of
-// returning them.
+// gaps handles gaps once everything is listed. It logs the error that it returns.
 func (t *Tracker) gaps(ctx context.Context) error {
 	if !t.Ready() {
 		return nil
@@ -112,8 +109,8 @@ func (t *Tracker) dirty() bool {
 	return t.state.dirty || t.asked && !t.state.leading
 }
 
-// storeOrLog stores this replica's part, logs a failure, and returns the size of the stored notes.
-// After a conflict with another replica, it tries again.
+// storeOrLog returns the size of the stored notes. After a conflict with another replica, it tries
+// again.
 func (t *Tracker) storeOrLog(ctx context.Context) (size int) {
 	var err error
 	for range 3 {

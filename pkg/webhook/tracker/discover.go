@@ -17,20 +17,18 @@ import (
 )
 
 const (
-	// discoverEvery is the usual pause between two discoveries of kinds. discoverAgain is the pause
-	// after a discovery in which a group could not be read.
+	// discoverAgain is the pause after a discovery in which a group could not be read.
 	discoverEvery = 10 * time.Minute
 	discoverAgain = 30 * time.Second
 )
 
 var errNotAll = errors.New("the answer lacks Kubernetes' own kinds")
 
-// settling returns the pauses before the discoveries that follow a change of a CRD. The API server
-// takes a moment to serve a changed CRD.
+// settling returns the pauses before the discoveries after a change of a CRD, which the API server
+// takes a moment to serve.
 func settling() []time.Duration { return []time.Duration{2 * time.Second, 5 * time.Second} }
 
-// discover finds the kinds and watches them. It does so now and after each event that may have
-// changed the kinds.
+// discover finds and watches the kinds, now and after each event that may have changed them.
 func (t *Tracker) discover(ctx context.Context) {
 	var known kinds
 	var soon []time.Duration // when to look again after a change
@@ -80,7 +78,6 @@ func (t *Tracker) discover(ctx context.Context) {
 	}
 }
 
-// awaitChange waits until the next discovery, and reports whether a change caused it.
 func (t *Tracker) awaitChange(ctx context.Context, after time.Duration) (changed bool, err error) {
 	timer := time.NewTimer(after)
 	defer timer.Stop()
@@ -110,8 +107,8 @@ func (t *Tracker) forgetPromises(ctx context.Context, absent *absent, now time.T
 	}
 }
 
-// isServed asks whether a kind that discovery lacks is served, by requesting its objects. If the
-// webhook may not list the kind, its CRD decides.
+// isServed requests the objects of a kind that discovery lacks. If the webhook may not list the
+// kind, its CRD decides.
 func (t *Tracker) isServed(ctx context.Context, k kind) bool {
 	_, err := t.opts.Metadata.Resource(k.resource).List(ctx, metav1.ListOptions{Limit: 1})
 	if apierrors.IsForbidden(err) {
@@ -120,18 +117,17 @@ func (t *Tracker) isServed(ctx context.Context, k kind) bool {
 	return !apierrors.IsNotFound(err)
 }
 
-// isDefined reports whether a kind has a CRD, whether or not it is served. It is needed for a kind
-// that only the checkpoint contains, which has no version to request.
+// isDefined reports whether a kind has a CRD, served or not. A kind that only the checkpoint
+// contains has no version to request.
 func (t *Tracker) isDefined(ctx context.Context, name schema.GroupResource) bool {
 	if !strings.Contains(name.Group, ".") {
-		return false // It is Kubernetes' own, and not defined by an object.
+		return false // Kubernetes' own kinds have no CRD.
 	}
 	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	found, err := t.opts.Metadata.Resource(definitions).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name.String()})
 	return err != nil || len(found.Items) > 0
 }
 
-// watchAll starts and ends watches so that exactly the given kinds are watched.
 func (t *Tracker) watchAll(ctx context.Context, before, now kinds, first bool) {
 	come, gone := now.differ(before)
 	if first {
@@ -168,7 +164,6 @@ func (t *Tracker) start(ctx context.Context, k kind, first bool) {
 	l.done.Go(func() { f.run(ctx) })
 }
 
-// stop ends a watch and returns its resource; nil if there was none.
 func (t *Tracker) stop(name schema.GroupResource) *watched {
 	t.mu.Lock()
 	l := t.loops[name]

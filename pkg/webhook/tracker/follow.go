@@ -17,13 +17,12 @@ import (
 )
 
 const (
-	// refusedLong is the length of pause from which on a refusal is logged.
+	// refusedLong is the shortest pause after which a refusal is logged.
 	refusedLong = 8 * time.Second
 	// steady is how long a watch must last to prove that watching works.
 	steady = 5 * time.Second
 )
 
-// run lists and watches until the context ends.
 func (f *follower) run(ctx context.Context) {
 	pauses, away, refusals := newPauses(), newAbsences(), newRefusals()
 	for ctx.Err() == nil {
@@ -54,8 +53,8 @@ func (f *follower) run(ctx context.Context) {
 			}
 			continue
 		default:
-			// The pauses for an unreachable server are shorter than after a failed list: such a
-			// request costs nothing and says nothing about the list.
+			// While the server is unreachable, the pauses are short: a request costs nothing and
+			// says nothing about the list.
 			if apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
 				in = away.Step()
 			} else {
@@ -69,7 +68,6 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// pass lists if necessary, and then watches until the watch ends.
 func (f *follower) pass(ctx context.Context) error {
 	if err := f.begin(ctx); err != nil {
 		return err
@@ -88,7 +86,6 @@ func (f *follower) pass(ctx context.Context) error {
 	return err
 }
 
-// watch follows the changes after the version that was seen.
 func (f *follower) watch(ctx context.Context) error {
 	from := f.position().Version
 	switch undone, err := f.undone(ctx, from); {
@@ -143,13 +140,12 @@ func (f *follower) event(e watch.Event) error {
 type follower struct {
 	*Tracker
 	*watched
-	// first means that the first list was neither read nor refused yet. It is set only for kinds
-	// that existed at the start.
+	// first means that the first list was neither read nor refused yet. It is false for kinds that
+	// were found after the start.
 	first bool
 	// lost means that the history cannot be resumed. It is reset when a list is complete.
-	lost bool
-	// noted means that a refusal was logged.
-	noted bool
+	lost  bool
+	noted bool // a refusal was logged
 	// unstreamed means that the server does not support streamed lists. unselected means that it
 	// does not support field selectors for namespaces.
 	unstreamed, unselected bool
@@ -163,7 +159,6 @@ func (f *follower) position() position {
 	return f.seen
 }
 
-// listedOnce records that the tracker need not wait for this kind any longer before it is ready.
 func (f *follower) listedOnce() {
 	if !f.first {
 		return
@@ -181,7 +176,6 @@ func (f *follower) setRefused(refused bool) {
 	f.refused = refused
 }
 
-// kindsMayChange triggers a discovery if the follower's kind is that of CRDs or of APIServices.
 func (f *follower) kindsMayChange() {
 	switch f.resource.GroupResource().String() {
 	case "customresourcedefinitions.apiextensions.k8s.io", "apiservices.apiregistration.k8s.io":
@@ -194,16 +188,15 @@ func (f *follower) kindsMayChange() {
 	}
 }
 
-// permissionsMayChange wakes refused followers if the object is a role that decides which kinds may
-// be tracked. Without this, either a newly permitted kind would be found minutes later, or all
-// refused kinds would be retried, and audited, thousands of times an hour.
+// permissionsMayChange wakes refused followers if a role for the webhook changes. Otherwise a
+// permitted kind would be found minutes later, or all refused kinds would be retried, and audited,
+// thousands of times an hour.
 func (f *follower) permissionsMayChange(o *metav1.PartialObjectMetadata) {
 	if _, ok := o.Labels[permissionsLabel]; ok && f.resource.Group == "rbac.authorization.k8s.io" {
 		f.permissions.wake()
 	}
 }
 
-// selector excludes namespaces at the server, if the server supports that.
 func (f *follower) selector() string {
 	if !f.namespaced || f.unselected {
 		return ""
@@ -215,7 +208,6 @@ func (f *follower) selector() string {
 	return strings.Join(terms, ",")
 }
 
-// present reports an existing object, unless the object's namespace is excluded.
 func (f *follower) present(o *metav1.PartialObjectMetadata, list bool) {
 	if f.namespaced && slices.Contains(f.opts.ExcludeNamespaces, o.Namespace) {
 		return
@@ -227,20 +219,17 @@ func newPauses() wait.Backoff {
 	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 30 * time.Second}
 }
 
-// newAbsences returns the pauses between requests while the server does not answer.
+// newAbsences returns the pauses while the server does not answer.
 func newAbsences() wait.Backoff {
 	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: time.Second}
 }
 
-// newComparisons returns the pauses between attempts to compare all records. They are long, because
-// each attempt reads all records.
+// newComparisons returns long pauses, because each attempt reads all records.
 func newComparisons() wait.Backoff {
 	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 5 * time.Minute}
 }
 
 const (
-	// refusedFor is the longest pause between attempts to watch a kind that we are not permitted to
-	// watch.
 	refusedFor = 5 * time.Minute
 	// refusedFirst is the first pause after a refusal. It is short, because an API server that has
 	// just started forbids everything until it has read the RBAC rules.
@@ -251,7 +240,6 @@ func newRefusals() wait.Backoff {
 	return wait.Backoff{Duration: refusedFirst, Factor: 2, Jitter: 0.2, Steps: 100, Cap: refusedFor}
 }
 
-// sleepUnless sleeps, and reports whether it was woken early.
 func sleepUnless(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -11,13 +11,12 @@ import (
 )
 
 const (
-	// hintLife is how long a hint waits for the event of its write. It is longer than the longest
-	// request and an interruption of the watch together.
+	// hintLife is longer than the longest request and an interruption of the watch together.
 	hintLife = 2 * time.Minute
 	// maxHints bounds the hints; the oldest are dropped.
 	maxHints = 20_000
-	// maxHintBytes bounds the memory of all hints. The bound is needed because a write that fails
-	// after admission leaves its hint behind, and managed fields may have megabytes.
+	// maxHintBytes bounds the memory of all hints. A write that fails after admission leaves its
+	// hint behind, and managed fields may have megabytes.
 	maxHintBytes = 64 << 20
 )
 
@@ -42,7 +41,6 @@ type held struct {
 	bytes   int
 }
 
-// add keeps a hint, and reports whether it dropped another hint to make room.
 func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 	if h.of == nil {
 		h.of = map[types.UID][]ownership.Hint{}
@@ -58,9 +56,8 @@ func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 	return dropped
 }
 
-// match returns the hint for a change of an object. If two users sent the same change at the same
-// time, it is unknown which of the two writes succeeded. The hint then has no user, and only the
-// verdicts and values on which both agree.
+// If two users sent the same change at the same time, it is unknown which write succeeded. match
+// then returns a hint without a user, and only with the verdicts and values on which both agree.
 func (h *hints) match(uid types.UID, from string, to ownership.Owners, transitions []ownership.Transition) (found ownership.Hint, ok bool) {
 	for _, hint := range h.of[uid] {
 		if hint.ResourceVersion != from || !hint.Fits(to, transitions) {
@@ -86,7 +83,7 @@ func (h *hints) match(uid types.UID, from string, to ownership.Owners, transitio
 	return found, ok
 }
 
-// expire drops old hints, and returns how many of them matched no change.
+// expire returns how many of the dropped hints matched no change.
 func (h *hints) expire(now time.Time) (expired int) {
 	for len(h.order) > 0 && now.Sub(h.order[0].came) >= hintLife {
 		if h.oldest() {
@@ -96,7 +93,7 @@ func (h *hints) expire(now time.Time) (expired int) {
 	return expired
 }
 
-// oldest drops the oldest hint, and reports whether that hint was still waiting for its write.
+// oldest drops the oldest hint, and reports whether it still waited for its write.
 func (h *hints) oldest() bool {
 	oldest, before := h.order[0], h.count
 	h.order = h.order[1:]

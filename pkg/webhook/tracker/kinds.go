@@ -12,15 +12,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// kind is a kind of objects, at the version at which it is watched.
 type kind struct {
 	resource   schema.GroupVersionResource
 	name       string
 	namespaced bool
 }
 
-// leftOut returns the kinds that are not tracked: kinds that controllers write all the time, and
-// records.
+// leftOut returns the kinds that controllers write all the time, and records.
 func leftOut() []schema.GroupKind {
 	return []schema.GroupKind{
 		{Group: "", Kind: "Event"},
@@ -35,8 +33,7 @@ func leftOut() []schema.GroupKind {
 
 type kinds map[schema.GroupResource]kind
 
-// selectKinds returns the kinds from discovery that can be watched and are not excluded. If a group
-// could not be read, its previous kinds are kept.
+// selectKinds keeps the previous kinds of a group that could not be read.
 func selectKinds(found []*metav1.APIResourceList, err error, before kinds, excluded []schema.GroupKind) (kinds, error) {
 	var partly *discovery.ErrGroupDiscoveryFailed
 	if err != nil && !errors.As(err, &partly) {
@@ -78,8 +75,8 @@ func kindOf(gv schema.GroupVersion, r metav1.APIResource) kind {
 	return kind{resource: gv.WithResource(r.Name), name: r.Kind, namespaced: r.Namespaced}
 }
 
-// hasOwn reports whether discovery has found Kubernetes' own kinds, both in the core group and in
-// other groups. Discovery finds these two sorts with two separate requests.
+// hasOwn reports whether discovery has found Kubernetes' own kinds, in the core group and in
+// others. It finds these with two separate requests.
 func hasOwn(found []*metav1.APIResourceList) bool {
 	core, others := false, false
 	for _, list := range found {
@@ -103,8 +100,8 @@ type absent struct {
 	contradicted []string
 }
 
-// gone records that discovery lacks a kind, and reports whether the kind is gone. It is gone if all
-// answers have lacked it for a while and a request confirms that it is not served.
+// gone reports whether a kind is gone: all answers have lacked it for a while, and a request
+// confirms that it is not served.
 func (a *absent) gone(name schema.GroupResource, now time.Time, served func() bool) bool {
 	if a.since == nil {
 		a.since = map[schema.GroupResource]time.Time{}
@@ -126,7 +123,6 @@ func (a *absent) gone(name schema.GroupResource, now time.Time, served func() bo
 	return true
 }
 
-// takeContradicted returns the contradicted kinds and clears the list.
 func (a *absent) takeContradicted() []string {
 	names := a.contradicted
 	a.contradicted = nil
@@ -147,7 +143,6 @@ func (a *absent) keep(found, before kinds, now time.Time, served func(kind) bool
 	return found
 }
 
-// differ returns the kinds that are new or at another version, and the kinds that are gone.
 func (k kinds) differ(before kinds) (come, gone []kind) {
 	for name, now := range k {
 		if was, ok := before[name]; !ok || was != now {

@@ -11,17 +11,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// memory contains the remembered objects of one resource.
 type memory struct {
 	objects map[types.UID]remembered
-	// round is the number of the current or last list. fresh counts the objects in lists since the
-	// last complete list that were not remembered.
+	// round numbers the lists. fresh counts the objects in lists, since the last complete list,
+	// that were not remembered.
 	round uint32
 	fresh int
 }
 
-// remembered is the state of one object. There may be a hundred thousand of them, so it must be
-// small.
+// remembered must be small, because there may be a hundred thousand.
 type remembered struct {
 	namespace unique.Handle[string]
 	name      string
@@ -39,9 +37,8 @@ func remember(o *metav1.PartialObjectMetadata) remembered {
 	}
 }
 
-// see remembers an object. If the object has changed, see returns its previous state. It ignores a
-// version that is older than the remembered one, except in a list, because etcd may have been
-// restored.
+// see remembers an object, and returns its previous state if it has changed. It ignores an older
+// version, except in a list, because etcd may have been restored.
 func (m *memory) see(uid types.UID, now remembered, list bool) (was remembered, changed bool) {
 	if m.objects == nil {
 		m.objects = map[types.UID]remembered{}
@@ -66,10 +63,8 @@ func (m *memory) see(uid types.UID, now remembered, list bool) (was remembered, 
 
 func (m *memory) forget(uid types.UID) { delete(m.objects, uid) }
 
-// list begins a list of all objects.
 func (m *memory) list() { m.round++ }
 
-// forgetUnlisted ends a list, and forgets the objects that it lacks.
 func (m *memory) forgetUnlisted() {
 	for uid, o := range m.objects {
 		if o.round != m.round {
@@ -78,35 +73,30 @@ func (m *memory) forgetUnlisted() {
 	}
 }
 
-// newer reports whether a version is later than another one. If the versions differ and cannot be
-// compared, newer returns true, because the version arrived later.
+// newer is also true for versions that cannot be compared, because the version arrived later.
 func newer(version, than string) bool { return version != than && !object.Newer(than, version) }
 
-// There are two kinds of list. A list of the state at the checkpoint is followed by all changes,
-// one by one. A list of the current state has a gap before it.
+// There are two kinds of list. A list of the state at the checkpoint (resume, resumed) is followed
+// by all changes, one by one. A list of the current state (afresh, listed) has a gap before it.
 
-// resume begins the list at the checkpoint, with an empty memory.
 func (s *state) resume(w *watched) {
 	w.memory = memory{}
 	w.list()
 }
 
-// resumed ends the list at the checkpoint.
 func (s *state) resumed(w *watched) {
 	w.forgetUnlisted()
 	w.seen, w.fresh = w.promised, 0
 }
 
-// afresh begins a list of the current state. Remembered objects are compared.
 func (s *state) afresh(w *watched, now time.Time) {
 	w.list()
 	w.began = now
 }
 
-// listed ends a list of the current state, at a version. If all objects in the list are remembered
-// at their present versions, nothing happened since. The history of a new object since its creation
-// is unknown. If there was no earlier watch, and there are no objects, nothing is missing. If the
-// memory comes from a checkpoint, the records may be newer than the memory, so they are compared.
+// listed ends a list of the current state, and adds a gap if changes may be missing. The history of
+// a new object is unknown. A first list without objects has no gap. After a start with a checkpoint
+// there is always a gap, because the records may be newer than the memory.
 func (s *state) listed(w *watched, version string, now time.Time) {
 	w.forgetUnlisted()
 	from := w.at()

@@ -4,7 +4,6 @@ import "github.com/prometheus/client_golang/prometheus"
 
 var _ prometheus.Collector = (*Tracker)(nil)
 
-// metric is a metric, and the function that reads it.
 type metric struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType

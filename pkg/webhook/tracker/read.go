@@ -14,23 +14,18 @@ import (
 )
 
 const (
-	// watchFor is the duration that a watch requests.
 	watchFor = 5 * time.Minute
-	// pageOf is the size of a page, for servers that do not support streamed lists.
-	pageOf = 500
+	pageOf   = 500
 	// streamSilence is how long a streamed list may pause before it is given up.
 	streamSilence = 30 * time.Second
 )
 
-// errTooOld means that the server no longer has the changes since our version.
 var errTooOld = errors.New("the version to watch from is too old")
 
-// errUndone means that the server's history ends before our version.
 var errUndone = errors.New("the server's history ends before this version")
 
-// begin lists the current state if nothing is known, or if the changes since the known version are
-// lost. If there is a checkpoint, it instead lists the state at the checkpoint, after which all
-// changes follow.
+// begin lists, unless a watch can continue. If there is a checkpoint, it lists the state at the
+// checkpoint, after which all changes follow. Otherwise it lists the current state.
 func (f *follower) begin(ctx context.Context) error {
 	f.mu.Lock()
 	seen, promised := f.seen.Version, f.promised.Version
@@ -60,7 +55,7 @@ func (f *follower) begin(ctx context.Context) error {
 	return nil
 }
 
-// resume lists the state at a version, if the server still has it.
+// resume lists the state at a version. It returns false if the server no longer has it.
 func (f *follower) resume(ctx context.Context, version string) (bool, error) {
 	switch undone, err := f.undone(ctx, version); {
 	case err != nil:
@@ -82,15 +77,13 @@ func (f *follower) resume(ctx context.Context, version string) (bool, error) {
 	return false, err
 }
 
-// lose logs why the history cannot be resumed at a version, so that the log explains the gap.
 func (f *follower) lose(what, version string, err error) {
 	f.opts.Log.Info("history cannot be resumed; comparing objects instead",
 		"resource", f.resource.GroupResource().String(), "at", what, "version", version, "error", err.Error())
 }
 
-// afresh lists the current state, and returns the version of the list. It reads a stream
-// (KEP-3157). From a server without streamed lists, it reads pages, so that it never holds all
-// objects with their managed fields.
+// afresh lists the current state from a stream (KEP-3157). From a server without streamed lists, it
+// reads pages, so that it never holds all objects.
 func (f *follower) afresh(ctx context.Context) (version string, err error) {
 	begin := func() { f.do(func(s *state) []*pendingChange { s.afresh(f.watched, time.Now()); return nil }) }
 	if !f.unstreamed {
@@ -109,8 +102,8 @@ func (f *follower) afresh(ctx context.Context) (version string, err error) {
 	return version, err
 }
 
-// pages lists page by page. It calls begin at the start, and again if the list starts over. match
-// selects the version of the first page.
+// pages calls begin at the start, and again if the list starts over. match selects the version of
+// the first page.
 func (f *follower) pages(ctx context.Context, begin func(), match metav1.ListOptions) (version string, err error) {
 	match.FieldSelector = f.selector()
 	pages := listwatch.Pages{Size: pageOf, Begin: begin}
@@ -168,7 +161,7 @@ func (f *follower) stream(ctx context.Context) (version string, err error) {
 	}
 }
 
-// streamed handles one event of a stream. At the end of the list, it returns the list's version.
+// At the end of the list, streamed returns its version.
 func (f *follower) streamed(e watch.Event) (version string, err error) {
 	if e.Type == watch.Error {
 		return "", apierrors.FromObject(e.Object)

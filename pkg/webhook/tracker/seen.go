@@ -15,17 +15,15 @@ import (
 )
 
 const (
-	// maxSeen bounds the bytes of the leader's notes, and maxTold those of another replica's notes.
-	// Together they must fit into a ConfigMap, which may have a megabyte and temporarily contains
-	// the notes of replicas that have ended.
+	// maxSeen bounds the bytes of the leader's notes, and maxTold those of another replica's.
+	// Together they must fit into a ConfigMap, of at most a megabyte, with the notes of replicas
+	// that have ended.
 	maxSeen, maxTold = 400 << 10, 100 << 10
-	// maxNotes bounds the notes that the leader encodes.
-	maxNotes = 10_000
+	maxNotes         = 10_000
 	// maxDecoded bounds the size of notes after decoding, in bytes.
 	maxDecoded = 64 << 20
 )
 
-// unrecorded is an occurrence that is not recorded yet.
 type unrecorded struct {
 	ownership.Occurrence
 	// since is the earliest time at which the occurrence may have happened.
@@ -39,7 +37,6 @@ type note struct {
 	Changes []noted          `json:"changes"`
 }
 
-// noted is one occurrence.
 type noted struct {
 	Path            string             `json:"path"`
 	Before          []ownership.Holder `json:"from"`
@@ -94,7 +91,6 @@ func encodeSeen(occurrences []unrecorded) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// decodeSeen decodes notes.
 func decodeSeen(content []byte) ([]unrecorded, error) {
 	if len(content) == 0 {
 		return nil, nil

@@ -18,15 +18,15 @@ type state struct {
 	resources map[schema.GroupResource]*watched
 	hints     hints
 	leading   bool
-	// heard is the time at which the API server last sent something about any resource.
+	// heard is when the API server last sent something about any resource.
 	heard time.Time
 
-	// waiting lists the changes, oldest first, that wait for a hint, or for an earlier change of
-	// the same object that waits for its hint. waitingOf counts these changes by object.
+	// waiting lists, oldest first, the changes that wait for a hint or for an earlier change of the
+	// same object. waitingOf counts them by object.
 	waiting   []*pendingChange
 	waitingOf map[types.UID]int
-	// given lists the changes that were given to the sink, oldest first. Changes that the sink has
-	// settled are removed from time to time, when there are many.
+	// given lists the changes that the sink was given, oldest first. Settled changes are removed
+	// only when there are many.
 	given   []*pendingChange
 	clearAt int
 	// gaps lists the gaps that no leader has handled yet.
@@ -34,8 +34,7 @@ type state struct {
 	// undeclared lists the handled gaps that no stored checkpoint contains yet.
 	undeclared Coverage
 
-	// dirty means that there are changes to note.
-	dirty bool
+	dirty bool // there are changes to note
 
 	counts counts
 }
@@ -43,7 +42,6 @@ type state struct {
 // soon is how long a change usually takes to be recorded.
 const soon = 10 * time.Second
 
-// counts are the values of metrics.
 type counts struct {
 	expired, dropped int
 	gaps, unreadable int
@@ -53,7 +51,6 @@ func newState(grace time.Duration) *state {
 	return &state{grace: grace, resources: map[schema.GroupResource]*watched{}, waitingOf: map[types.UID]int{}}
 }
 
-// add adds a resource, or changes the version of its API.
 func (s *state) add(k kind, promised position) *watched {
 	w := s.resources[k.resource.GroupResource()]
 	if w == nil {
@@ -64,7 +61,6 @@ func (s *state) add(k kind, promised position) *watched {
 	return w
 }
 
-// remove removes a resource that no longer exists.
 func (s *state) remove(w *watched) {
 	for _, m := range s.waiting {
 		m.settled = m.settled || m.watched == w
@@ -73,8 +69,7 @@ func (s *state) remove(w *watched) {
 	delete(s.resources, w.resource.GroupResource())
 }
 
-// see handles an object that was created, changed or listed. gap means that versions in between may
-// have been missed.
+// see handles an object that exists. gap means that versions in between may have been missed.
 func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now time.Time) []*pendingChange {
 	if o.UID == "" {
 		return nil
@@ -116,9 +111,9 @@ func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now t
 	return s.hinted(m, now)
 }
 
-// hinted returns the change if it has its hint or needs none. Otherwise the change has to wait. The
-// changes of an object are returned in order, because the recorder assumes that it knows everything
-// older than its last write.
+// hinted returns the change if it has its hint or needs none. Otherwise the change has to wait. An
+// object's changes stay in order, because the recorder assumes that it knows everything older than
+// its last write.
 func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
 	ready := s.join(m) || m.apart || !m.contested
 	if ready && s.waitingOf[m.uid] == 0 {
@@ -133,9 +128,8 @@ func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
 	return nil
 }
 
-// join adds the user of the hint to the change, if there is a hint, and the verdicts of the replica
-// that saw the values. It never joins a hint to a change over unwatched time: the hint's write may
-// have been refused and sent again from another version.
+// join adds the hint's user and verdicts to the change. It never joins a hint to a change over
+// unwatched time: the hint's write may have been refused, and sent again from another version.
 func (s *state) join(m *pendingChange) bool {
 	if m.apart {
 		return false
@@ -157,14 +151,12 @@ func (s *state) join(m *pendingChange) bool {
 	return true
 }
 
-// gone handles the deletion of an object.
 func (s *state) gone(w *watched, uid types.UID, version string, now time.Time) {
 	s.heard = now
 	w.forget(uid)
 	w.advance(version, time.Time{})
 }
 
-// bookmark records that all changes up to a version were seen.
 func (s *state) bookmark(w *watched, version string, now time.Time) {
 	s.heard = now
 	w.advance(version, time.Time{})
@@ -182,7 +174,6 @@ func (s *state) wrote(version string, at time.Time) {
 	}
 }
 
-// hint handles a hint from admission. The changes that waited for this hint can now be recorded.
 func (s *state) hint(h ownership.Hint, now time.Time) {
 	if s.hints.add(h, now) {
 		s.counts.dropped++
@@ -197,7 +188,6 @@ func (s *state) hint(h ownership.Hint, now time.Time) {
 	}
 }
 
-// due returns the changes that have waited long enough.
 func (s *state) due(now time.Time) (out []*pendingChange) {
 	s.counts.expired += s.hints.expire(now)
 	blocked := map[types.UID]bool{}
@@ -215,8 +205,8 @@ func (s *state) due(now time.Time) (out []*pendingChange) {
 	return out
 }
 
-// lead sets whether this replica leads. If no leader took over the transitions that were left to
-// it, they become a gap.
+// lead sets whether this replica leads. Transitions that were left to a leader become a gap if no
+// leader took them over.
 func (s *state) lead(leading bool, now time.Time) {
 	s.leading = leading
 	if !leading {
@@ -230,8 +220,8 @@ func (s *state) lead(leading bool, now time.Time) {
 	}
 }
 
-// give returns a change that has to be recorded, unless it is settled. A change is settled once all
-// its notable occurrences are settled.
+// give returns a change, unless it is settled. A change is settled once all its notable occurrences
+// are.
 func (s *state) give(m *pendingChange) []*pendingChange {
 	if m.settled {
 		return nil
@@ -243,7 +233,7 @@ func (s *state) give(m *pendingChange) []*pendingChange {
 		}
 	}
 	if !m.settled {
-		if len(s.given) >= s.clearAt { // One that stays open for long must not keep all after it.
+		if len(s.given) >= s.clearAt { // An open change must not keep all settled changes after it.
 			s.given = slices.DeleteFunc(s.given, func(m *pendingChange) bool { return m.settled })
 			s.clearAt = 2*len(s.given) + 64
 		}
@@ -253,7 +243,6 @@ func (s *state) give(m *pendingChange) []*pendingChange {
 	return []*pendingChange{m}
 }
 
-// noted returns changes from notes, which have to be recorded.
 func (s *state) noted(occurrences []unrecorded, now time.Time) (out []*pendingChange) {
 	for _, o := range occurrences {
 		out = append(out, s.give(&pendingChange{uid: o.Object.UID, occurrences: []ownership.Occurrence{o.Occurrence}, span: Span{o.since, now}})...)
@@ -261,8 +250,7 @@ func (s *state) noted(occurrences []unrecorded, now time.Time) (out []*pendingCh
 	return out
 }
 
-// settle records the outcome of one occurrence of a change. An occurrence that is lost becomes a
-// gap, from the time when it happened until the time when it was seen.
+// A lost occurrence becomes a gap, from the time when it happened until it was seen.
 func (s *state) settle(m *pendingChange, i int, end ownership.Outcome) {
 	m.deferred = m.deferred || end == ownership.OutcomeLeft
 	m.lost = m.lost || end == ownership.OutcomeLost
@@ -274,7 +262,7 @@ func (s *state) settle(m *pendingChange, i int, end ownership.Outcome) {
 	switch {
 	case m.lost:
 		s.gaps = append(s.gaps, &pendingChange{watched: m.watched, version: m.version, gap: &gap{Span: m.span, why: noRoom}})
-	case m.deferred && m.watched != nil: // The leader has noted what was noted.
+	case m.deferred && m.watched != nil: // The leader has already noted a change without a resource.
 		m.leave(m)
 	}
 }
@@ -297,19 +285,17 @@ func (s *state) passed(c Checkpoint) {
 	})
 }
 
-// stored is the content that a leader stores. A tracker that starts with this content loses
-// nothing.
+// A tracker that starts with stored loses nothing.
 type stored struct {
 	checkpoint Checkpoint
-	// seen lists the notes: changes that happened before the checkpoint's positions and are not
-	// recorded.
+	// seen lists the changes before the checkpoint's positions that are not recorded.
 	seen []unrecorded
 	// news lists the gaps that were not declared yet.
 	news Coverage
 }
 
-// store returns the content to store, with at most the given number of notes. Each resource's
-// position is before the first change that waits for a hint or is not noted.
+// store returns the content to store, with a maximum number of notes. Each resource's position is
+// before the first change that waits for a hint or is not noted.
 func (s *state) store(most int, now time.Time) stored {
 	s.dirty = false
 	out := stored{checkpoint: Checkpoint{Heard: s.heard.UTC().Truncate(time.Second), Resources: map[string]position{}}, news: s.undeclared}
@@ -354,7 +340,6 @@ func (s *state) store(most int, now time.Time) stored {
 	return out
 }
 
-// unnoted returns the unrecorded changes whose users only this replica knows.
 func (s *state) unnoted() (out []unrecorded) {
 	s.dirty = false
 	for _, m := range s.given {
@@ -370,8 +355,6 @@ func (s *state) unnoted() (out []unrecorded) {
 	return out
 }
 
-// backlog returns the changes that have waited unusually long to be recorded; nil if there are
-// none.
 func (s *state) backlog(now time.Time) *Backlog {
 	var out Backlog
 	for _, m := range s.given {

@@ -30,20 +30,19 @@ const (
 
 const fieldManager = "k8sconnect-tracker"
 
-// kept is the stored state.
 type kept struct {
 	configMap  *corev1.ConfigMap // nil if there is none
 	checkpoint Checkpoint
 	coverage   Coverage
 	scope      ownership.Scope
-	// seen lists the leader's notes, and noted those of other replicas. If the leader's notes
-	// cannot be decoded, unread is their time.
+	// seen lists the leader's notes, and noted those of other replicas. unread is the time of
+	// leader's notes that cannot be decoded.
 	seen, noted []unrecorded
 	unread      Span
 }
 
-// read returns the stored state. If the state cannot be decoded, or was copied from another
-// cluster, the history starts over.
+// read returns the stored state. History starts over if the state cannot be decoded, or was copied
+// from another cluster.
 func (t *Tracker) read(ctx context.Context) (kept, error) {
 	c, err := t.opts.ConfigMaps.Get(ctx, t.opts.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -89,7 +88,6 @@ func (t *Tracker) read(ctx context.Context) (kept, error) {
 	return k, nil
 }
 
-// keptGaps updates the metrics with the declared gaps.
 func (t *Tracker) keptGaps(c Coverage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,8 +101,7 @@ func parse(text string, into any) error {
 	return json.Unmarshal([]byte(text), into)
 }
 
-// write stores the leader's checkpoint, its notes, the scope, and the coverage with new gaps. It
-// removes the notes of other replicas, because the leader's notes include them.
+// write removes the notes of other replicas, because the leader's notes include them.
 func (t *Tracker) write(ctx context.Context, k kept, out stored, seen []byte, scope ownership.Scope) (err error) {
 	if k.configMap == nil {
 		if k.configMap, err = t.create(ctx); err != nil {
@@ -150,9 +147,8 @@ func (t *Tracker) write(ctx context.Context, k kept, out stored, seen []byte, sc
 // publishEvery is how often the published copy is written if only the time in it changes.
 const publishEvery = time.Minute
 
-// publish copies those parts of the checkpoint that readers of a history need to
-// [ownership.ScopeName]. The other parts name objects and users. If a write fails, the copy becomes
-// outdated, which readers notice by its time.
+// publish copies those parts of the checkpoint that readers of a history need. The other parts name
+// objects and users. If a write fails, readers notice the old copy by its time.
 func (t *Tracker) publish(ctx context.Context, c Coverage, stored map[string]string, heard time.Time) {
 	if t.opts.Public == nil {
 		return
@@ -175,7 +171,6 @@ func (t *Tracker) publish(ctx context.Context, c Coverage, stored map[string]str
 	}
 }
 
-// writeTold stores the notes of a replica that does not lead.
 func (t *Tracker) writeTold(ctx context.Context, k kept, content []byte) error {
 	if k.configMap == nil {
 		return nil // A leader creates it.
@@ -189,8 +184,7 @@ func (t *Tracker) writeTold(ctx context.Context, k kept, content []byte) error {
 	return err
 }
 
-// noteKey returns the key for the notes of a replica that does not lead. The leader moves them to
-// its own notes.
+// The leader moves the notes under noteKey to its own.
 func (t *Tracker) noteKey() string { return SeenKey + "-" + t.id }
 
 func (t *Tracker) update(ctx context.Context, c *corev1.ConfigMap) (*corev1.ConfigMap, error) {
@@ -201,7 +195,7 @@ func (t *Tracker) update(ctx context.Context, c *corev1.ConfigMap) (*corev1.Conf
 	return written, nil
 }
 
-// create creates the ConfigMap by apply, because RBAC can permit an apply for one name.
+// create uses apply, because RBAC can permit an apply for one name, but not a create.
 func (t *Tracker) create(ctx context.Context) (*corev1.ConfigMap, error) {
 	empty := applycorev1.ConfigMap(t.opts.Name, "").WithLabels(map[string]string{Label: "true"}).WithLabels(t.opts.Labels).WithAnnotations(t.opts.Annotations)
 	empty.Namespace = nil // It is that of the client.

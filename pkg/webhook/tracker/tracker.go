@@ -28,13 +28,13 @@ import (
 // Sink receives tracked changes.
 type Sink interface {
 	// Record receives every transition, in the order of each object's versions. It never blocks. If
-	// the transition must be written, settled is not nil: Record calls it once, from any goroutine,
-	// with the outcome. Until then, the checkpoint keeps the transition. A lost transition is
-	// declared as a gap.
+	// settled is not nil, the transition must be written: Record calls settled once, from any
+	// goroutine, with the outcome. Until then, the checkpoint keeps the transition. A lost
+	// transition is declared as a gap.
 	Record(o ownership.Occurrence, settled func(ownership.Outcome))
 	// Gap makes the sink compare the owners that it wrote last with the current owners, because
-	// changes were lost. live returns the current owners; ok is false if the object is not tracked.
-	// Gap is called only for the leader's sink, and again after an error.
+	// changes were lost. live returns ok false for an object that is not tracked. Gap is called
+	// only for the leader's sink, and again after an error.
 	Gap(ctx context.Context, live func(types.UID) (owners ownership.Owners, resourceVersion string, ok bool)) error
 }
 
@@ -63,32 +63,28 @@ type Options struct {
 	Sink       Sink
 	Log        logr.Logger
 
-	// Public are the ConfigMaps of [ownership.ScopeNamespace], in which the leader publishes what
-	// is tracked. If Public is nil, nothing is published. Namespace is the namespace of ConfigMaps,
-	// which is published for readers.
+	// Public are the ConfigMaps of [ownership.ScopeNamespace], in which the leader publishes the
+	// scope; nil publishes nothing. Namespace is the namespace of ConfigMaps, which is published
+	// for readers.
 	Public    Public
 	Namespace string
 
 	// Name is the name of the ConfigMap with the checkpoint; "k8sconnect-tracker" by default.
 	Name string
-	// Labels and Annotations are set on the ConfigMap if the tracker creates it.
+	// Labels and Annotations are set on ConfigMaps that the tracker creates.
 	Labels, Annotations map[string]string
-	// ExcludeNamespaces are not tracked.
-	ExcludeNamespaces []string
-	// ExcludeKinds are not tracked, in addition to the kinds that are never tracked.
-	ExcludeKinds []schema.GroupKind
-	// Grace is how long a change waits for its hint before it is reported without a user; half a
-	// second by default. The wait is needed because the hint is sent before the change, but may be
-	// read later.
+	ExcludeNamespaces   []string
+	ExcludeKinds        []schema.GroupKind
+	// Grace is how long a change waits for its hint; half a second by default. A hint is sent
+	// before its change, but may be read later.
 	Grace time.Duration
-	// Finish is called once at the end, when the sink has received everything, so that the sink
-	// settles as much as possible before the last checkpoint is stored. It may be nil.
+	// Finish is called once, after the sink has received everything and before the last checkpoint
+	// is stored. It may be nil.
 	Finish func()
 	// StoreEvery is how often the checkpoint is stored; 10 seconds by default.
 	StoreEvery time.Duration
 }
 
-// queuedHints bounds the queued hints.
 const queuedHints = 4096
 
 // listsAtOnce bounds concurrent lists, to spare the API server and memory.
@@ -106,8 +102,8 @@ type Tracker struct {
 
 	permissions permissions
 
-	// id distinguishes the notes of this replica from those of others. noted is what they contain,
-	// and untold what has to be added.
+	// id distinguishes the notes of this replica from those of others. noted is their content, and
+	// untold has to be added.
 	id            string
 	noted, untold []unrecorded
 	// published is the content that was published last, without its times.
@@ -125,7 +121,6 @@ type Tracker struct {
 	gapped  time.Time // when the last gap ended that is declared
 }
 
-// loop is the watch of one kind.
 type loop struct {
 	end  context.CancelFunc
 	done sync.WaitGroup
@@ -241,7 +236,6 @@ func (t *Tracker) Run(ctx context.Context) error {
 	return nil
 }
 
-// tick is the pause between two checks for changes that have waited long enough.
 const tick = 200 * time.Millisecond
 
 // attend handles hints, and changes that have waited long enough for a hint.
@@ -263,8 +257,7 @@ func (t *Tracker) attend(ctx context.Context) {
 	}
 }
 
-// scope returns the scope: which kinds and namespaces are tracked, and which are not. The caller
-// must hold the lock.
+// The caller must hold the lock.
 func (t *Tracker) scope() ownership.Scope {
 	s := t.state.scope()
 	never := leftOut()
@@ -282,8 +275,7 @@ func (t *Tracker) scope() ownership.Scope {
 	return s
 }
 
-// scope returns the kinds that were listed, and the kinds that the webhook may not list or watch. A
-// kind that was listed and is now refused is in both.
+// scope lists a kind twice if it was listed and is now refused.
 func (b *state) scope() ownership.Scope {
 	s := ownership.Scope{Kinds: map[string]time.Time{}}
 	for _, w := range b.resources {
