@@ -29,20 +29,18 @@ const (
 
 // Options of admission. Registry is required.
 type Options struct {
-	// Hints receives hints for the tracker, which later sees whether the writes succeeded. It may
-	// be nil.
+	// Hints receives hints for the tracker. It may be nil.
 	Hints HintSink
 	// Live returns the kind, the owners and the resource version of an object; may be nil.
 	Live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
 	// Values adds values to hints, for the few paths whose values a record may keep.
 	Values bool
-	// Deprecations finds the deprecated versions and fields for warnings. It may be nil.
+	// Deprecations may be nil.
 	Deprecations Deprecations
 	// Draining reports whether clients should reconnect to another replica; nil means never.
 	Draining func() bool
 	// Log receives the reviews that cannot be answered. The zero value discards them.
-	Log logr.Logger
-	// Registry receives the metrics.
+	Log      logr.Logger
 	Registry prometheus.Registerer
 }
 
@@ -68,7 +66,7 @@ func New(opts Options) (map[string]http.Handler, error) {
 	return handlers, nil
 }
 
-// fault is the kind of a failure to answer a review. No failure denies the request.
+// No fault denies the request.
 type fault string
 
 const (
@@ -115,8 +113,8 @@ func (m *metrics) since(webhook string, start time.Time) {
 	m.duration.WithLabelValues(webhook).Observe(time.Since(start).Seconds())
 }
 
-// complaints is a rate-limited log of clients' errors, so that a client that sends garbage does not
-// fill the log. Metrics count all errors.
+// complaints is a rate-limited log, so that a client that sends garbage does not fill the log.
+// Metrics count all errors.
 type complaints struct {
 	log        logr.Logger
 	rate       *rate.Limiter
@@ -137,8 +135,7 @@ func newComplaints(log logr.Logger) *complaints {
 	return &complaints{log: log, rate: rate.NewLimiter(rate.Every(10*time.Second), 10)}
 }
 
-// Error logs an error. If the rate is exceeded, it only counts the error, and the next line
-// contains the count.
+// If the rate is exceeded, Error only counts the error, and the next line contains the count.
 func (c *complaints) Error(err error, text string, keysAndValues ...any) {
 	if !c.rate.Allow() {
 		c.suppressed.Add(1)

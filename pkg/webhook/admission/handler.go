@@ -28,8 +28,8 @@ const (
 	// readTimeout bounds how long a review may take to arrive. The API server waits a second or two
 	// for the answer.
 	readTimeout = 5 * time.Second
-	// firstRead bounds the memory that is allocated before a review has arrived, because the
-	// Content-Length may be wrong.
+	// firstRead bounds the memory for a review before it has arrived, because its Content-Length
+	// may be wrong.
 	firstRead = 64 << 10
 )
 
@@ -41,11 +41,9 @@ type handler struct {
 	evaluate evaluator
 	count    *metrics
 	log      *complaints
-	// intake is shared by the handlers of all paths.
-	intake *intake
-	// draining reports whether clients should reconnect to another replica.
+	intake   *intake // shared by all handlers
 	draining func() bool
-	// readTimeout replaces the constant readTimeout in tests. If it is 0, the constant applies.
+	// readTimeout replaces the constant in tests, unless it is 0.
 	readTimeout time.Duration
 }
 
@@ -53,7 +51,6 @@ type handler struct {
 // it still returns the findings before that error.
 type evaluator func(*request) (findings, error)
 
-// findings are warnings for the client that sent the request, and annotations for the audit log.
 type findings struct {
 	warnings []warning
 	audit    map[string]string
@@ -67,7 +64,6 @@ type review struct {
 	Request    *request `json:"request"`
 }
 
-// request is the decoded part of an admission request.
 type request struct {
 	UID         types.UID                `json:"uid"`
 	Kind        metav1.GroupVersionKind  `json:"kind"`
@@ -96,8 +92,7 @@ type response struct {
 	UID      types.UID `json:"uid"`
 	Allowed  bool      `json:"allowed"`
 	Warnings []string  `json:"warnings,omitempty"`
-	// AuditAnnotations are for the API server's audit log, where the webhook's name prefixes their
-	// keys.
+	// AuditAnnotations are for the audit log, in which the webhook's name prefixes their keys.
 	AuditAnnotations map[string]string `json:"auditAnnotations,omitempty"`
 }
 
@@ -128,7 +123,6 @@ func (a *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// statusOf returns the HTTP status for an invalid review.
 func statusOf(err error) int {
 	switch {
 	case errors.Is(err, errCrowded):
@@ -140,7 +134,6 @@ func statusOf(err error) int {
 	}
 }
 
-// findings evaluates a request. It never fails.
 func (a *handler) findings(r *request) (texts []string, audit map[string]string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -172,7 +165,7 @@ func (e panicError) Error() string {
 	return fmt.Sprintf("panic with a value of type %T", e.value)
 }
 
-// readReview reads a review of the given length. A negative length is unknown.
+// A negative length is unknown.
 func readReview(r io.Reader, length int64) (*review, error) {
 	body, err := readBody(r, length)
 	if err == nil && tooDeep(body) {
@@ -212,7 +205,6 @@ func readBody(r io.Reader, length int64) ([]byte, error) {
 // repeats the annotation.
 const ReachAnnotation = "k8sconnect.io/reach"
 
-// echo answers a test write with a warning that contains the annotation.
 func echo(r *request) (findings, error) {
 	if r.Operation != admissionv1.Update || !r.DryRun {
 		return findings{}, nil
@@ -262,12 +254,10 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// release subtracts the bytes of the body again. Call it when nothing refers to the body any
-// longer.
+// Call release when nothing refers to the body any longer.
 func (c *counted) release() { c.of.held.Add(-c.size) }
 
-// tooDeep reports whether a JSON text is nested deeper than maxDepth. For invalid JSON, the result
-// is arbitrary.
+// For invalid JSON, the result of tooDeep is arbitrary.
 func tooDeep(text []byte) bool {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -285,7 +275,6 @@ func tooDeep(text []byte) bool {
 	return false
 }
 
-// endOfText returns the position of a string's closing quote, or the end of the text.
 func endOfText(text []byte, i int) int {
 	for i < len(text) && text[i] != '"' {
 		if text[i] == '\\' {

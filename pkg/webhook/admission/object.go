@@ -17,14 +17,12 @@ import (
 // needed.
 type subject struct {
 	metadata metadata
-	// err is why the metadata could not be decoded.
-	err error
+	err      error
 	// raw is the object's JSON. It is "null" or empty if there is no object, such as the new object
 	// of a DELETE (edge case 76).
 	raw []byte
 }
 
-// metadata is the part of an object that is always decoded.
 type metadata struct {
 	Name            string                      `json:"name"`
 	GenerateName    string                      `json:"generateName"`
@@ -53,7 +51,6 @@ func (s *subject) UnmarshalJSON(raw []byte) error {
 
 func (s *subject) isNull() bool { return len(s.raw) == 0 || string(s.raw) == "null" }
 
-// read decodes the object; nil if there is none.
 func (s *subject) read() (*unstructured.Unstructured, error) {
 	if s.isNull() {
 		return nil, nil

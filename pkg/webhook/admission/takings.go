@@ -29,10 +29,8 @@ type takings struct {
 	hints        HintSink     // nil sends none
 	deprecations Deprecations // may be nil
 	count        *metrics
-	// values adds values to hints; see [ownership.ValuesOf].
-	values bool
-	// live is [Options.Live].
-	live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
+	values       bool
+	live         func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
 }
 
 func (j takings) evaluate(r *request) (out findings, err error) {
@@ -81,7 +79,6 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 	return out, err
 }
 
-// valuesOf returns the values that a record may keep, by path.
 func (j takings) valuesOf(r *request, transitions []ownership.Transition, old, now *unstructured.Unstructured) map[string]ownership.ValueChange {
 	if !j.values || old == nil || now == nil {
 		return nil
@@ -146,7 +143,6 @@ func (j takings) scaled(r *request, was, is metadata) (out findings, err error) 
 	return out, nil
 }
 
-// scaleValues returns the number of replicas as values by path.
 func scaleValues(r *request, replicas fieldpath.Path) map[string]ownership.ValueChange {
 	old, now, err := readBoth(&r.OldObject, &r.Object)
 	if err != nil {
@@ -158,8 +154,8 @@ func scaleValues(r *request, replicas fieldpath.Path) map[string]ownership.Value
 	return nil
 }
 
-// fields returns the notices for deprecated fields that only the new object has. It first looks for
-// deprecated fields in the new object, because few objects have any.
+// fields returns the notices for deprecated fields that the request adds. It checks the new object
+// first, because few objects have such fields.
 func (j takings) fields(r *request) ([]deprecation.FieldNotice, error) {
 	now, err := r.Object.read()
 	if err != nil || len(j.deprecations.Fields(nil, now)) == 0 {
@@ -183,13 +179,11 @@ func (j takings) hint(h ownership.Hint) {
 func isLoss(t ownership.Transition) bool { return len(t.Lost()) > 0 && len(t.After) > 0 }
 
 const (
-	// auditTaken is the audit annotation for the paths that a request takes.
 	auditTaken = "taken"
 	// maxAudit bounds the bytes of the annotation. Paths beyond the bound are only counted.
 	maxAudit = 8 << 10
 )
 
-// auditEntry is a path in the audit log, or the number of further paths.
 type auditEntry struct {
 	Path   string   `json:"path,omitempty"`
 	From   []string `json:"from,omitempty"`
@@ -198,8 +192,8 @@ type auditEntry struct {
 	More   int      `json:"more,omitzero"`
 }
 
-// auditOf returns the audit annotations of a request: the paths that it takes, and from which
-// owners. The audit log also has the user, and still exists after this process ends.
+// auditOf returns the paths that a request takes. The audit log also has the user, and outlives
+// this process.
 func auditOf(transitions []ownership.Transition) map[string]string {
 	list, more := []byte{'['}, 0
 	add := func(e auditEntry) {
@@ -232,7 +226,6 @@ func auditOf(transitions []ownership.Transition) map[string]string {
 	return map[string]string{auditTaken: string(append(list, ']'))}
 }
 
-// auditNames returns the names of some owners of a path, with their operations.
 func auditNames(owners []managedfields.Owner) []string {
 	out := make([]string, 0, min(len(owners), maxLines))
 	for _, o := range owners[:min(len(owners), maxLines)] {

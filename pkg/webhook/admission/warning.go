@@ -17,21 +17,17 @@ import (
 // drops the rest (edge case 74). It may call both paths for one request, so the warnings of each
 // path stay below half of the limit.
 const (
-	// maxLines bounds the warnings of one kind for a request.
 	maxLines = 5
 	// lineLength is the preferred length of a line, in characters.
 	lineLength = 120
-	// pathLength is the minimum number of characters for paths in a line, however long the names in
-	// it are.
+	// pathLength is the least room for paths in a line, however long the names are.
 	pathLength = 24
-	// nameLength is the maximum length of a manager's name.
 	nameLength = 48
 	// maxLine and maxTotal are limits in bytes that are never exceeded.
 	maxLine  = 380
 	maxTotal = 2000
 )
 
-// warning is one line for the client that sent a request.
 type warning struct {
 	about about
 	text  string
@@ -80,7 +76,6 @@ func takeovers(transitions []ownership.Transition) []takeover {
 	return out
 }
 
-// ownersWarnings returns a line for each takeover, up to maxLines.
 func ownersWarnings(object string, all []takeover) []warning {
 	var out []warning
 	more := 0
@@ -99,7 +94,6 @@ func ownersWarnings(object string, all []takeover) []warning {
 	return out
 }
 
-// bounded truncates warnings to the limits of a header.
 func bounded(lines []warning) []warning {
 	total := 0
 	for i := range lines {
@@ -111,7 +105,6 @@ func bounded(lines []warning) []warning {
 	return lines
 }
 
-// owners returns the names of managers for warnings, with the subresource if there is one.
 func owners(list []managedfields.Owner) string {
 	var names []string
 	for _, o := range list {
@@ -129,7 +122,7 @@ func owners(list []managedfields.Owner) string {
 	return strings.Join(names, ", ")
 }
 
-// pathList returns as many paths as fit, at least one, and the number of the others.
+// pathList returns as many paths as fit, at least one, and the number of others.
 func pathList(paths []fieldpath.Path, room int) string {
 	rest := func(said int) string {
 		if said == len(paths) {
@@ -148,8 +141,7 @@ func pathList(paths []fieldpath.Path, room int) string {
 	return listed
 }
 
-// pathText shortens a path to a number of characters. It removes the first elements, because the
-// last ones are the most specific.
+// pathText removes the first elements of a path, because the last ones are the most specific.
 func pathText(p fieldpath.Path, room int) string {
 	room = max(room, pathLength)
 	whole := text.Printable(p.String())

@@ -9,14 +9,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// lanes contains the pending transitions by namespace. It serves the namespaces in turn, so that a
+// lanes holds the pending transitions by namespace. It serves the namespaces in turn, so that a
 // flood in one namespace does not delay another (edge case 100).
 type lanes struct {
 	of   map[string]*lane
 	turn int
 }
 
-// lane returns the lane of a namespace.
 func (l *lanes) lane(namespace string) *lane {
 	found := l.of[namespace]
 	if found == nil {
@@ -27,7 +26,6 @@ func (l *lanes) lane(namespace string) *lane {
 	return found
 }
 
-// place adds an object to the queue of its lane, or moves it to another position in the queue.
 func (l *lanes) place(p *pending, at time.Time) {
 	p.at = at
 	if p.lane != nil {
@@ -38,7 +36,6 @@ func (l *lanes) place(p *pending, at time.Time) {
 	heap.Push(&p.lane.line, p)
 }
 
-// remove removes an object from its queue.
 func (l *lanes) remove(p *pending) {
 	if p.lane == nil {
 		return
@@ -49,7 +46,6 @@ func (l *lanes) remove(p *pending) {
 	l.tidy(from)
 }
 
-// count changes the number of pending transitions of a namespace.
 func (l *lanes) count(namespace string, more int) {
 	if more == 0 {
 		return
@@ -59,14 +55,12 @@ func (l *lanes) count(namespace string, more int) {
 	l.tidy(in)
 }
 
-// tidy removes an empty lane.
 func (l *lanes) tidy(in *lane) {
 	if in.transitions == 0 && len(in.line) == 0 {
 		delete(l.of, in.namespace)
 	}
 }
 
-// first returns the time at which the next object of any lane is due, if there is one.
 func (l *lanes) first() (at time.Time, ok bool) {
 	for _, in := range l.of {
 		if len(in.line) > 0 && (!ok || in.line[0].at.Before(at)) {
@@ -76,7 +70,7 @@ func (l *lanes) first() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// next returns an object that is due. It chooses the lane that was served longest ago.
+// next chooses the lane that was served longest ago.
 func (l *lanes) next(now time.Time) *pending {
 	var found *lane
 	for _, in := range l.of {
@@ -93,7 +87,6 @@ func (l *lanes) next(now time.Time) *pending {
 	return found.line[0]
 }
 
-// fullest returns the lane for which a measure is largest.
 func (l *lanes) fullest(size func(*lane) int) *lane {
 	var found *lane
 	for _, in := range l.of {
@@ -127,15 +120,13 @@ func (q *queue) makeRoom(p *pending) {
 func (q *queue) crowded() bool   { return len(q.objects) > q.limits.Objects }
 func (q *queue) overflows() bool { return q.transitions > q.limits.Transitions }
 
-// fullest reports whether the namespace of an object has the most transitions.
 func (q *queue) fullest(p *pending) bool {
 	full := q.lanes.fullest(func(l *lane) int { return l.transitions })
 	return full != nil && full.transitions <= q.lanes.of[p.object.Namespace].transitions
 }
 
-// evict drops all pending transitions of one object. It chooses the object came if came's namespace
-// has the most transitions. Otherwise it chooses an object in the fullest namespace that would be
-// written late. It returns false if there is no object to drop.
+// evict drops all pending transitions of one object. This is came if its namespace has the most
+// transitions. Otherwise it is an object in the fullest namespace that would be written late.
 func (q *queue) evict(came *pending, size func(*lane) int) bool {
 	full := q.lanes.fullest(size)
 	own := q.lanes.of[came.object.Namespace]
@@ -153,8 +144,7 @@ func (q *queue) evict(came *pending, size func(*lane) int) bool {
 	return true
 }
 
-// drop drops the n oldest transitions of an object. If this replica leads, they are lost; otherwise
-// they are left to the leader.
+// A leader loses the transitions that it drops. Another replica leaves them to the leader.
 func (q *queue) drop(p *pending, n int) {
 	dropped := p.transitions[:n]
 	p.transitions = slices.Clone(p.transitions[n:])
@@ -170,7 +160,6 @@ func (q *queue) drop(p *pending, n int) {
 	}
 }
 
-// leaveToLeader drops the transitions that the leader writes as well.
 func (q *queue) leaveToLeader(which func(pendingTransition) bool, now time.Time) {
 	for _, p := range q.objects {
 		p.transitions = slices.DeleteFunc(p.transitions, func(n pendingTransition) bool {
@@ -199,7 +188,6 @@ func newPace(rate float64, burst int) pace {
 	return pace{rate: rate, burst: float64(burst), tokens: float64(burst)}
 }
 
-// fill adds the tokens for the time that has passed.
 func (p *pace) fill(now time.Time) {
 	if !p.at.IsZero() && now.After(p.at) {
 		p.tokens = min(p.burst, p.tokens+now.Sub(p.at).Seconds()*p.rate)
@@ -209,7 +197,6 @@ func (p *pace) fill(now time.Time) {
 	}
 }
 
-// ready returns the time at which there is a token; now if there is one already.
 func (p *pace) ready(now time.Time) time.Time {
 	p.fill(now)
 	if p.tokens >= 1 {
@@ -225,17 +212,14 @@ func (p *pace) spend(now time.Time) {
 	p.tokens = max(-p.burst, p.tokens-1)
 }
 
-// refund returns an unused token.
 func (p *pace) refund() { p.tokens = min(p.burst, p.tokens+1) }
 
 const (
 	// sightLasts is how long a write of another replica counts as a sign of the replica's progress.
 	sightLasts = 10 * time.Second
-	// maxLag bounds the lag that is computed from a record. The time in the record is from another
-	// machine's clock, which may be wrong by hours; without the bound, the leader would wait for
-	// hours.
-	maxLag = 2 * time.Minute
-	// maxSights bounds the remembered namespaces.
+	// maxLag bounds the lag that is computed from a record's time. This time is from another
+	// machine's clock, which may be wrong by hours.
+	maxLag    = 2 * time.Minute
 	maxSights = 1024
 )
 
@@ -253,7 +237,6 @@ type sight struct {
 	lag time.Duration
 }
 
-// saw records that another replica has written a change that was held back because of lag.
 func (p peers) saw(namespace string, lag time.Duration, now time.Time) {
 	if len(p) >= maxSights {
 		maps.DeleteFunc(p, func(_ string, s sight) bool { return now.Sub(s.at) >= sightLasts })
@@ -263,8 +246,7 @@ func (p peers) saw(namespace string, lag time.Duration, now time.Time) {
 	}
 }
 
-// until returns the time until which another replica may still write a change that arrived at a
-// given time.
+// until returns the time until which another replica may still write a change.
 func (p peers) until(namespace string, came, now time.Time) time.Time {
 	s, ok := p[namespace]
 	if !ok || now.Sub(s.at) >= sightLasts {

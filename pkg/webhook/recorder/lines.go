@@ -17,10 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// maxLines bounds the queued lines of the log.
 const maxLines = 10_000
 
-// line is a transition in the log.
 type line struct {
 	Time            time.Time          `json:"time"`
 	APIVersion      string             `json:"apiVersion"`
@@ -39,8 +37,7 @@ type line struct {
 	User            string             `json:"user,omitempty"`
 }
 
-// log queues a line. It never waits for the writer; lines without room in the queue are dropped and
-// counted.
+// log never waits for the writer. Lines without room in the queue are dropped and counted.
 func (r *Recorder) log(o ownership.Occurrence) {
 	if r.opts.Transitions == nil {
 		return
@@ -61,7 +58,6 @@ func (r *Recorder) log(o ownership.Occurrence) {
 	}
 }
 
-// writeLines writes queued lines until the context ends, and then the remaining lines.
 func (r *Recorder) writeLines(ctx context.Context) {
 	for {
 		select {
@@ -87,9 +83,7 @@ func (r *Recorder) writeLine(l []byte) {
 }
 
 const (
-	// eventReason is the reason of our Events, by which they can be selected.
-	eventReason = "FieldOwnershipTaken"
-	// eventTakeovers is how many takeovers an Event lists.
+	eventReason    = "FieldOwnershipTaken"
 	eventTakeovers = 5
 	// eventNote is the API server's limit for the message of an Event, in bytes.
 	eventNote = 1024
@@ -106,7 +100,6 @@ func (r *Recorder) announce(o ownership.Object, fresh []ownership.Entry) {
 	r.opts.Events.Eventf(object, corev1.EventTypeWarning, eventReason, "%s", eventText(taken))
 }
 
-// eventText lists as many takeovers as fit, and gives the number of the others.
 func eventText(taken []ownership.Entry) string {
 	var parts []string
 	length := len(fmt.Sprintf("; +%d more", len(taken)))
@@ -126,7 +119,6 @@ func eventText(taken []ownership.Entry) string {
 	return strings.Join(parts, "; ")
 }
 
-// metrics are the metrics of a recorder.
 type metrics struct {
 	transitions, writeErrors       *prometheus.CounterVec
 	recordsWritten, lost, unlogged prometheus.Counter

@@ -15,25 +15,23 @@ type Options struct {
 	Namespace string
 	// Events receives takeovers; nil sends no Events.
 	Events Events
-	// Transitions receives every transition as a line of JSON; nil writes none. Each replica writes
-	// the transitions that it sees. Together, uid, resourceVersion and path identify a transition.
+	// Transitions receives every transition that this replica sees, as a line of JSON; nil writes
+	// none. Together, uid, resourceVersion and path identify a transition.
 	Transitions io.Writer
 	// Log receives refused writes. Each reason is logged once until writes succeed again.
 	Log *slog.Logger
-	// WritesPerSecond bounds the writes of the whole cluster; 10 by default. The writes of other
-	// replicas count, so a single replica may use the whole rate. The bound does not apply to the
-	// last writes before the recorder ends.
+	// WritesPerSecond bounds the writes of all replicas together; 10 by default. It does not bound
+	// the last writes before the recorder ends.
 	WritesPerSecond float64
 	// Burst is how many records may be written at once after a quiet period; 500 by default.
 	Burst int
 	// FlushTimeout bounds the writes at the end; 10s by default.
 	FlushTimeout time.Duration
-	// Limits bounds the pending transitions in memory.
-	Limits Limits
+	Limits       Limits
 }
 
-// Events sends Events, as client-go's tools/record does. tools/events is not suitable: it would
-// count a second Event on an object within minutes, and drop its message.
+// Events sends Events, as client-go's tools/record does. tools/events would count a second Event on
+// an object within minutes, and drop its message.
 type Events interface {
 	Eventf(object runtime.Object, eventtype, reason, text string, args ...any)
 }
@@ -64,25 +62,20 @@ const (
 	// gather is how long the first transition of an object waits for other transitions of the same
 	// write.
 	gather = 200 * time.Millisecond
-	// grace is how long a transition without a user waits for another replica to report it with
-	// one.
+	// grace is how long a transition without a user waits for another replica to report the user.
 	grace = 3 * time.Second
-	// firstPause and longestPause are the shortest and the longest pause between two writes of a
-	// record whose owners keep changing.
+	// firstPause and longestPause bound the pause between two writes of a record whose owners keep
+	// changing.
 	firstPause, longestPause = 10 * time.Second, 5 * time.Minute
 	// namePause is the pause before an entry's first user is written.
 	namePause = time.Second
-	// firstRetry and longestRetry are the shortest and the longest pause before a refused write is
-	// tried again.
+	// firstRetry and longestRetry bound the pause before a refused write is tried again.
 	firstRetry, longestRetry = time.Second, 5 * time.Minute
-	// giveUp is how long a refused write is retried. The limit is needed because the reason, such
-	// as a quota, may be permanent.
+	// giveUp is how long a refused write is retried. The reason, such as a quota, may be permanent.
 	giveUp = time.Hour
-	// keep is how long a replica that does not lead keeps transitions that the leader should write.
-	// It is the time that 10,000 objects may take at the default rate.
-	keep = 20 * time.Minute
-	// sweepEvery is how often outdated state is removed.
-	sweepEvery = 10 * time.Second
-	// callTimeout bounds one write to the store.
+	// keep is how long another replica keeps transitions that the leader should write. At the
+	// default rate, 10,000 objects take about as long.
+	keep        = 20 * time.Minute
+	sweepEvery  = 10 * time.Second
 	callTimeout = 5 * time.Second
 )

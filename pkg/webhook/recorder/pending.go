@@ -25,16 +25,14 @@ type pending struct {
 	retryAt time.Time     // not before, once refused
 	backoff time.Duration // before retryAt
 
-	// taken is set while the object is being written.
-	taken bool
-	// lane is the lane in which the object waits, or nil. index is its position in the lane, and at
-	// is when it is due.
+	taken bool // being written
+	// lane is nil unless the object waits. index is its position in the lane, and at is when it is
+	// due.
 	lane  *lane
 	index int
 	at    time.Time
 }
 
-// came returns the time at which the oldest transition arrived.
 func (p *pending) came() time.Time {
 	if len(p.transitions) == 0 {
 		return time.Time{}
@@ -42,7 +40,6 @@ func (p *pending) came() time.Time {
 	return p.transitions[0].came
 }
 
-// ours reports whether this replica has the hint for any of the transitions.
 func (p *pending) ours() bool { return slices.ContainsFunc(p.transitions, pendingTransition.ours) }
 
 // due returns the time at which to write the object, if this replica has to write it.
@@ -73,7 +70,6 @@ func (p *pending) due(leads bool, full int) (time.Time, bool) {
 	return at, found
 }
 
-// written records a successful write.
 func (p *pending) written(now time.Time) {
 	if p.resting(now) {
 		p.pause = firstPause
@@ -88,7 +84,7 @@ func (p *pending) resting(now time.Time) bool {
 	return p.wrote.IsZero() || now.Sub(p.wrote) > 2*p.pause
 }
 
-// failed records a refused write, and reports whether to give up retrying.
+// failed reports whether to give up retrying.
 func (p *pending) failed(now time.Time) bool {
 	if p.refused.IsZero() {
 		p.refused = now
@@ -105,21 +101,17 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// lane contains the pending objects of one namespace.
 type lane struct {
 	namespace string
-	// line contains the objects that this replica has to write, ordered by the time at which they
-	// are due.
+	// line contains the objects that this replica has to write, by the time at which they are due.
 	line waiting
-	// transitions counts the transitions of all objects, including those that another replica
-	// writes.
+	// transitions includes those that another replica writes.
 	transitions int
-	// served is the turn at which the lane was last served; for a new lane, the turn at which it
-	// was created.
+	// served is the turn at which the lane was last served, or created.
 	served int
 }
 
-// waiting is a heap of objects, ordered by the time at which they are due.
+// waiting is a heap, ordered by the time at which objects are due.
 type waiting []*pending
 
 func (l waiting) Len() int { return len(l) }
@@ -136,14 +128,12 @@ func (l waiting) Swap(i, j int) {
 	l[i].index, l[j].index = i, j
 }
 
-// Push implements heap.Interface.
 func (l *waiting) Push(x any) {
 	p := x.(*pending)
 	p.index = len(*l)
 	*l = append(*l, p)
 }
 
-// Pop implements heap.Interface.
 func (l *waiting) Pop() any {
 	last := len(*l) - 1
 	p := (*l)[last]
@@ -152,7 +142,6 @@ func (l *waiting) Pop() any {
 	return p
 }
 
-// pendingTransition is a transition that is not written yet.
 type pendingTransition struct {
 	ownership.Transition
 	ownership.Occasion
@@ -161,11 +150,10 @@ type pendingTransition struct {
 	settled func(ownership.Outcome)
 }
 
-// ours reports whether this replica has the hint for the transition. If so, it writes the
-// transition even if it does not lead.
+// ours reports whether this replica has the hint for the transition. It then writes the transition
+// even if it does not lead.
 func (n pendingTransition) ours() bool { return n.User != "" && !n.Noted }
 
-// same reports whether two pending transitions are the same transition.
 func (n pendingTransition) same(other pendingTransition) bool {
 	return n.entry == other.entry && n.ResourceVersion == other.ResourceVersion && n.Gap == other.Gap
 }
@@ -186,7 +174,6 @@ func (n pendingTransition) joined(noted pendingTransition) pendingTransition {
 	return n
 }
 
-// calls returns the function call that reports the outcome.
 func (n pendingTransition) calls(o ownership.Outcome) func() {
 	if n.settled == nil {
 		return func() {}
@@ -194,8 +181,7 @@ func (n pendingTransition) calls(o ownership.Outcome) func() {
 	return func() { n.settled(o) }
 }
 
-// loss counts the dropped transitions of an object. version is the resource version of the newest
-// of them.
+// loss counts the dropped transitions of an object. version is that of the newest.
 type loss struct {
 	count   int
 	version string
@@ -222,7 +208,6 @@ func (n named) has(t pendingTransition) bool {
 	return ok
 }
 
-// add adds the transitions that have a user.
 func (n named) add(transitions []pendingTransition) named {
 	for _, t := range transitions {
 		if !t.ours() || len(n) >= maxNamed {

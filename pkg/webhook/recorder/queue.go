@@ -37,13 +37,11 @@ type queue struct {
 	done []func()
 }
 
-// batch contains the transitions of one object to write.
 type batch struct {
 	object      ownership.Object
 	transitions []pendingTransition
 	lost        loss
-	// paid means that a token was spent for the batch.
-	paid bool
+	paid        bool // a token was spent
 }
 
 // cooldown is the state that remains of an object after its last write.
@@ -53,7 +51,6 @@ type cooldown struct {
 	named named
 }
 
-// outcome is the result of a write.
 type outcome int
 
 const (
@@ -73,7 +70,6 @@ func newQueue(limits Limits, pace pace) *queue {
 	}
 }
 
-// lead sets whether this replica writes the transitions for which no replica has a hint.
 func (q *queue) lead(leads bool) {
 	q.leads = leads
 	for _, p := range q.objects {
@@ -101,7 +97,6 @@ func (q *queue) add(o ownership.Object, n pendingTransition, now time.Time) {
 	q.close(p, now)
 }
 
-// open returns the pending state of an object, and creates it if needed.
 func (q *queue) open(o ownership.Object) *pending {
 	p := q.objects[o.UID]
 	if p == nil {
@@ -114,8 +109,8 @@ func (q *queue) open(o ownership.Object) *pending {
 	return p
 }
 
-// close queues an object. If the object has no pending transitions, it is removed, except for its
-// losses and its cooldown.
+// close queues an object, or removes it if it has no pending transitions. Its losses and its
+// cooldown are kept.
 func (q *queue) close(p *pending, now time.Time) {
 	if p.taken {
 		return
@@ -136,7 +131,6 @@ func (q *queue) close(p *pending, now time.Time) {
 	}
 }
 
-// place queues an object, or removes it from its queue if another replica writes it.
 func (q *queue) place(p *pending) {
 	if p.taken {
 		return
@@ -148,7 +142,6 @@ func (q *queue) place(p *pending) {
 	q.lanes.remove(p)
 }
 
-// count changes the number of an object's pending transitions.
 func (q *queue) count(p *pending, sign int, transitions ...pendingTransition) {
 	for _, n := range transitions {
 		q.transitions += sign
@@ -165,7 +158,6 @@ func (q *queue) settle(transitions []pendingTransition, o ownership.Outcome) {
 	}
 }
 
-// next returns the time at which there is something to write or to drop, if there is one.
 func (q *queue) next(now time.Time) (time.Time, bool) {
 	sweep, keeps := q.swept.Add(keep), !q.leads && q.theirs > 0
 	at, ok := q.lanes.first()
@@ -179,8 +171,7 @@ func (q *queue) next(now time.Time) (time.Time, bool) {
 	return at, true
 }
 
-// dequeue returns the next object to write, if one is due and there is a token for it. The caller
-// must call answer.
+// dequeue returns an object that is due, if there is a token for it. The caller must call answer.
 func (q *queue) dequeue(now time.Time) (batch, bool) {
 	q.expire(now)
 	if q.pace.ready(now).After(now) {
@@ -206,7 +197,6 @@ func (q *queue) dequeue(now time.Time) (batch, bool) {
 	}
 }
 
-// takeOf returns all pending transitions of an object, due or not.
 func (q *queue) takeOf(o ownership.Object) batch {
 	p := q.open(o)
 	q.lanes.remove(p)
@@ -217,8 +207,8 @@ func (q *queue) takeOf(o ownership.Object) batch {
 	return b
 }
 
-// drain returns everything that this replica has to write, whether or not it is due. Transitions
-// with a user come first, because only this replica knows the user.
+// drain also returns transitions that are not due. Those with a user come first, because only this
+// replica knows the user.
 func (q *queue) drain() []batch {
 	var out []batch
 	for _, p := range q.objects {
@@ -238,7 +228,6 @@ func (q *queue) drain() []batch {
 	return out
 }
 
-// answer records the outcome of writing a batch.
 func (q *queue) answer(b batch, o outcome, now time.Time) {
 	p := q.objects[b.object.UID]
 	if p == nil || !p.taken {
@@ -279,8 +268,8 @@ func (q *queue) refuse(p *pending, b batch, now time.Time) {
 	q.makeRoom(p)
 }
 
-// seen handles a record as it is stored now. Transitions that the record contains need not be
-// written. own means that this replica wrote the record.
+// seen handles a record as it is stored now. Transitions in the record need not be written. own
+// means that this replica wrote the record.
 func (q *queue) seen(r *ownership.Record, own bool, now time.Time) {
 	p := q.objects[r.Object.UID]
 	if !own {
@@ -309,8 +298,7 @@ func (q *queue) seen(r *ownership.Record, own bool, now time.Time) {
 	q.close(p, now)
 }
 
-// expire removes old state from time to time: transitions that a leader has written by now, and
-// cooldowns that are over.
+// expire removes transitions that a leader has written by now, and cooldowns that are over.
 func (q *queue) expire(now time.Time) {
 	if now.Sub(q.swept) < sweepEvery {
 		return
@@ -326,7 +314,6 @@ func (q *queue) expire(now time.Time) {
 	}
 }
 
-// behind returns how long the oldest overdue change has waited.
 func (q *queue) behind(now time.Time) (longest time.Duration) {
 	for _, p := range q.objects {
 		switch {
@@ -339,7 +326,6 @@ func (q *queue) behind(now time.Time) (longest time.Duration) {
 	return longest
 }
 
-// isRefused reports whether the last write of any object was refused.
 func (q *queue) isRefused() bool {
 	for _, p := range q.objects {
 		if !p.refused.IsZero() {
@@ -349,7 +335,6 @@ func (q *queue) isRefused() bool {
 	return false
 }
 
-// settledNow returns the calls that report outcomes, each once.
 func (q *queue) settledNow() []func() {
 	done := q.done
 	q.done = nil

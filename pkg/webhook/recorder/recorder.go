@@ -23,8 +23,7 @@ type Recorder struct {
 	metrics metrics
 	writer  writer
 	lines   chan []byte
-	// poke wakes Run; see [Recorder.wake].
-	poke chan struct{}
+	poke    chan struct{}
 
 	// writing is locked from the moment when something is taken out of the queue until its outcome
 	// is known.
@@ -98,7 +97,6 @@ func (r *Recorder) Run(ctx context.Context) error {
 	return nil
 }
 
-// wait waits until something may be due. It returns false if the context ended.
 func (r *Recorder) wait(ctx context.Context) bool {
 	var alarm <-chan time.Time
 	r.locked(func(q *queue) {
@@ -115,7 +113,6 @@ func (r *Recorder) wait(ctx context.Context) bool {
 	return true
 }
 
-// writeNext writes the next object that is due, and reports whether there was one.
 func (r *Recorder) writeNext(ctx context.Context) bool {
 	r.writing <- struct{}{}
 	defer func() { <-r.writing }()
@@ -155,7 +152,6 @@ func newPauses() wait.Backoff {
 	return wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 30 * time.Second}
 }
 
-// saw handles a record as it is stored now.
 func (r *Recorder) saw(record *ownership.Record) {
 	if !r.writer.isOurs(record) {
 		return
@@ -168,7 +164,6 @@ func (r *Recorder) saw(record *ownership.Record) {
 	r.locked(func(q *queue) { q.seen(record, own, time.Now()) })
 }
 
-// await waits for a token, and takes it.
 func (r *Recorder) await(ctx context.Context) error {
 	for {
 		var at time.Time
@@ -189,7 +184,6 @@ func (r *Recorder) await(ctx context.Context) error {
 	}
 }
 
-// flush writes everything pending, without waiting until it is due.
 func (r *Recorder) flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opts.FlushTimeout)
 	defer cancel()
@@ -205,7 +199,6 @@ func (r *Recorder) flush(ctx context.Context) {
 	}
 }
 
-// write writes a batch and any further changes, and reports the outcome to the queue.
 func (r *Recorder) write(ctx context.Context, b batch, more change) error {
 	fresh, result, err := r.writer.write(ctx, b.object, func(record *ownership.Record) bool {
 		// Another replica may have written the transitions that were dropped here.
@@ -230,8 +223,7 @@ func (r *Recorder) write(ctx context.Context, b batch, more change) error {
 	return err
 }
 
-// countError counts a write's error, and logs it if it is the first of its reason since writes last
-// succeeded.
+// countError logs only the first error of each reason since writes last succeeded.
 func (r *Recorder) countError(err error) {
 	if err == nil {
 		r.mu.Lock()
@@ -267,7 +259,6 @@ func (r *Recorder) locked(f func(*queue)) {
 	}
 }
 
-// wake makes Run check whether anything is due.
 func (r *Recorder) wake() {
 	select {
 	case r.poke <- struct{}{}:
@@ -311,7 +302,6 @@ func (r *Recorder) writeNet(ctx context.Context, o ownership.Object, live Live) 
 	return r.write(ctx, b, func(record *ownership.Record) bool { return r.addNet(record, live) })
 }
 
-// addNet adds the changes between a record's last owners and the live ones to the record.
 func (r *Recorder) addNet(record *ownership.Record, live Live) bool {
 	owners, version, ok := live(record.Object.UID)
 	if !ok {

@@ -27,29 +27,24 @@ type Store interface {
 	Watch(ctx context.Context, each func(*ownership.Record)) error
 }
 
-// attempts is how often a write is tried after a conflict. There is no pause between attempts.
-// Conflicts are rare, because only other replicas write a record, once for each batch, and the
-// queue retries after firstRetry.
+// attempts is how often a write is tried after a conflict, without a pause. Conflicts are rare,
+// because only other replicas write a record, once for each batch.
 const attempts = 5
 
-// writer changes stored records.
 type writer struct {
 	store Store
 	// clusterScoped is the namespace for the records of cluster-scoped objects.
 	clusterScoped string
-	// own lists the resource versions that this writer wrote and that the watch has not reported
-	// yet.
+	// own lists the resource versions of own writes that the watch has not reported yet.
 	own map[string]bool
 }
 
-// maxOwn limits how many own resource versions are kept.
 const maxOwn = 4096
 
-// change modifies a record, and reports whether the record changed.
 type change func(*ownership.Record) (changed bool)
 
-// write changes the record of an object, and creates the record if needed. It returns the new
-// entries. If the outcome is refused, it also returns an error.
+// write creates the record if needed, and returns the new entries. If the outcome is refused, it
+// also returns an error.
 func (w writer) write(ctx context.Context, o ownership.Object, apply change) ([]ownership.Entry, outcome, error) {
 	var err error
 	for range attempts {
@@ -129,7 +124,6 @@ func isNotFound(err error, resource string) bool {
 	return details != nil && details.Kind == resource
 }
 
-// name returns the object's name in the form used in the log.
 func name(o ownership.Object) string {
 	if o.Namespace == "" {
 		return o.Kind + "/" + o.Name
