@@ -76,8 +76,7 @@ type Custom struct {
 	mu sync.RWMutex
 	// definitions are the CRDs with a deprecated version, by name.
 	definitions map[string]definition
-	// kinds contains the CRDs of each kind. A kind may briefly have more than one CRD, when one
-	// replaces another.
+	// A kind may briefly have more than one CRD, when one replaces another.
 	kinds map[schema.GroupKind][]string
 }
 

@@ -14,10 +14,8 @@ const (
 	serverIngress  = "kube-apiserver: pkg/registry/networking/ingress/strategy.go"
 )
 
-// v1 returns the release 1.minor.
 func v1(minor int) Release { return Release{Major: 1, Minor: minor} }
 
-// objectRules returns the rules for a kind without a Pod template.
 func objectRules(kind schema.GroupKind) []rule {
 	switch kind {
 	case schema.GroupKind{Kind: "Service"}:
@@ -66,7 +64,6 @@ func serviceRules() []rule {
 	}
 }
 
-// claimRule returns the rule for a PersistentVolumeClaim, or for a template of one at a path.
 func claimRule(path string, serverWarns bool) rule {
 	return rule{
 		path: path + "metadata.annotations", key: "volume.beta.kubernetes.io/storage-class",
@@ -128,8 +125,7 @@ func pluginRules(path, source string) []rule {
 	}
 }
 
-// labelRules returns the rules for paths that refer to labels of nodes, as keys of a map or as a
-// string.
+// labelRules returns rules for paths that refer to labels of nodes, as map keys or as a string.
 func labelRules(serverWarns bool, paths ...string) []rule {
 	rules := make([]rule, len(paths))
 	for i, path := range paths {
@@ -138,7 +134,6 @@ func labelRules(serverWarns bool, paths ...string) []rule {
 	return rules
 }
 
-// nodeLabel is a deprecated label of nodes.
 type nodeLabel struct {
 	name  string
 	since Release
@@ -158,7 +153,6 @@ func nodeLabels() [6]nodeLabel {
 	}
 }
 
-// rule describes a deprecated field.
 type rule struct {
 	// path is relative to the base of its ruleSet; [] stands for each item of a list.
 	path string
@@ -166,8 +160,8 @@ type rule struct {
 	key string
 	// value is the deprecated value; empty for any.
 	value string
-	// labels means that the field may refer to deprecated labels of nodes. These labels have their
-	// own releases and replacements.
+	// labels means that the field may refer to labels of nodes, which have their own releases and
+	// replacements.
 	labels bool
 	// unless lists paths of the replacement. If one of them is set, the field is not reported,
 	// since the API server may have set the field.
@@ -175,18 +169,15 @@ type rule struct {
 	since, gone Release
 	use         string
 	// source says where the deprecation is documented: a field of k8s.io/api, or another source.
-	source string
-	// serverWarns is [FieldNotice.ServerWarns].
+	source      string
 	serverWarns bool
 }
 
-// ruleSet contains the rules below a path.
 type ruleSet struct {
 	base  string
 	rules []rule
 }
 
-// podRules returns the rules for a Pod or a template of one.
 func podRules() []rule {
 	rules := []rule{
 		{
@@ -238,7 +229,6 @@ func annotationRules() []rule {
 	}
 }
 
-// podLabelRules returns the rules for fields of a Pod that refer to labels of nodes.
 func podLabelRules() []rule {
 	const (
 		node   = "spec.affinity.nodeAffinity."

@@ -51,14 +51,12 @@ func NewFields(old, updated *unstructured.Unstructured, server Release) []FieldN
 	return found
 }
 
-// warnsOnUpdate reports whether the API server warns about new fields in an update as it does in a
-// create. It does not for Pods and Ingresses, and for a ReplicationController it examines the old
-// template.
+// warnsOnUpdate reports whether the API server warns about new fields in an update. It does not for
+// Pods and Ingresses. For a ReplicationController, it examines the old template.
 func warnsOnUpdate(kind schema.GroupKind) bool {
 	return kind != schema.GroupKind{Kind: "Pod"} && kind != schema.GroupKind{Kind: "ReplicationController"} && kind.Kind != "Ingress"
 }
 
-// rulesFor returns the rules for a kind, at any version.
 func rulesFor(kind schema.GroupKind) []ruleSet {
 	switch kind {
 	case schema.GroupKind{Kind: "Pod"}:
@@ -93,7 +91,6 @@ func (r rule) applies(base map[string]any, server Release) bool {
 	})
 }
 
-// descend follows a path of maps.
 func descend(object map[string]any, path string, at []step) (map[string]any, []step, bool) {
 	for path != "" {
 		var name string
@@ -114,7 +111,6 @@ type step struct {
 	index int
 }
 
-// search applies rules to an object.
 type search struct {
 	server Release
 	rule   rule
@@ -184,7 +180,6 @@ func (s *search) label(node any, at []step) {
 	}
 }
 
-// matching returns the keys of a map that match a pattern, sorted.
 func matching(m map[string]any, pattern string) []string {
 	prefix, wild := strings.CutSuffix(pattern, "*")
 	if !wild {
@@ -224,7 +219,6 @@ func (s *search) add(at []step, r rule) {
 	s.found = append(s.found, n)
 }
 
-// stepsOf returns a path as keys and positions.
 func stepsOf(at []step) []any {
 	steps := make([]any, len(at))
 	for i, s := range at {
@@ -235,7 +229,6 @@ func stepsOf(at []step) []any {
 	return steps
 }
 
-// place formats a path, with or without the numbers of items.
 func place(at []step, numbered bool) string {
 	var b []byte
 	for _, s := range at {

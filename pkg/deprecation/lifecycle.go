@@ -21,8 +21,8 @@ var table string
 // Lifecycle contains the releases of a kind's version. Unknown and unplanned releases are zero.
 type Lifecycle struct {
 	Introduced, Deprecated, Removed Release
-	// Replacement is the replacement that the type's documentation names, which may itself be
-	// deprecated by now; empty if there is none.
+	// Replacement is the one that the type's documentation names. It may itself be deprecated by
+	// now; empty if there is none.
 	Replacement schema.GroupVersionKind
 }
 
@@ -36,7 +36,6 @@ func Builtin(gvk schema.GroupVersionKind) (Lifecycle, bool) {
 	return Lifecycle{}, false
 }
 
-// row is a line of the table.
 type row struct {
 	version string
 	Lifecycle
@@ -137,12 +136,11 @@ func (r Release) Compare(other Release) int {
 	return cmp.Or(cmp.Compare(r.Major, other.Major), cmp.Compare(r.Minor, other.Minor))
 }
 
-// reached reports whether release r is the other release or a later one.
 func (r Release) reached(other Release) bool {
 	return !r.IsZero() && !other.IsZero() && r.Compare(other) >= 0
 }
 
-// digits returns the leading digits: providers append a suffix to the minor version.
+// digits returns the leading digits. Providers append a suffix to the minor version.
 func digits(s string) string {
 	if end := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
 		return s[:end]
@@ -150,7 +148,6 @@ func digits(s string) string {
 	return s
 }
 
-// number parses a number without a sign; -1 for anything else.
 func number(s string) int {
 	n, err := strconv.ParseUint(s, 10, 16)
 	if err != nil {
@@ -185,10 +182,10 @@ func Versions(kind schema.GroupKind) []schema.GroupVersionKind {
 	return all
 }
 
-// CheckUpgrade returns the notice for a built-in kind at a version before an upgrade: what the
-// release to has deprecated, from the point of view of today's server, and whether that release no
-// longer serves it (goes). The recommended version is one that both releases serve, if there is
-// one. If server is unknown, the notice is that of the release to.
+// CheckUpgrade returns the notice for a built-in kind at a version that the release to deprecates,
+// as seen from today's server. goes means that the release to no longer serves the version. The
+// recommended version is one that both releases serve, if there is one. If server is unknown, the
+// notice is that of the release to.
 func CheckUpgrade(gvk schema.GroupVersionKind, server, to Release) (n Notice, goes, ok bool) {
 	if n, ok = Check(gvk, to); !ok || server.IsZero() {
 		return n, n.Gone, ok

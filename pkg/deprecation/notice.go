@@ -10,7 +10,6 @@ import (
 
 // Notice says that a version of a kind is deprecated on a server.
 type Notice struct {
-	// Kind is the deprecated kind and version.
 	Kind schema.GroupVersionKind
 	// Since and Removed are zero if unknown.
 	Since, Removed Release
@@ -38,9 +37,9 @@ func Check(gvk schema.GroupVersionKind, server Release) (Notice, bool) {
 	}, true
 }
 
-// successor returns the recommended version on a server: the documented replacement if that is
-// served and not deprecated, else the preferred such version, or the documented replacement if it
-// is at least served.
+// successor returns the recommended version on a server: the documented replacement if it is served
+// and not deprecated. Otherwise it returns the preferred such version, or the documented
+// replacement if that is served.
 func successor(gvk schema.GroupVersionKind, lc Lifecycle, server Release) schema.GroupVersionKind {
 	named := lc.Replacement
 	kind := gvk.GroupKind()
@@ -101,7 +100,6 @@ func (n Notice) String() string {
 	return line(b.String())
 }
 
-// subject returns the version. If the version has no group, subject adds the kind.
 func (n Notice) subject() string {
 	if n.Kind.Group == "" {
 		return n.Kind.Version + " " + n.Kind.Kind
@@ -109,7 +107,7 @@ func (n Notice) subject() string {
 	return n.Kind.GroupVersion().String()
 }
 
-// advice returns the replacement. It omits the parts that the replacement has in common with Kind.
+// advice omits the parts that the replacement has in common with Kind.
 func (n Notice) advice() string {
 	switch {
 	case n.Use.Empty():
@@ -124,8 +122,8 @@ func (n Notice) advice() string {
 
 // FieldNotice says that a deprecated field is set in an object.
 type FieldNotice struct {
-	// Path is the path of the field in the notation of field ownership. List items without a name
-	// are numbered. The path contains no values.
+	// Path is in the notation of field ownership. List items without a name are numbered. The path
+	// contains no values.
 	Path string
 	// Value is the deprecated value, if the field itself is not deprecated: a term of Kubernetes,
 	// such as the name of a label, never a user's value.
@@ -133,10 +131,9 @@ type FieldNotice struct {
 	// Since is the release that deprecated the field, Gone the one since which it has no effect;
 	// zero if unknown or in the future.
 	Since, Gone Release
-	// Use is the replacement; empty if there is none.
-	Use string
-	// ServerWarns reports whether the API server warns about the field as well. Its warning has the
-	// path, and not the object's name.
+	Use         string
+	// ServerWarns reports whether the API server warns too, with the path and without the object's
+	// name.
 	ServerWarns bool
 	// spot is Path without the numbers of items, and Value. With numbers, a field would look new if
 	// its list item moved.
@@ -171,7 +168,6 @@ func (n FieldNotice) String() string {
 // if there are many, and the object's name comes first.
 const MaxText = 200
 
-// line makes an untrusted text a single line that is short enough for a warning.
 func line(s string) string {
 	return text.Truncate(text.OneLine(s), MaxText)
 }

@@ -27,14 +27,11 @@ type Question struct {
 	// Server is the current release of the server; zero without a server. Release is the release to
 	// upgrade to.
 	Server, Release deprecation.Release
-	// Custom contains the versions that CRDs deprecate.
-	Custom deprecation.Custom
-	// Served reports whether the server serves a kind at a version. Only Tally.Live and Concerns
-	// need it.
+	Custom          deprecation.Custom
+	// Served reports whether the server serves a version. Only Tally.Live and Concerns need it.
 	Served func(schema.GroupVersionKind) bool
 }
 
-// check returns the notice for a version, and whether the release no longer serves it.
 func (q *Question) check(gvk schema.GroupVersionKind) (n deprecation.Notice, goes, ok bool) {
 	if n, goes, ok = deprecation.CheckUpgrade(gvk, q.Server, q.Release); ok {
 		return n, goes, ok
@@ -66,13 +63,11 @@ type Tally struct {
 	verdicts map[schema.GroupVersionKind]verdict
 }
 
-// use identifies an [event.DeprecatedUse].
 type use struct {
 	ref  object.Ref
 	path string
 }
 
-// verdict is the result for a version.
 type verdict struct {
 	event.DeprecatedUse
 	deprecated bool
@@ -145,7 +140,6 @@ func movedOn(e *metav1.ManagedFieldsEntry, entries []metav1.ManagedFieldsEntry, 
 	})
 }
 
-// writes records a manager that still writes a version.
 func (t *Tally) writes(ref object.Ref, gvk schema.GroupVersionKind, e *metav1.ManagedFieldsEntry) {
 	ref.GVK = gvk
 	found := t.version(ref)
@@ -154,7 +148,6 @@ func (t *Tally) writes(ref object.Ref, gvk schema.GroupVersionKind, e *metav1.Ma
 	})
 }
 
-// timeOf returns the time of an entry; zero if it has none.
 func timeOf(e *metav1.ManagedFieldsEntry) time.Time {
 	if e.Time == nil {
 		return time.Time{}
@@ -166,7 +159,6 @@ func ownsLastApplied(e *metav1.ManagedFieldsEntry) bool {
 	return e.FieldsV1 != nil && bytes.Contains(e.FieldsV1.GetRawBytes(), []byte(`"f:`+managedfields.LastAppliedAnnotation+`"`))
 }
 
-// kindOf returns the kind and version of an object in JSON; empty if it has none.
 func kindOf(text string) schema.GroupVersionKind {
 	var o metav1.TypeMeta
 	if json.Unmarshal([]byte(text), &o) != nil {
@@ -175,7 +167,6 @@ func kindOf(text string) schema.GroupVersionKind {
 	return o.GroupVersionKind()
 }
 
-// version returns the use of a deprecated version by an object.
 func (t *Tally) version(ref object.Ref) *event.DeprecatedUse {
 	found := t.verdict(ref.GVK).DeprecatedUse
 	found.Ref = ref
@@ -202,7 +193,7 @@ func (t *Tally) Rendered(ref object.Ref, u *unstructured.Unstructured, of event.
 	t.manifest(ref, u, func(found *event.DeprecatedUse, _ []any) { found.Releases = append(found.Releases, of) })
 }
 
-// manifest checks an object that will be written. place records where the object is written.
+// place records where the object is written.
 func (t *Tally) manifest(ref object.Ref, u *unstructured.Unstructured, place func(*event.DeprecatedUse, []any)) {
 	if t.verdict(ref.GVK).deprecated {
 		place(t.version(ref), []any{"apiVersion"})
