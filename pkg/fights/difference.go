@@ -11,7 +11,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// difference holds the changes between the managed fields of two versions.
 type difference struct {
 	before, after []managedfields.Entry
 	// gained and lost list paths by owner. They omit paths in the status.
@@ -23,7 +22,7 @@ type difference struct {
 	status         bool
 }
 
-// differ compares the entries of managed fields. It decodes only those that changed.
+// differ decodes only the entries that changed.
 func (t *Tally) differ(was, is []metav1.ManagedFieldsEntry) (*difference, error) {
 	d := &difference{status: t.status}
 	for i := range is {
@@ -196,7 +195,7 @@ func (d *difference) writer(is []metav1.ManagedFieldsEntry, since time.Duration)
 // ofStatus reports whether a write changed the status and nothing else.
 func (d *difference) ofStatus(is *metav1.PartialObjectMetadata) bool {
 	all := slices.Concat(d.touched, d.timed)
-	if len(all) == 0 { // A status of the same second: whoever writes anything else raises the generation.
+	if len(all) == 0 { // A status write in the same second; any other write raises the generation.
 		latest := slices.MaxFunc(append(slices.Clip(is.ManagedFields), metav1.ManagedFieldsEntry{}), func(a, b metav1.ManagedFieldsEntry) int {
 			return ownerOf(&a).Time.Compare(ownerOf(&b).Time)
 		})

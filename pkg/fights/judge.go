@@ -19,7 +19,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// judge returns the fight over an object, and whether there is one.
 func (t *Tally) judge(w *watched) (event.Fight, bool) {
 	f := event.Fight{Ref: w.ref, UID: w.now.UID, Class: event.SeveralOwners, Writes: w.writes}
 	f.Paths = w.handed()
@@ -126,7 +125,6 @@ func (w *watched) follows(by *managedfields.Owner) bool {
 	return by != nil && (by.Subresource == "scale" || by.Manager == "kube-controller-manager" && metav1.GetControllerOf(w.now) != nil)
 }
 
-// values returns the values of a path in the order of the writes that changed it.
 func (w *watched) values(p fieldpath.Path) []*any {
 	var out []*any
 	for i := range w.log {
@@ -189,8 +187,7 @@ func (w *watched) shown(path fieldpath.Path, values []*any, writers []*managedfi
 	return last
 }
 
-// valuesBy returns the last value of each writer. It returns nil unless all of these values are
-// known.
+// valuesBy returns the last value of each writer; nil unless all are known.
 func (w *watched) valuesBy(path fieldpath.Path, writers []*managedfields.Owner) []*any {
 	wrote := map[string]*any{}
 	for i := range w.log {
@@ -234,7 +231,7 @@ func writersOf(log []write) []*managedfields.Owner {
 	return distinctOwners(all)
 }
 
-// distinctOwners returns each owner once, without time and version. The unknown owner comes last.
+// distinctOwners omits time and version. The unknown owner comes last.
 func distinctOwners(all []*managedfields.Owner) []*managedfields.Owner {
 	var out []*managedfields.Owner
 	for _, o := range all {
@@ -273,8 +270,8 @@ func inner(all []event.FoughtPath) []event.FoughtPath {
 	return out
 }
 
-// builtIn reports whether a controller of Kubernetes owns the object. An example is a ReplicaSet of
-// a Deployment.
+// builtIn reports whether a controller of Kubernetes owns the object, as a Deployment owns a
+// ReplicaSet.
 func (w *watched) builtIn() bool {
 	owner := metav1.GetControllerOf(w.now)
 	return owner != nil && object.IsBuiltIn(schema.FromAPIVersionAndKind(owner.APIVersion, "").Group)

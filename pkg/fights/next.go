@@ -10,8 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// give returns the commands that end a fight between two known owners. Running one of them is
-// enough.
+// give returns commands, each of which ends a fight between two known owners.
 func (w *watched) give(paths []event.FoughtPath) []string {
 	writers := paths[0].Writers
 	var names []string

@@ -53,12 +53,11 @@ func (t *Tally) Baseline(uid types.UID, before *metav1.PartialObjectMetadata) {
 	w.writes++
 }
 
-// readWrites is how many versions of an object are read.
 const readWrites = 8
 
-// Unexplained returns the objects to read in full. Up to a maximum number each, these are objects
-// with several owners, and objects with writes that the metadata do not explain. beyond counts the
-// others of the second kind.
+// Unexplained returns the objects to read in full: objects with several owners, and objects with
+// writes that the metadata do not explain, up to a maximum number each. beyond counts the others of
+// the second kind.
 func (t *Tally) Unexplained(most int) (read []Reading, beyond int) {
 	two := func(w *watched) bool {
 		f, found := t.judge(w)
@@ -127,8 +126,6 @@ func (t *Tally) Learn(r Reading, states []*unstructured.Unstructured) {
 	}
 }
 
-// steps returns the changes between two versions outside the status, and whether the status
-// changed.
 func (t *Tally) steps(before, after *unstructured.Unstructured, writer *managedfields.Owner) (steps []step, status bool) {
 	was, err := managedfields.Entries(before)
 	is, err2 := managedfields.Entries(after)

@@ -23,8 +23,7 @@ import (
 const (
 	// keptWrites for each object and keptPaths for each write are enough to recognize a circle.
 	keptWrites, keptPaths = 64, 50
-	// justNow is how long after a write another write may still have the same time, because times
-	// are in whole seconds.
+	// justNow is how long a later write may have the same time, because times are in whole seconds.
 	justNow = 2 * time.Second
 )
 
@@ -41,8 +40,7 @@ type Change struct {
 
 // Tally collects changes. It is not safe for concurrent use.
 type Tally struct {
-	// status means that changes of the status count.
-	status  bool
+	status  bool // changes of the status count
 	objects map[types.UID]*watched
 	// stored and created count changes by kind.
 	stored, created map[schema.GroupResource]int
@@ -56,7 +54,6 @@ func New(status bool) *Tally {
 	}
 }
 
-// watched is an object that changes.
 type watched struct {
 	kind object.Kind
 	ref  object.Ref
@@ -68,13 +65,11 @@ type watched struct {
 	log    []write
 }
 
-// write is one change of an object.
 type write struct {
 	before, version string
-	// writer is nil if unknown.
-	writer *managedfields.Owner
-	moves  []move
-	steps  []step
+	writer          *managedfields.Owner // nil if unknown
+	moves           []move
+	steps           []step
 	// unseen means that the state before the write is unknown, as for the first observed change.
 	unseen bool
 	// read means that steps has all values, and not only labels and annotations.
@@ -90,7 +85,6 @@ func (h hand) owner() *managedfields.Owner {
 	return &managedfields.Owner{Manager: h.manager, Operation: h.operation, Subresource: h.subresource}
 }
 
-// move is a path that changes owners.
 type move struct {
 	path     fieldpath.Path
 	from, to hand
@@ -177,7 +171,6 @@ func digest(text []byte) string {
 	return string(sum[:])
 }
 
-// compare returns the write between two versions, and whether it is relevant.
 func (t *Tally) compare(was, is *metav1.PartialObjectMetadata, since time.Duration) (write, bool) {
 	var w write
 	d, err := t.differ(was.ManagedFields, is.ManagedFields)
