@@ -50,8 +50,7 @@ func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
 	}
 }
 
-// MayPass reports whether another watch may succeed after the error. It returns false for a
-// refusal.
+// MayPass reports whether another watch may succeed after the error; false for a refusal.
 func MayPass(err error) bool {
 	return !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) && !apierrors.IsMethodNotSupported(err) &&
 		!apierrors.IsBadRequest(err) && !apierrors.IsNotFound(err)
@@ -77,14 +76,12 @@ func (v *View) List(ctx context.Context, tell func(object.Change)) error {
 	return err
 }
 
-// isFirst reports whether the view still uses First, because no list has succeeded yet.
 func (v *View) isFirst() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.First != nil && !v.seen
 }
 
-// watch runs one watch, and returns why it ended.
 func (v *View) watch(ctx context.Context, giveUp context.CancelCauseFunc, tell func(object.Change)) error {
 	v.begin()
 	server := v.Server
@@ -101,11 +98,10 @@ func (v *View) watch(ctx context.Context, giveUp context.CancelCauseFunc, tell f
 // BlindError is the error of a view whose reads have failed for so long that the state of its
 // objects is unknown (edge case 57).
 type BlindError struct {
-	// For is how long reads failed, and Times is how often.
+	// For is how long reads failed, and Err is the last error.
 	For      time.Duration
 	Failures int
-	// Err is the last error.
-	Err error
+	Err      error
 }
 
 func (e *BlindError) Error() string {

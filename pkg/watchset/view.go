@@ -58,7 +58,6 @@ type sighting struct {
 	watch int
 }
 
-// begin prepares for the next watch.
 func (v *View) begin() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -76,7 +75,6 @@ func (v *View) begin() {
 	}
 }
 
-// selection returns the narrowest selection that contains all objects of the view.
 func (v *View) selection() object.Selection {
 	s := v.Selection
 	if !v.Kind.Namespaced {
@@ -121,7 +119,6 @@ func (v *View) Split(err error) []*View {
 	return views
 }
 
-// receive records a change and passes it on.
 func (v *View) receive(change object.Change, giveUp context.CancelCauseFunc, tell func(object.Change)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
