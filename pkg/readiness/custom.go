@@ -13,8 +13,7 @@ import (
 // errors are normal: controllers retry, and a missing object may still be created.
 const errorGrace = 2 * time.Minute
 
-// conventions evaluates the status of a kind without its own rule. An empty status does not make an
-// object ready (edge case 48).
+// An empty status does not make an object ready (edge case 48).
 func conventions(s *subject) Verdict {
 	said := Read(s.obj)
 	if v, decided := conclude(s, said); decided {
@@ -27,8 +26,7 @@ func conventions(s *subject) Verdict {
 	return quote(s, said)
 }
 
-// conventionsOrExists evaluates a kind that may never have a status: if the status decides nothing,
-// an object is ready once it exists.
+// conventionsOrExists is for a kind that may never have a status.
 func conventionsOrExists(s *subject) Verdict {
 	if v, decided := conclude(s, Read(s.obj)); decided {
 		return v
@@ -66,8 +64,7 @@ func conclude(s *subject, said []Statement) (Verdict, bool) {
 	return met(sentence(well[0]), valuesOf(well)...), true
 }
 
-// objection returns the verdict of a statement that rules out that the object is ready; false if
-// there is none.
+// objection returns the verdict of a statement that rules out that the object is ready.
 func objection(s *subject, said []Statement) (Verdict, bool) {
 	if over := worst(said, Failed); len(over) > 0 {
 		reason := "Failed"
@@ -114,8 +111,7 @@ func lastingError(s *subject, said []Statement, v Verdict) Verdict {
 	return v
 }
 
-// notYet returns the verdict for a statement that says that the object is not ready. The verdict
-// also mentions a good statement that contradicts it.
+// notYet also mentions a good statement that contradicts the verdict.
 func notYet(one Statement, well []Statement) Verdict {
 	message := sentence(one)
 	shown := []Statement{one}
@@ -126,7 +122,6 @@ func notYet(one Statement, well []Statement) Verdict {
 	return unmet("InProgress", message, valuesOf(shown)...)
 }
 
-// others returns up to two further statements against readiness, as text to append to a message.
 func others(said []Statement, but Statement) string {
 	var more []string
 	for _, one := range worst(said, Failed, Bad, Working) {
@@ -141,10 +136,8 @@ func others(said []Statement, but Statement) string {
 	return "; " + strings.Join(more[:min(2, len(more))], "; ")
 }
 
-// quoted limits how many statements a verdict quotes if none of them decides.
 const quoted = 8
 
-// quote returns a verdict that quotes the statements, the worst first.
 func quote(s *subject, said []Statement) Verdict {
 	conditions := keep(said, func(one Statement) bool { return !one.Old })
 	slices.SortStableFunc(conditions, func(a, b Statement) int { return int(b.Meaning) - int(a.Meaning) })
@@ -167,7 +160,6 @@ func quote(s *subject, said []Statement) Verdict {
 	return unmet("NoCondition", "its status does not clearly say that it is ready: "+strings.Join(words, "; ")+advice, valuesOf(conditions)...)
 }
 
-// sentence returns a statement as a sentence about the object.
 func sentence(one Statement) string {
 	switch {
 	case one.Condition && one.Within == "" && !slices.Contains([]any{"True", "False", "Unknown"}, one.Value):
@@ -191,8 +183,7 @@ func sentence(one Statement) string {
 	return one.String()
 }
 
-// isOldSum reports whether a statement says that the whole object is ready, but for an earlier
-// generation.
+// isOldSum reports whether a statement says that the object was ready at an earlier generation.
 func isOldSum(one Statement) bool {
 	return one.Old && one.Sum && one.Condition && one.IsPositive()
 }
@@ -203,8 +194,8 @@ func staleCondition(s *subject, kind string, generation int64) Verdict {
 		c.value(), c.generationValue(), Value{Expr: "self.metadata.generation", Value: s.generation})
 }
 
-// worst returns the statements that have one of the meanings, ordered by meaning. Statements with
-// the same meaning keep their order, in which sums come before parts.
+// worst returns the statements with one of the meanings, ordered by meaning. Otherwise the
+// statements keep their order.
 func worst(said []Statement, meanings ...Meaning) []Statement {
 	var out []Statement
 	for _, m := range meanings {
@@ -251,8 +242,7 @@ func needs(kinds ...string) func(*subject) Verdict {
 	}
 }
 
-// unopposed returns a rule like that of needs, which also requires that nothing else in the status
-// contradicts it.
+// unopposed also requires that nothing else in the status contradicts the rule.
 func unopposed(rule func(*subject) Verdict) func(*subject) Verdict {
 	return func(s *subject) Verdict {
 		v := rule(s)

@@ -9,7 +9,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// boolean reads a boolean field, such as readyToUse.
 func (r *reader) boolean(path, within, name string, words []string, v bool) {
 	class, negated := nameClass(words)
 	status := "False"
@@ -56,19 +55,16 @@ func isStateField(word string) bool {
 	return slices.Contains([]string{"phase", "state", "status", "health", "robustness", "compliant", "compliance"}, word)
 }
 
-// isOutcome reports whether a field contains a final result.
 func isOutcome(word string) bool {
 	return slices.Contains([]string{"verdict", "result", "outcome", "conclusion"}, word)
 }
 
-// knowsField reports whether the name of a string field says what the field means.
 func knowsField(words []string) bool {
 	last := words[len(words)-1]
 	return isPast(words) || isErrorField(words) || isStateField(last) || isOutcome(last) ||
 		slices.Contains([]string{"ready", "replicas", "reason", "message", "description", "type", "name", "version", "time"}, last)
 }
 
-// word reads a field with a word or a phrase that sums up the object, or a part of it.
 func (r *reader) word(path, within, name string, words []string, v string, beside map[string]any) {
 	s := Statement{
 		Path: path, Name: fieldName(within, name), Value: v,
@@ -157,7 +153,6 @@ func firstText(known string, v any) string {
 	return known
 }
 
-// fieldName returns the name of a field for messages.
 func fieldName(within, name string) string {
 	if within == "" {
 		return name
@@ -165,7 +160,6 @@ func fieldName(within, name string) string {
 	return within + "." + name
 }
 
-// isErrorField reports whether a field contains an error, like errorMessage.
 func isErrorField(words []string) bool {
 	last := words[len(words)-1]
 	isError := func(word string) bool {
@@ -188,8 +182,8 @@ func (r *reader) error(path, within, name string, v any) {
 	r.out = append(r.out, Statement{Path: path, Name: fieldName(within, name), Value: cmp.Or(message, "set"), Meaning: Bad, Sum: false})
 }
 
-// stops reads whether a user has stopped the controller from handling the object: by spec.paused,
-// by spec.suspend, or by an annotation such as crossplane.io/paused.
+// stops finds the ways in which a user stops a controller: spec.paused, spec.suspend, or an
+// annotation such as crossplane.io/paused.
 func (r *reader) stops(meta map[string]any, obj map[string]any) {
 	spec, _ := obj["spec"].(map[string]any)
 	for _, name := range stopFields() {
@@ -207,7 +201,6 @@ func (r *reader) stops(meta map[string]any, obj map[string]any) {
 	}
 }
 
-// stopFields returns the spec fields with which users stop controllers.
 func stopFields() []string {
 	return []string{"paused", "pause", "suspend", "suspended", "hibernate", "hibernated", "stopped", "shutdown", "stop"}
 }

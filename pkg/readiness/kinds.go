@@ -8,7 +8,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// ruleOf returns a kind's own rule, or nil.
 func ruleOf(gk schema.GroupKind) func(*subject) Verdict {
 	switch gk.String() {
 	case "Pod":

@@ -32,8 +32,8 @@ func evaluateVolume(s *subject) Verdict {
 	return unmet("InProgress", "it is not available yet", s.values("status.phase")...)
 }
 
-// evaluateService requires that a load balancer has an address, so that the Service can be reached.
-// Helm requires that too; kstatus does not.
+// evaluateService requires that a load balancer has an address. Helm requires that too; kstatus
+// does not.
 func evaluateService(s *subject) Verdict {
 	if s.text("spec.type") != "LoadBalancer" {
 		return met("it exists")

@@ -81,8 +81,7 @@ const (
 	unknownGrace = 90 * time.Second
 )
 
-// evaluateContainers returns the verdict on the container that keeps a Pod from starting. A
-// container that has failed outranks one that may still start.
+// A container that has failed outranks one that may still start.
 func evaluateContainers(s *subject) (Verdict, bool) {
 	var first *Verdict
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
@@ -132,8 +131,7 @@ func lastCrash(s *subject) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// waiting returns the reason of the first waiting container, in case nothing else explains why the
-// Pod is not ready.
+// waiting explains why the Pod is not ready if nothing else does.
 func waiting(s *subject) string {
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
 		for _, c := range s.maps(list) {
@@ -146,7 +144,6 @@ func waiting(s *subject) string {
 	return ""
 }
 
-// crashOf adds a container's restarts and exit code to a verdict.
 func crashOf(v Verdict, c map[string]any, path string) Verdict {
 	restarts, counts := wholeAt(c, "restartCount")
 	v.Message = fmt.Sprintf("container %s has crashed, after %s", textAt(c, "name"), text.Count(int(restarts), "restart"))
@@ -164,7 +161,6 @@ func crashOf(v Verdict, c map[string]any, path string) Verdict {
 	return v
 }
 
-// evaluateCrashLoop decides whether a container in a crash loop has failed.
 func evaluateCrashLoop(s *subject, v Verdict, c map[string]any, path string) Verdict {
 	restarts, _ := wholeAt(c, "restartCount")
 	v = crashOf(v, c, path)
@@ -205,8 +201,7 @@ func evaluateAutoscaler(s *subject) Verdict {
 	return unmet("InProgress", "it does not scale"+active.detail(), active.value())
 }
 
-// withConditionsOfV1 returns the autoscaler with the conditions from its annotation, unless its
-// status has conditions.
+// withConditionsOfV1 reads the conditions from the annotation, unless the status has conditions.
 func withConditionsOfV1(s *subject) *subject {
 	annotations, _ := at(s.obj, "metadata.annotations")
 	all, _ := annotations.(map[string]any)

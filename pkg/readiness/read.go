@@ -63,8 +63,6 @@ func (r *reader) forget() {
 	}
 }
 
-// rank is the sort key of a statement: Ready comes first, then other statements about the whole
-// object, then the rest.
 func rank(s Statement) int {
 	switch {
 	case s.Sum && s.Name == "Ready":
@@ -97,7 +95,6 @@ func runsToItsEnd(kind []string, status map[string]any) bool {
 	}, kind[len(kind)-1])
 }
 
-// fields reads the fields of a status, or of one of its parts.
 func (r *reader) fields(path, within string, fields map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		at := path + "." + name
@@ -124,9 +121,9 @@ func (r *reader) fields(path, within string, fields map[string]any) {
 	}
 }
 
-// isCopy reports whether a field is a copy of the answer of a cloud's API, like Crossplane's
-// atProvider. Words in it describe parts of the cloud; the object's conditions say what they mean
-// for the object.
+// isCopy reports whether a field copies an answer of a cloud's API, like Crossplane's atProvider.
+// Words in it describe parts of the cloud. The object's conditions say what they mean for the
+// object.
 func (r *reader) isCopy(name string, fields map[string]any) bool {
 	conditions, _ := fields["conditions"].([]any)
 	return name == "atProvider" && len(conditions) > 0
@@ -159,7 +156,6 @@ func (r *reader) parts(path, within string, words []string, parts map[string]any
 	}
 }
 
-// isRecord reports whether a field with that name records former states, as a history does.
 func isRecord(word string) bool {
 	return slices.Contains([]string{"history", "revisions", "versions", "attempts", "runs", "backups", "snapshots", "events"}, word)
 }
@@ -193,8 +189,7 @@ func (r *reader) list(path, within, name string, words []string, list []any) {
 	}
 }
 
-// badWords reads the state, phase or health of a part, and adds it only if it is bad: a part that
-// is not finished may be optional.
+// badWords adds the state of a part only if it is bad. A part that is not finished may be optional.
 func (r *reader) badWords(path, within string, list []string, part map[string]any) {
 	if r.ends || isRecord(list[len(list)-1]) {
 		return
@@ -207,7 +202,6 @@ func (r *reader) badWords(path, within string, list []string, part map[string]an
 	}
 }
 
-// flags reads the booleans that sum up a part: ready, healthy, enforced.
 func (r *reader) flags(path, within string, part map[string]any) {
 	for _, name := range sortedKeys(part) {
 		words := split(name)
@@ -217,7 +211,6 @@ func (r *reader) flags(path, within string, part map[string]any) {
 	}
 }
 
-// partName returns the name of a part in a list.
 func partName(part map[string]any, i int) string {
 	for _, ref := range []string{"parentRef", "ancestorRef", "targetRef"} {
 		if r, ok := part[ref].(map[string]any); ok {

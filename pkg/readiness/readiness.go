@@ -27,7 +27,7 @@ func For(gvk schema.GroupVersionKind) Rule {
 	return Rule{evaluate: conventions, reads: append(readsOfKinds(), Reads()...)}
 }
 
-// ForStatusless is [For] for a kind whose schema has no status: its objects are ready once they
+// ForStatusless is [For] for a kind whose schema has no status. Its objects are ready once they
 // exist, unless the kind has its own rule.
 func ForStatusless(gvk schema.GroupVersionKind) Rule {
 	if rule := ruleOf(gvk.GroupKind()); rule != nil {
@@ -89,9 +89,9 @@ func (r Rule) EvaluateSince(obj map[string]any, began, now time.Time) Verdict {
 	return r.evaluate(s)
 }
 
-// Common evaluates what applies to every rule, including rules in other packages: an object that
-// does not exist, is being deleted, or has a status for another generation is not ready. It reports
-// whether that decides.
+// Common evaluates what applies to every rule, including rules in other packages. An object that
+// does not exist, is being deleted, or has a status for another generation is not ready. Common
+// reports whether that decides.
 func Common(obj map[string]any, now time.Time) (Verdict, bool) {
 	if obj == nil {
 		return unmet("Absent", "it does not exist"), true
@@ -104,8 +104,7 @@ func Common(obj map[string]any, now time.Time) (Verdict, bool) {
 }
 
 // stale returns the verdict for a status of another generation (edge case 47). The observed
-// generation may be higher than the object's if the object was restored from a backup together with
-// its status.
+// generation may be higher if the object was restored from a backup together with its status.
 func stale(s *subject) (Verdict, bool) {
 	seen, found := s.whole("status.observedGeneration")
 	if !found || s.generation == 0 || seen == s.generation {

@@ -107,23 +107,22 @@ func (s Statement) IsPositive() bool {
 	return c == good && !negated
 }
 
-// statusCondition is one of an object's conditions. It is the zero value if the object lacks the
-// condition.
+// statusCondition is the zero value if the object lacks the condition.
 type statusCondition struct {
 	kind, status, reason, message string
 	// path is the path of the list that contains the condition: status.conditions.
 	path string
 	// generation is the generation that the condition observed; zero if unknown.
 	generation int64
-	// old is set if the condition observed an earlier generation, so that it does not describe the
-	// present one (edge case 47, https://github.com/kubernetes/kubernetes/issues/97408).
+	// old is set if the condition observed an earlier generation (edge case 47,
+	// https://github.com/kubernetes/kubernetes/issues/97408).
 	old bool
-	// when is the time of the condition's last transition. updated is the time of its last write,
-	// which only few kinds record.
+	// when is the time of the last transition. updated is that of the last write, which only few
+	// kinds record.
 	when, updated time.Time
 }
 
-// conditionsAt reads the conditions at a path. It ignores malformed items.
+// conditionsAt ignores malformed items.
 func conditionsAt(obj map[string]any, generation int64, path string) []statusCondition {
 	var out []statusCondition
 	list, _ := at(obj, path)
@@ -138,12 +137,10 @@ func conditionsAt(obj map[string]any, generation int64, path string) []statusCon
 	return out
 }
 
-// is reports whether the condition is for the current generation and has the status.
 func (c statusCondition) is(status string) bool { return c.status == status && !c.old }
 
 func (c statusCondition) there() bool { return c.status != "" }
 
-// detail returns the condition's reason and message as the end of a sentence.
 func (c statusCondition) detail() string { return Detail(c.reason, c.message) }
 
 func (c statusCondition) value() Value {
@@ -158,7 +155,6 @@ func (c statusCondition) generationValue() Value {
 	return Value{Expr: "self." + c.path + `[type="` + c.kind + `"].observedGeneration`, Value: c.generation}
 }
 
-// at returns the value at a path.
 func at(obj map[string]any, path string) (any, bool) {
 	var v any = obj
 	for name := range strings.SplitSeq(path, ".") {
@@ -179,13 +175,11 @@ func textAt(obj map[string]any, path string) string {
 	return text
 }
 
-// wholeAt reads a whole number; false if there is none.
 func wholeAt(obj map[string]any, path string) (int64, bool) {
 	v, _ := at(obj, path)
 	return object.WholeNumber(v)
 }
 
-// timeAt reads a time; zero if there is none.
 func timeAt(obj map[string]any, path string) time.Time {
 	t, err := time.Parse(time.RFC3339, textAt(obj, path))
 	if err != nil {
@@ -204,20 +198,18 @@ func latest(times ...time.Time) time.Time {
 	return last
 }
 
-// reader reads the statements of one object.
 type reader struct {
 	generation int64
 	kind       []string
-	// ends is set if the object represents work that ends. For such an object, running is not the
-	// goal.
+	// ends is set if the object represents work that ends, for which running is not the goal.
 	ends bool
 	// observed is set if the status is for the current generation.
 	observed bool
 	out      []Statement
 }
 
-// isWhole reports whether a name is about the whole object. Such a name has at most one word that
-// is not also in the name of the kind.
+// isWhole reports whether a name is about the whole object: at most one of its words is not in the
+// kind's name.
 func (r *reader) isWhole(words []string) bool {
 	left := 0
 	for _, word := range words {
@@ -275,7 +267,6 @@ func (r *reader) meaning(c class, negated bool, said object.Condition) Meaning {
 	return Nothing
 }
 
-// positive returns the meaning of a condition or field that is true, if true is good for its name.
 func (r *reader) positive(c class, truth, wrong bool) Meaning {
 	switch {
 	case wrong:
@@ -305,8 +296,7 @@ func isStop(kind string) bool {
 	return len(words) == 1 && (last == "failed" || last == "stalled") || last == "terminal"
 }
 
-// isPast reports whether the name of a field refers to the past or the future, and not to the
-// present.
+// isPast reports whether the name of a field refers to the past or the future.
 func isPast(words []string) bool {
 	return slices.Contains([]string{
 		"last", "previous", "prev", "old", "former", "desired", "target", "expected", "requested", "initial",

@@ -29,7 +29,6 @@ func (s *subject) whole(path string) (int64, bool) { return wholeAt(s.obj, path)
 
 func (s *subject) time(path string) time.Time { return timeAt(s.obj, path) }
 
-// maps reads a list of objects.
 func (s *subject) maps(path string) []map[string]any {
 	v, _ := at(s.obj, path)
 	list, _ := v.([]any)
@@ -62,7 +61,6 @@ func (s *subject) yes(path string) bool {
 	return yes
 }
 
-// values returns the values at paths, for a verdict.
 func (s *subject) values(paths ...string) []Value {
 	out := make([]Value, len(paths))
 	for i, path := range paths {
@@ -72,8 +70,8 @@ func (s *subject) values(paths ...string) []Value {
 	return out
 }
 
-// lasting returns the verdict on a fault that fails an object only after a grace period. During
-// that period, it returns soon. If since is zero, the period is over.
+// lasting returns the verdict on a fault that fails an object only after a grace period. Before
+// that, it returns soon. If since is zero, the period is over.
 func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Verdict {
 	if s.now.IsZero() {
 		return soon
@@ -86,7 +84,7 @@ func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Ve
 	return soon
 }
 
-// condition returns the condition of a type, even one of an earlier generation.
+// condition also returns a condition of an earlier generation.
 func (s *subject) condition(kind string) statusCondition {
 	for _, c := range s.conditions {
 		if c.kind == kind {

@@ -107,7 +107,6 @@ func joined(words []string) []string {
 	return strings.Fields(text)
 }
 
-// isNegation reports whether a word negates a later one.
 func isNegation(word string) bool {
 	return word == "not" || word == "no" || word == "non" || word == "never" || word == "isnt"
 }
@@ -124,7 +123,6 @@ func reachOf(negation string) int {
 	return 0
 }
 
-// isNegated reports whether an earlier word negates word i.
 func isNegated(words []string, i int) bool {
 	for n, word := range slices.Backward(words[:i]) {
 		if isNegation(word) {
@@ -165,7 +163,6 @@ func nameClass(words []string) (c class, negated bool) {
 	return none, false
 }
 
-// endsWell reports whether the last word says that something is done.
 func endsWell(words []string) bool {
 	last := len(words) - 1
 	return last >= 0 && slices.Contains([]string{"completed", "complete", "done", "finished", "succeeded"}, words[last]) && !isNegated(words, last)
@@ -233,7 +230,6 @@ func isFinal(reason string) bool {
 	return false
 }
 
-// isMissing reports whether the reason is that an object is missing or unavailable.
 func isMissing(reason string) bool {
 	words := split(reason)
 	if len(words) == 0 {
@@ -260,7 +256,7 @@ func isBenign(reason string) bool {
 	}, last)
 }
 
-// isDone reports whether the reason of a condition about progress says that the work is done, like
+// isDone reports whether a reason about progress says that the work is done, like
 // NewReplicaSetAvailable.
 func isDone(reason string) bool {
 	return phraseClass(reason) == good || isBenign(reason)

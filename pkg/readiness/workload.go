@@ -69,7 +69,6 @@ func deadlineExceeded(s *subject, want int64, progressing statusCondition) Verdi
 	return v
 }
 
-// deploymentShort reports replicas that are missing, outdated or surplus.
 func deploymentShort(s *subject, want int64) (Verdict, bool) {
 	replicas, updated, available := s.count("status.replicas"), s.count("status.updatedReplicas"), s.count("status.availableReplicas")
 	switch {
@@ -112,7 +111,6 @@ func evaluateReplicaSet(s *subject) Verdict {
 	return met(ofReplicas(available, want, "available"), s.values("status.availableReplicas", "spec.replicas")...)
 }
 
-// refused returns why the API server refused to create Pods.
 func refused(s *subject) string {
 	if c := s.condition("ReplicaFailure"); c.is("True") {
 		return "; Pods cannot be created" + c.detail()
@@ -147,7 +145,6 @@ func ofReplicas(n, of int64, are string) string {
 	return fmt.Sprintf("%d of %d replicas are %s", n, of, are)
 }
 
-// surplus describes replicas that still have to be removed.
 func surplus(n int64, which string) string {
 	if n == 1 {
 		return "1 " + which + " replica is left"
@@ -192,8 +189,7 @@ func statefulSetRevision(s *subject, want int64) Verdict {
 		s.values("status.readyReplicas", "spec.replicas", "status.updatedReplicas")...)
 }
 
-// onDelete describes Pods that keep the old revision until someone deletes them, with the update
-// strategy OnDelete.
+// onDelete describes Pods that keep the old revision until a user deletes them.
 func onDelete(old int64) string {
 	if old <= 0 {
 		return ""
@@ -201,7 +197,6 @@ func onDelete(old int64) string {
 	return fmt.Sprintf("; %d old until deleted (OnDelete)", old)
 }
 
-// heldBack describes Pods that keep the old revision because of the partition.
 func heldBack(n int64) string {
 	if n <= 0 {
 		return ""
@@ -283,8 +278,7 @@ func number(v any) (int64, bool) {
 	return object.WholeNumber(v)
 }
 
-// countOf splits the name of a count into its state and its noun: readyReplicas into ready and
-// replicas.
+// countOf splits the name of a count: readyReplicas into ready and replicas.
 func countOf(name string) (which, of string) {
 	for _, which := range []string{"ready", "available", "updated", "upToDate", "unavailable", "healthy"} {
 		if rest, ok := strings.CutPrefix(name, which); ok && rest != "" && rest[0] >= 'A' && rest[0] <= 'Z' {
@@ -302,7 +296,6 @@ func countOf(name string) (which, of string) {
 	return "", ""
 }
 
-// totalOf returns the total for the noun of a count.
 func totalOf(of string, spec, fields map[string]any) (int64, bool) {
 	title := strings.ToUpper(of[:1]) + of[1:]
 	wanted := []any{fields[of], fields["desired"+title], fields["total"+title], fields["matched"+title], fields["expected"+title]}
@@ -326,5 +319,4 @@ func totalOf(of string, spec, fields map[string]any) (int64, bool) {
 	return total, found
 }
 
-// totals returns the names of the spec fields that contain a total.
 func totals() []string { return []string{"replicas", "instances", "nodes", "members"} }
