@@ -43,8 +43,8 @@ type Goal struct {
 // Target selects objects and their goal. Targets with the same goal share the pointer.
 type Target struct {
 	object.Selection
-	// Kind is the kind as the server describes it. If the server does not serve the kind yet,
-	// Resource is empty, and the run looks Type up until it is served.
+	// Kind is the kind as the server describes it. Its Resource is empty until the server serves
+	// the kind; the run then looks Type up.
 	Kind object.Kind
 	Type string
 	Goal *Goal
@@ -68,20 +68,20 @@ type Engine struct {
 	Existence *time.Duration
 	// Objects is set to include the objects that met their conditions in the results.
 	Objects bool
-	// Explain explains why objects make no progress. It may be nil.
+	// Explain explains why objects make no progress; may be nil.
 	Explain func(ctx context.Context, objects []Stalled) Explanations
 	// Complains reports whether an object's status reports a fault, so that the object is explained
-	// early. If it is nil, no object is.
+	// early. It may be nil.
 	Complains func(*unstructured.Unstructured) bool
-	// StuckAfter is how long an object must make no progress before it is explained during the
-	// wait. With 0, objects are explained only at the end.
+	// StuckAfter is how long an object must make no progress before it is explained. With 0,
+	// objects are explained only at the end.
 	StuckAfter time.Duration
-	// EndsFor returns how long a cause must last to end the wait as failed. 0 means that the cause
-	// never ends it. A nil function means 0 for all causes.
+	// EndsFor returns how long a cause must last to end the wait as failed; 0 for never. It may be
+	// nil.
 	EndsFor func(event.Cause) time.Duration
-	// Absent returns why an object may be missing: its namespace is missing, or its name is almost
-	// that of another object. It returns "" if it finds no reason. A Ref without a name stands for
-	// a selector that matches nothing. Absent may be nil.
+	// Absent returns why an object may be missing, or "": its namespace is missing, or its name is
+	// almost that of another object. A Ref without a name stands for a selector that matches
+	// nothing. Absent may be nil.
 	Absent func(ctx context.Context, kind object.Kind, ref object.Ref) string
 	// Emit is called for one event at a time.
 	Emit func(event.Event)
@@ -105,12 +105,10 @@ type Explanations struct {
 	Shared, Again int
 }
 
-// waitsFor reports whether the goal has a condition of this kind.
 func (g *Goal) waitsFor(kind condition.Kind) bool {
 	return slices.ContainsFunc(g.For, func(s condition.Spec) bool { return s.Kind == kind })
 }
 
-// end gives an object its result.
 func (r *run) end(it *item, action event.Action) {
 	it.done, it.action = true, action
 	r.stalls.Drop(it)
@@ -138,7 +136,6 @@ func (r *run) end(it *item, action event.Action) {
 	it.live, it.whole, it.verdict = nil, nil, verdict{} // There may be very many.
 }
 
-// result returns the object's result.
 func (it *item) result() event.Waited {
 	w := event.Waited{
 		Ref: it.ref, Action: it.action, Any: it.goal.Any, Conditions: it.verdict.conditions, Note: it.note,
@@ -152,7 +149,7 @@ func (it *item) result() event.Waited {
 // message is a report from another goroutine to the goroutine of the run.
 type message struct {
 	view *view
-	// change is a change reported by the view's watch; it is nil in other messages.
+	// change is nil unless the view's watch reported a change.
 	change object.Change
 	// kind is set once the kind is served; compiled contains the goals compiled for it.
 	kind     object.Kind
@@ -163,17 +160,16 @@ type message struct {
 	item      *item
 	why       string
 	explained *explained
-	// late are items that ran out of time, and causes their causes.
+	// late are items that ran out of time.
 	late   []*item
 	causes [][]event.Cause
 	// err is the error that ended the view.
 	err error
 }
 
-// explained is the result of a batch of explanations.
 type explained struct {
 	items []*item
-	// asked is when the batch began. Its causes are outdated for an object that moved after that.
+	// asked is when the batch began. If an object moved after that, its causes are outdated.
 	asked time.Time
 	Explanations
 }

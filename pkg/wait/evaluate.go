@@ -16,7 +16,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// present handles a version of an object.
 func (r *run) present(ctx context.Context, it *item, u *unstructured.Unstructured) {
 	if it.done {
 		return
@@ -68,7 +67,6 @@ func (r *run) gone(ctx context.Context, it *item) {
 	}
 }
 
-// evaluate evaluates the last version of the object. If that decides, it ends the object's wait.
 func (r *run) evaluate(ctx context.Context, it *item) {
 	if it.done || !it.known {
 		return
@@ -93,7 +91,7 @@ func (r *run) evaluate(ctx context.Context, it *item) {
 	}
 }
 
-// existence returns how long the object may be missing; nil means that there is no limit.
+// existence returns how long the object may be missing; nil means no limit.
 func (r *run) existence(it *item) *time.Duration {
 	if _, own := r.Limits.Existence(it.view.kind); own {
 		return nil
@@ -129,28 +127,23 @@ func (r *run) again(it *item) {
 	}
 }
 
-// conditions are a Goal compiled for one kind.
 type conditions struct {
 	met    []*condition.Condition
 	any    bool
 	failed []*condition.Condition
-	// untyped is set if the goal uses the kind's schema but the server has not published the schema
-	// yet.
+	// untyped is set if the goal needs a schema that the server has not published yet.
 	untyped bool
 }
 
-// compileGoal compiles a goal with the schema of the cluster.
 func compileGoal(gvk schema.GroupVersionKind, s *spec.Schema, goal *Goal) (*conditions, error) {
 	met, metErr := condition.Compile(gvk, s, goal.For)
 	failed, failedErr := condition.Compile(gvk, s, goal.FailOn)
 	return &conditions{met: met, any: goal.Any, failed: failed}, errors.Join(metErr, failedErr)
 }
 
-// verdict is the result of all conditions for one version of an object.
 type verdict struct {
 	met, failed bool
-	// recheck is the time after which the verdict may change even if the object does not; 0 for
-	// never.
+	// recheck is when the verdict may change even if the object does not; 0 for never.
 	recheck    time.Duration
 	conditions []event.Condition
 	err        error
@@ -202,7 +195,6 @@ func (v *verdict) add(ctx context.Context, cond *condition.Condition, obj map[st
 	return one
 }
 
-// trim returns only those parts of an object that the conditions read.
 func (c *conditions) trim(obj map[string]any) map[string]any {
 	all := make([]*condition.Condition, 0, len(c.met)+len(c.failed))
 	return condition.Trim(obj, append(append(all, c.met...), c.failed...)...)

@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// looksEvery is the pause between two checks for stuck objects.
 	looksEvery = time.Second
-	// explaining limits the time of one explanation.
+	// explaining limits one explanation.
 	explaining = 10 * time.Second
 	// lastAsked limits how many objects without a known cause are explained at the end of the wait.
 	lastAsked = 20
@@ -25,10 +24,8 @@ const (
 	recent = 20 * time.Second
 )
 
-// hears reports whether stuck objects are explained while the wait continues.
 func (r *run) hears() bool { return r.Explain != nil && r.StuckAfter > 0 && !r.looking }
 
-// watched records a version of an object, which may have made progress.
 func (r *run) watched(it *item, u *unstructured.Unstructured) {
 	if !r.hears() || it.goal.waitsFor(condition.Delete) { // Before a deletion, readiness does not matter.
 		return
@@ -45,7 +42,6 @@ func (r *run) watched(it *item, u *unstructured.Unstructured) {
 	r.stalls.Moved(it, h.moved, r.Complains != nil && r.Complains(u))
 }
 
-// ask starts explanations of stuck objects, which run in the background.
 func (r *run) ask(ctx context.Context, asking *group) {
 	now := time.Now()
 	var items []*item
@@ -80,7 +76,6 @@ func (r *run) ask(ctx context.Context, asking *group) {
 	})
 }
 
-// explained handles the results of explanations.
 func (r *run) explained(e explained) {
 	now := time.Now()
 	requests := map[*item]int{}
@@ -105,8 +100,7 @@ func (r *run) explained(e explained) {
 	}
 }
 
-// mayEnd reports whether a cause has lasted so long that an explanation from fresh facts may end
-// the wait.
+// mayEnd reports whether an explanation from fresh facts may end the wait.
 func (r *run) mayEnd(h *hang, now time.Time) bool {
 	for _, c := range h.causes {
 		first, lasts := h.lasting[keyOf(c)]
@@ -120,9 +114,8 @@ func (r *run) mayEnd(h *hang, now time.Time) bool {
 	return false
 }
 
-// lasts ends the wait for an object if one of its causes does not pass on its own and has lasted
-// long enough. Only an explanation from fresh reads can end it; otherwise, lasts schedules the next
-// one.
+// lasts ends an object's wait if a cause does not pass on its own and has lasted long enough. Only
+// an explanation from fresh reads can end it; otherwise, lasts schedules the next one.
 func (r *run) lasts(it *item, h *hang) {
 	if r.EndsFor == nil {
 		return
@@ -159,14 +152,12 @@ func (r *run) lasts(it *item, h *hang) {
 	}
 }
 
-// knows reports whether the last explanation of an object is recent enough to be the final one.
 func (r *run) knows(h *hang) bool {
 	return !h.asked.IsZero() && !h.outdated() && time.Since(h.asked) <= recent
 }
 
-// explainAll adds causes to the results of unmet objects. If an object has not moved since its last
-// explanation, explainAll reuses that one. It explains the other objects once more, with little
-// time after an interrupt.
+// explainAll reuses the last explanation of an object that has not moved since. It explains the
+// other objects once more, with little time after an interrupt.
 func (r *run) explainAll(ctx context.Context, items []*item, results []event.Waited) {
 	if r.Explain == nil {
 		return

@@ -14,10 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// errNotSeen is the error for an object about which the server has not reported anything.
 var errNotSeen = errors.New("the server did not report on it in time")
 
-// finish ends the wait for the remaining objects and reports the outcome.
 func (r *run) finish(ctx context.Context) error {
 	close(r.over)
 	var (
@@ -56,7 +54,6 @@ func (r *run) finish(ctx context.Context) error {
 	return r.verdict(ctx, outcome)
 }
 
-// settle returns the result of an unmet object.
 func (r *run) settle(ctx context.Context, it *item) event.Waited {
 	if it.done {
 		return it.result()
@@ -86,7 +83,6 @@ func (r *run) settle(ctx context.Context, it *item) event.Waited {
 	return result
 }
 
-// verdict returns the result of the whole wait.
 func (r *run) verdict(ctx context.Context, outcome Outcome) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -117,7 +113,6 @@ func (r *run) verdict(ctx context.Context, outcome Outcome) error {
 	}
 }
 
-// deletes reports whether all goals of the wait are deletions.
 func (r *run) deletes() bool {
 	for _, v := range r.views {
 		if v.goal != nil && !v.goal.waitsFor(condition.Delete) {
@@ -127,7 +122,6 @@ func (r *run) deletes() bool {
 	return !slices.ContainsFunc(r.items, func(it *item) bool { return it.found && !it.goal.waitsFor(condition.Delete) })
 }
 
-// nothing returns the error for selectors that match nothing.
 func (r *run) nothing(ctx context.Context) error {
 	var all []error
 	for _, v := range r.views {
@@ -165,7 +159,7 @@ type NothingError struct {
 	What string
 	// Late is set if the wait ran out of time.
 	Late bool
-	// Why is a possible reason why nothing matches; empty if none is known.
+	// Why is a possible reason; empty if none is known.
 	Why string
 }
 
@@ -203,12 +197,10 @@ func Selected(typ string, sel object.Selection) string {
 	return text
 }
 
-// bursts is how long the run collects changes before it reports them: if a controller writes an
-// object three times in a moment, one change is reported. An object that keeps changing is reported
-// once a second.
+// bursts is how long the run collects changes, so that several quick writes are reported once. An
+// object that keeps changing is reported once a second.
 const bursts = 100 * time.Millisecond
 
-// dirty marks an object as changed since its last report.
 func (r *run) dirty(it *item) {
 	r.unsaid[it] = true
 	if r.flush == nil {

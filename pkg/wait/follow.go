@@ -53,8 +53,8 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 	}
 }
 
-// watch watches until ctx ends or the view can learn nothing more. The server may publish a schema
-// seconds after its kind. If a goal needs the schema, untilPublished requests it during the watch.
+// watch also requests the kind's schema if a goal needs it. The server may publish a schema seconds
+// after its kind.
 func (e *Engine) watch(ctx context.Context, v *view, compiled map[*Goal]*conditions, tell func(message), change func(object.Change)) error {
 	var fault error
 	kind := v.sight.Kind
@@ -78,9 +78,8 @@ func (e *Engine) watch(ctx context.Context, v *view, compiled map[*Goal]*conditi
 	return cmp.Or(fault, err)
 }
 
-// untilPublished requests a kind's schema until the server has one, and compiles the goals with the
-// schema. It returns nil if ctx ends. A server without OpenAPI never has a schema, so the pauses
-// between two requests grow.
+// untilPublished requests a kind's schema until the server has one; nil if ctx ends. A server
+// without OpenAPI never has a schema, so the pauses grow.
 func (e *Engine) untilPublished(ctx context.Context, kind object.Kind, goals []*Goal) (map[*Goal]*conditions, error) {
 	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: 100, Cap: 30 * time.Second}
 	for retry.For(ctx, pauses.Step()) == nil {
@@ -99,12 +98,10 @@ func (e *Engine) untilPublished(ctx context.Context, kind object.Kind, goals []*
 	return nil, nil
 }
 
-// untilServed returns the pauses between two lookups of a kind.
 func untilServed() wait.Backoff {
 	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.2, Jitter: 0.1, Steps: 100, Cap: 2 * time.Second}
 }
 
-// serve looks up the view's kind until the server serves it, and compiles the view's goals.
 func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(message)) (object.Kind, map[*Goal]*conditions, error) {
 	pauses := untilServed()
 	for {
@@ -123,7 +120,7 @@ func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(me
 	}
 }
 
-// receive handles a message. It returns new views if they replace the sender of the message.
+// receive returns new views if they replace the sender of the message.
 func (r *run) receive(ctx context.Context, m message) []*view {
 	v := m.view
 	switch {
@@ -155,7 +152,6 @@ func (r *run) receive(ctx context.Context, m message) []*view {
 	return nil
 }
 
-// served records that the view's kind is served now.
 func (v *view) served(kind object.Kind, compiled map[*Goal]*conditions) {
 	v.kind, v.compiled, v.unserved = kind, compiled, nil
 	for _, it := range v.named {
@@ -169,7 +165,6 @@ func (v *view) served(kind object.Kind, compiled map[*Goal]*conditions) {
 	}
 }
 
-// unserved records that the view's kind is not served, so it has no objects.
 func (r *run) unserved(ctx context.Context, v *view, err error) {
 	if v.unserved == nil {
 		r.Emit(event.Waiting{For: "a kind: " + err.Error()})
@@ -203,7 +198,6 @@ func (r *run) change(ctx context.Context, v *view, change object.Change) {
 	}
 }
 
-// known returns the item for an object; nil if the run does not wait for the object.
 func (v *view) known(u *unstructured.Unstructured) *item {
 	if v.selecting() {
 		return v.selected[key{u.GetNamespace(), u.GetName()}]
@@ -211,8 +205,8 @@ func (v *view) known(u *unstructured.Unstructured) *item {
 	return v.named[u.GetName()]
 }
 
-// find returns the item for an object, like known, and adds an item if a selector matches a new
-// object. A wait for deletion covers only the objects that matched at the beginning.
+// find adds an item if a selector matches a new object. A wait for deletion covers only the objects
+// that matched at the beginning.
 func (r *run) find(v *view, u *unstructured.Unstructured) *item {
 	it := v.known(u)
 	if it != nil && !it.away() || !v.selecting() {

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// compile compiles the goals for the kinds that are known, so that mistakes in conditions are
-// reported before the wait begins. For a kind that is not served yet, it only checks the syntax.
+// compile compiles the goals, so that mistakes are reported before the wait begins. For a kind that
+// is not served yet, it only checks the syntax.
 func (r *run) compile(ctx context.Context) error {
 	var faults []error
 	for _, v := range r.views {
@@ -27,7 +27,6 @@ func (r *run) compile(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// plan reports the named objects that are waited for.
 func (r *run) plan() {
 	phase := event.Phase{Name: "waiting", Total: len(r.items)}
 	for _, it := range r.items {
@@ -93,7 +92,6 @@ func (r *run) follow(ctx context.Context) {
 	}
 }
 
-// finished reports whether nothing is left to wait for.
 func (r *run) finished() bool {
 	open := false
 	for _, v := range r.views {
@@ -114,7 +112,6 @@ func (r *run) finished() bool {
 	}
 }
 
-// awaitsFirst reports whether the run has to wait for a selector to match its first object.
 func (r *run) awaitsFirst() bool {
 	for _, v := range r.views {
 		if v.ended == nil && v.goal != nil && !v.goal.waitsFor(condition.Delete) &&
@@ -157,18 +154,17 @@ type hang struct {
 	// moved is when the object last made progress; asked is when the last explanation of it began.
 	moved, asked time.Time
 	causes       []event.Cause
-	// lasting contains the causes that may end the wait. The value is the time since when every
-	// explanation has reported the cause. decides is set if the explanation in progress reads all
-	// facts again, so that it may end the wait.
+	// lasting contains the causes that may end the wait, with the time since when every explanation
+	// has reported the cause. decides is set if the explanation in progress reads all facts again,
+	// so that it may end the wait.
 	lasting map[causeKey]time.Time
 	decides bool
 }
 
-// outdated reports whether the object has moved since the last explanation.
 func (h *hang) outdated() bool { return h.moved.After(h.asked) }
 
 // confirms reports whether an explanation shows that a cause still existed at the time due. If the
-// cause is only a controller's record of a refusal, the controller must have retried after due: it
+// cause is only a controller's record of a refusal, the controller must have retried after due. It
 // retries at growing intervals, and the reason for the refusal may be gone.
 func (h *hang) confirms(c event.Cause, due time.Time) bool {
 	return !c.Hearsay || !h.asked.Add(-c.Age).Before(due)
@@ -182,15 +178,13 @@ type causeKey struct {
 
 func keyOf(c event.Cause) causeKey { return causeKey{c.Code, c.BlockedBy} }
 
-// lastLook limits the duration of the last evaluation, because a user does not want to wait much
-// longer than the timeout.
+// lastLook is short, because a user does not want to wait much longer than the timeout.
 const lastLook = 5 * time.Second
 
-// errNotTold is the error for a kind if the server does not say in time whether it serves the kind.
 var errNotTold = errors.New("the server did not say in time whether it serves the kind")
 
-// evaluateOnce reads and evaluates the objects once. This is done at the timeout, because the state
-// at that moment counts (edge case 54), and for a run that does not wait (edge case 53).
+// evaluateOnce reads and evaluates the objects once: at the timeout, when the state at that moment
+// counts (edge case 54), or for a run that does not wait (edge case 53).
 func (r *run) evaluateOnce(ctx context.Context) {
 	r.looking = true
 	if r.Timeout != 0 {
@@ -222,7 +216,6 @@ func (r *run) evaluateOnce(ctx context.Context) {
 	}
 }
 
-// lookAt reads a view's objects once.
 func (e *Engine) lookAt(ctx context.Context, v *view, tell func(message)) {
 	v.sight.Kind = v.kind
 	if v.kind.Resource == "" {

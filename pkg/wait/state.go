@@ -20,8 +20,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// run is one call of Run. Only one goroutine uses its fields; the others send messages to that
-// goroutine.
+// run is one call of Run. Only one goroutine uses its fields; the others send it messages.
 type run struct {
 	*Engine
 	began time.Time
@@ -34,7 +33,7 @@ type run struct {
 
 	// missing contains items that did not exist at first, until they are reported.
 	missing []*item
-	// told contains the reasons for missing objects that were already reported.
+	// told contains the reported reasons for missing objects.
 	told map[string]bool
 	// unsaid contains the items that have changed since their last report.
 	unsaid map[*item]bool
@@ -43,10 +42,9 @@ type run struct {
 	// pending, met and left count items by state; named counts the items whose names were given at
 	// the start.
 	pending, met, left, named int
-	// stop is set once the wait has to end, such as after an object has failed. The run still waits
-	// until all objects were seen.
-	stop bool
-	// timedOut is set once the time of the wait is over.
+	// stop is set once the wait has to end, such as after a failure. The run still waits until all
+	// objects were seen.
+	stop     bool
 	timedOut bool
 	// looking is set while the run evaluates the objects once, without waiting.
 	looking bool
@@ -55,8 +53,7 @@ type run struct {
 	// expired contains items that ran out of time, until they are reported.
 	expired []*item
 
-	// stalls decides when stuck objects are explained; hangs contains what is known about each of
-	// them.
+	// stalls decides when stuck objects are explained; hangs contains what is known about them.
 	stalls *schedule.Schedule[*item]
 	hangs  map[*item]*hang
 	// passed is set once the user was told that some stuck objects are not explained.
@@ -110,8 +107,7 @@ func (r *run) add(it *item) *item {
 
 // view is a watch for objects of one kind and namespace, by names or by labels.
 type view struct {
-	// sight is used only by the goroutine that follows it; the run's goroutine uses all other
-	// fields.
+	// sight is used only by the goroutine that follows it; the run uses the other fields.
 	sight *watchset.View
 
 	typ       string
@@ -120,34 +116,28 @@ type view struct {
 	labels    string
 
 	// named contains the objects to wait for by name; it is nil if the view has a selector.
-	named map[string]*item
-	// selected contains the objects that the selector has matched so far.
+	named    map[string]*item
 	selected map[key]*item
 	// goal is the goal of objects that a selector matches. Named objects have goals of their own.
-	goal *Goal
-	// compiled contains the view's goals, once its kind is known.
+	goal     *Goal
 	compiled map[*Goal]*conditions
 
-	// pending counts objects without a result.
-	pending int
-	// synced is set if the view has reported all existing objects, so that all others are missing.
+	pending int // objects without a result
+	// synced is set if the view has reported all existing objects, so that the others are missing.
 	// seen is set once the view was synced, and stays set.
 	synced, seen bool
-	// unserved is the error if the kind is not served, and otherwise nil.
+	// unserved is the error while the kind is not served.
 	unserved error
-	// blind is the error while changes cannot be read, and otherwise nil.
+	// blind is the error while changes cannot be read.
 	blind error
-	// ended is the error that ended the watch; nil while the watch continues.
+	// ended is the error that ended the watch.
 	ended error
 }
 
-// key identifies an object within a kind.
 type key struct{ namespace, name string }
 
-// selecting reports whether the view selects objects by labels and not by names.
 func (v *view) selecting() bool { return v.named == nil }
 
-// goals returns the goals of the view's objects, without duplicates.
 func (v *view) goals() []*Goal {
 	if v.goal != nil {
 		return []*Goal{v.goal}
@@ -164,7 +154,6 @@ func (v *view) goals() []*Goal {
 // settled reports whether the view knows which of its objects exist, or cannot find out.
 func (v *view) settled() bool { return v.synced || v.ended != nil || v.unserved != nil }
 
-// what describes in words which objects the view is for.
 func (v *view) what() string {
 	text := v.typ
 	if v.kind.Resource != "" {
@@ -173,12 +162,10 @@ func (v *view) what() string {
 	return Selected(text, object.Selection{Namespace: v.namespace, Labels: v.labels})
 }
 
-// all returns the view's items.
 func (v *view) all() []*item {
 	return slices.AppendSeq(slices.Collect(maps.Values(v.named)), maps.Values(v.selected))
 }
 
-// item is an object that is waited for.
 type item struct {
 	ref  object.Ref
 	view *view
@@ -189,13 +176,12 @@ type item struct {
 	found bool
 	// known is set once it is known whether the object exists.
 	known bool
-	// live contains the fields of the object that the conditions read, as last seen. It is nil
-	// while the object does not exist.
+	// live contains the fields that the conditions read, as last seen; nil while the object does
+	// not exist.
 	live map[string]any
-	// uid is the UID of the object that was last seen.
-	uid types.UID
-	// absent is the time since when the object has been missing; zero while it exists. appeared is
-	// the time when the object was first seen; zero before that.
+	uid  types.UID
+	// absent is since when the object has been missing; zero while it exists. appeared is when it
+	// was first seen.
 	absent, appeared time.Time
 	note             string
 	// why is a possible reason why the object is missing.
@@ -203,15 +189,13 @@ type item struct {
 
 	verdict verdict
 	// whole is the complete object, if the caller asked for objects.
-	whole *unstructured.Unstructured
-	// told is the last report about the object.
-	told  event.Judged
-	burst schedule.Burst
-	// done is set once the object has its result, which is action.
-	done   bool
+	whole  *unstructured.Unstructured
+	told   event.Judged // the last report
+	burst  schedule.Burst
+	done   bool // action is the result
 	action event.Action
 	// expired is set if the object ran out of time during the wait. late is then its result, and
-	// lateTold is set once that result was reported.
+	// lateTold is set once that was reported.
 	expired, lateTold bool
 	late              *event.Waited
 	// timer triggers the next evaluation.
@@ -226,8 +210,7 @@ func (it *item) away() bool {
 // asked limits for how many missing objects the run searches for a reason.
 const asked = 5
 
-// missed records an object that is missing at the beginning, which may be because its name is a
-// typo.
+// missed records an object that is missing at the beginning, perhaps because of a typo.
 func (r *run) missed(it *item) {
 	goal := it.goal
 	if !r.looking && !goal.waitsFor(condition.Create) && !goal.waitsFor(condition.Delete) && (r.Existence == nil || *r.Existence > 0) {
@@ -235,7 +218,6 @@ func (r *run) missed(it *item) {
 	}
 }
 
-// tellMissing reports the missing objects at once, and starts to search for the reasons.
 func (r *run) tellMissing(ctx context.Context, asking *group) {
 	missing := r.missing
 	r.missing = nil
@@ -256,7 +238,7 @@ func (r *run) tellMissing(ctx context.Context, asking *group) {
 	}
 }
 
-// absentFor records a possible reason why an object is missing. Each reason is reported once.
+// Each reason is reported once.
 func (r *run) absentFor(it *item, why string) {
 	it.why = why
 	if why == "" || r.told[why] {
@@ -266,7 +248,6 @@ func (r *run) absentFor(it *item, why string) {
 	r.Emit(event.Warned{Text: why})
 }
 
-// whyAbsent adds possible reasons to the results of missing objects.
 func (r *run) whyAbsent(ctx context.Context, items []*item, results []event.Waited) {
 	if r.Absent == nil || ctx.Err() != nil {
 		return

@@ -20,16 +20,13 @@ type TimeLimits []TimeLimit
 
 // TimeLimit is one limit.
 type TimeLimit struct {
-	// text is the value as typed, but without the duration.
-	text string
+	text string // as typed, without the duration
 	// Kind limits objects of this kind; if it is empty, the limit is for every kind.
 	Kind string
-	// Condition is the condition that has to be met in time; if it is nil, the whole goal has to be
-	// met.
+	// Condition has to be met in time; if it is nil, the whole goal has to be met.
 	Condition *condition.Spec
 	Most      time.Duration
-	// IsStanding is set for a limit that applies to many runs, and so may match nothing in this
-	// one.
+	// IsStanding is set for a limit for many runs, which may match nothing in this one.
 	IsStanding bool
 }
 
@@ -113,7 +110,6 @@ func parse(text string) (TimeLimit, error) {
 	return l, nil
 }
 
-// isCondition reports whether a word in the place of a KIND is in fact a condition.
 func isCondition(word string) bool {
 	words := []string{string(condition.Ready), string(condition.Create), string(condition.Delete)}
 	return slices.Contains(words, word) || strings.HasPrefix(word, "self.")
@@ -135,8 +131,7 @@ func (all TimeLimits) Condition(kind object.Kind, spec condition.Spec) (time.Dur
 	return all.first(kind, func(l TimeLimit) bool { return l.Condition != nil && l.of(spec) })
 }
 
-// first returns the first matching limit that names the kind. If there is none, it returns the
-// first matching one for every kind.
+// first prefers limits that name the kind to limits for every kind.
 func (all TimeLimits) first(kind object.Kind, fits func(TimeLimit) bool) (time.Duration, bool) {
 	for _, any := range []bool{false, true} {
 		for _, l := range all {
@@ -148,7 +143,6 @@ func (all TimeLimits) first(kind object.Kind, fits func(TimeLimit) bool) (time.D
 	return 0, false
 }
 
-// of reports whether the limit is for the condition.
 func (l TimeLimit) of(spec condition.Spec) bool {
 	own := *l.Condition
 	return own.Kind == spec.Kind && strings.TrimSpace(own.Expression) == strings.TrimSpace(spec.Expression) &&
@@ -188,7 +182,6 @@ func (all TimeLimits) Idle(kinds []object.Kind) []TimeLimit {
 	return idle
 }
 
-// due is the time at which an object runs out of time, and the limit that sets it.
 type due struct {
 	// at is zero if there is no limit.
 	at time.Time
@@ -196,7 +189,7 @@ type due struct {
 	note string
 }
 
-// sooner returns the earlier of the two. No limit is later than any time.
+// Without a limit, a due is later than any time.
 func (d due) sooner(other due) due {
 	if d.at.IsZero() || !other.at.IsZero() && other.at.Before(d.at) {
 		return other
@@ -211,7 +204,6 @@ func (d due) later(other due) due {
 	return other
 }
 
-// dueOf returns when an object runs out of time, as far as that is known now.
 func (r *run) dueOf(it *item) due {
 	d := r.ownDue(it)
 	if most := (due{at: r.began.Add(r.Most)}); r.Most > 0 {
@@ -242,7 +234,6 @@ func (r *run) ownDue(it *item) due {
 	return r.dueOfConditions(it, base)
 }
 
-// whole returns when Timeout is over if it begins at the given time.
 func (r *run) whole(from time.Time) due {
 	if r.Timeout < 0 {
 		return due{}
@@ -250,8 +241,8 @@ func (r *run) whole(from time.Time) due {
 	return due{at: from.Add(r.Timeout)}
 }
 
-// dueOfConditions returns when the first unmet condition runs out of time. If one met condition is
-// enough (Any), it returns when the last one does.
+// dueOfConditions returns when the first unmet condition runs out of time; with Any, when the last
+// one does.
 func (r *run) dueOfConditions(it *item, base due) due {
 	conds := it.view.compiled[it.goal]
 	if conds == nil {
@@ -292,7 +283,6 @@ func (r *run) outOfTime(it *item) (due, bool) {
 	return d, true
 }
 
-// expire ends the wait for one object, which ran out of time. The wait for other objects continues.
 func (r *run) expire(ctx context.Context, it *item, d due) {
 	it.expired = true
 	result := r.settle(ctx, it)
@@ -342,7 +332,6 @@ func (r *run) timeUp(ctx context.Context) time.Duration {
 	return time.Until(last.at)
 }
 
-// tellExpired reports objects that ran out of time, with their causes.
 func (r *run) tellExpired(ctx context.Context, asking *group) {
 	items := r.expired
 	r.expired = nil
@@ -373,7 +362,6 @@ func (r *run) tellExpired(ctx context.Context, asking *group) {
 	})
 }
 
-// lateExplained reports objects that ran out of time once they are explained.
 func (r *run) lateExplained(items []*item, causes [][]event.Cause) {
 	for i, it := range items {
 		it.late.Causes = causes[i]
