@@ -143,15 +143,13 @@ func (b *breaker) metric() prometheus.Collector {
 }
 
 const (
-	// tryAgain is the pause after a test call that left the decision open.
 	tryEvery = 10 * time.Second
-	tryAgain = time.Second
+	tryAgain = time.Second // after a test call that left the decision open
 	// suspendAfter is more than one, because a single test call may fail by chance.
 	suspendAfter = 3
 	resumeAfter  = 2
 )
 
-// circuit decides whether the API server should call.
 type circuit struct {
 	suspended  bool
 	lost, back int // in a row
@@ -238,7 +236,6 @@ func changes(c *admissionv1.ValidatingWebhookConfiguration, suspended bool, depr
 }
 
 const (
-	// reachEntry is the entry for test calls.
 	reachEntry   = "reach.k8sconnect.io"
 	reachTimeout = 30 * time.Second
 )

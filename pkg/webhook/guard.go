@@ -28,7 +28,6 @@ import (
 
 const (
 	guardEvery = 10 * time.Second
-	// guardAgain is the pause after a failed check.
 	guardAgain = time.Second
 	tokenKey   = "token"
 )

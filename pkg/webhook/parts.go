@@ -140,8 +140,7 @@ type history struct {
 	events   record.EventBroadcaster
 	reports  record.EventRecorder
 	client   kubernetes.Interface
-	// finish writes pending records and waits until they are written.
-	finish func()
+	finish   func()
 }
 
 func newHistory(config *rest.Config, registry prometheus.Registerer, opts Options, setup Setup) (*history, error) {

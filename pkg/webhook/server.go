@@ -203,5 +203,4 @@ type everywhere func(ctx context.Context) error
 
 func (run everywhere) Start(ctx context.Context) error { return run(ctx) }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (run everywhere) NeedLeaderElection() bool { return false }

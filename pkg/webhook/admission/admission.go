@@ -31,7 +31,7 @@ const (
 type Options struct {
 	// Hints receives hints for the tracker. It may be nil.
 	Hints HintSink
-	// Live returns the kind, the owners and the resource version of an object; may be nil.
+	// Live returns what is tracked about an object; may be nil.
 	Live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
 	// Values adds values to hints, for the few paths whose values a record may keep.
 	Values bool

@@ -89,9 +89,8 @@ func fieldWarnings(name string, notices []deprecation.FieldNotice) []warning {
 	return out
 }
 
-// Catalogue finds deprecations with package deprecation: built-in kinds and fields by the release
-// of the API server, custom kinds by their CRDs. It implements Deprecations and the webhook's
-// Definitions, and is safe for concurrent use.
+// Catalogue implements Deprecations and the webhook's Definitions. It finds built-in kinds and
+// fields by the API server's release, custom kinds by their CRDs. It is safe for concurrent use.
 type Catalogue struct {
 	// Server is the release of the API server; zero if unknown.
 	Server deprecation.Release

@@ -122,7 +122,6 @@ func owners(list []managedfields.Owner) string {
 	return strings.Join(names, ", ")
 }
 
-// pathList returns as many paths as fit, at least one, and the number of others.
 func pathList(paths []fieldpath.Path, room int) string {
 	rest := func(said int) string {
 		if said == len(paths) {

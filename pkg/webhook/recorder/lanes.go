@@ -224,10 +224,9 @@ const (
 )
 
 // peers estimates the progress of other replicas in each namespace from their writes. A replica
-// with hints for many changes writes these changes, with their users, in the order in which they
-// arrived. Meanwhile the leader leaves later changes to that replica. Otherwise both would write
-// the same objects, which is up to a third more writes in a storm. A wrong estimate has no other
-// effect.
+// with hints writes these changes, with their users, in the order in which they arrived. Meanwhile
+// the leader leaves later changes to that replica. Otherwise both would write the same objects: up
+// to a third more writes in a storm. A wrong estimate has no other effect.
 type peers map[string]sight
 
 // sight is the latest write of another replica in a namespace. lag is how long the written change

@@ -10,7 +10,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// pending contains the unwritten transitions of one object, and the state of its writes.
 type pending struct {
 	object      ownership.Object
 	transitions []pendingTransition
@@ -111,7 +110,6 @@ type lane struct {
 	served int
 }
 
-// waiting is a heap, ordered by the time at which objects are due.
 type waiting []*pending
 
 func (l waiting) Len() int { return len(l) }

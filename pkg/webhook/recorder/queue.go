@@ -27,8 +27,7 @@ type queue struct {
 	// replica writes, and out those that are being written.
 	transitions, theirs, out int
 	// gaps holds the losses of objects that have no pending transitions.
-	gaps map[types.UID]loss
-	// lost counts the transitions that were dropped for lack of room.
+	gaps  map[types.UID]loss
 	lost  int
 	pace  pace
 	peers peers
@@ -44,7 +43,6 @@ type batch struct {
 	paid        bool // a token was spent
 }
 
-// cooldown is the state that remains of an object after its last write.
 type cooldown struct {
 	wrote time.Time
 	pause time.Duration
@@ -55,12 +53,9 @@ type outcome int
 
 const (
 	written outcome = iota
-	// known means that another replica had already written everything.
-	known
-	// refused means that the write will be retried.
-	refused
-	// gone means that the namespace is being deleted, so the record can never be written.
-	gone
+	known   // another replica had already written everything
+	refused // the write will be retried
+	gone    // the namespace is being deleted, so the record can never be written
 )
 
 func newQueue(limits Limits, pace pace) *queue {

@@ -293,7 +293,6 @@ func (r *Recorder) Gap(ctx context.Context, live Live) error {
 	return errors.Join(errs...)
 }
 
-// writeNet writes the net changes of one object, together with its pending transitions.
 func (r *Recorder) writeNet(ctx context.Context, o ownership.Object, live Live) error {
 	r.writing <- struct{}{}
 	defer func() { <-r.writing }()

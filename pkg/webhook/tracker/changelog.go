@@ -74,7 +74,6 @@ func (m *pendingChange) unsettled() (out []unrecorded) {
 	return out
 }
 
-// gap is a span of time in which transitions may be unknown.
 type gap struct {
 	// Span is zero if there was no history before.
 	Span

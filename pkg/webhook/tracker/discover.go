@@ -17,9 +17,8 @@ import (
 )
 
 const (
-	// discoverAgain is the pause after a discovery in which a group could not be read.
 	discoverEvery = 10 * time.Minute
-	discoverAgain = 30 * time.Second
+	discoverAgain = 30 * time.Second // after a discovery in which a group could not be read
 )
 
 var errNotAll = errors.New("the answer lacks Kubernetes' own kinds")
@@ -91,7 +90,6 @@ func (t *Tracker) awaitChange(ctx context.Context, after time.Duration) (changed
 	}
 }
 
-// forgetPromises drops the positions of kinds that no longer exist.
 func (t *Tracker) forgetPromises(ctx context.Context, absent *absent, now time.Time) {
 	t.mu.Lock()
 	names := slices.Sorted(maps.Keys(t.loaded.Resources))

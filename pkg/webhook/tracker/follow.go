@@ -149,8 +149,7 @@ type follower struct {
 	// unstreamed means that the server does not support streamed lists. unselected means that it
 	// does not support field selectors for namespaces.
 	unstreamed, unselected bool
-	// worked means that a watch has lasted for some time.
-	worked bool
+	worked                 bool // a watch has lasted for some time
 }
 
 func (f *follower) position() position {
@@ -257,7 +256,6 @@ func sleepUnless(ctx context.Context, d time.Duration, wake <-chan struct{}) (wo
 // those that are aggregated to it.
 const permissionsLabel = "k8sconnect.io/aggregate-to-webhook"
 
-// permissions wakes the followers that are waiting after a refusal.
 type permissions struct {
 	mu      sync.Mutex
 	changed chan struct{}

@@ -95,9 +95,8 @@ const goneAfter = 5 * time.Second
 
 // absent maps each known kind that discovery lacks to the time of the first answer without it.
 type absent struct {
-	since map[schema.GroupResource]time.Time
-	// contradicted lists the kinds in absent that are served nevertheless.
-	contradicted []string
+	since        map[schema.GroupResource]time.Time
+	contradicted []string // the absent kinds that are served nevertheless
 }
 
 // gone reports whether a kind is gone: all answers have lacked it for a while, and a request
@@ -130,7 +129,6 @@ func (a *absent) takeContradicted() []string {
 	return names
 }
 
-// keep returns the kinds in an answer, together with previous kinds that may still exist.
 func (a *absent) keep(found, before kinds, now time.Time, served func(kind) bool) kinds {
 	for name := range found {
 		delete(a.since, name)

@@ -53,7 +53,6 @@ type noted struct {
 	Since           time.Time          `json:"since"`
 }
 
-// encodeSeen encodes each occurrence once, with its user if known.
 func encodeSeen(occurrences []unrecorded) ([]byte, error) {
 	type key struct {
 		uid           types.UID

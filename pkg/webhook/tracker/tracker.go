@@ -238,7 +238,6 @@ func (t *Tracker) Run(ctx context.Context) error {
 
 const tick = 200 * time.Millisecond
 
-// attend handles hints, and changes that have waited long enough for a hint.
 func (t *Tracker) attend(ctx context.Context) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
