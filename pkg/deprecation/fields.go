@@ -104,7 +104,6 @@ func descend(object map[string]any, path string, at []step) (map[string]any, []s
 	return object, at, true
 }
 
-// step is an element of a path: a field, or an item of a list.
 type step struct {
 	field string
 	item  any
@@ -158,7 +157,6 @@ func (s *search) arrive(node any, at []step) {
 	}
 }
 
-// label finds deprecated labels of nodes, in a string or among the keys of a map.
 func (s *search) label(node any, at []step) {
 	text, _ := node.(string)
 	m, _ := node.(map[string]any)
