@@ -64,7 +64,6 @@ func conclude(s *subject, said []Statement) (Verdict, bool) {
 	return met(sentence(well[0]), valuesOf(well)...), true
 }
 
-// objection returns the verdict of a statement that rules out that the object is ready.
 func objection(s *subject, said []Statement) (Verdict, bool) {
 	if over := worst(said, Failed); len(over) > 0 {
 		reason := "Failed"
@@ -222,7 +221,6 @@ func valuesOf(said []Statement) []Value {
 	return out
 }
 
-// needs returns a rule by which an object is ready if all these conditions are True.
 func needs(kinds ...string) func(*subject) Verdict {
 	return func(s *subject) Verdict {
 		values := make([]Value, 0, len(kinds))

@@ -50,7 +50,7 @@ func evaluateService(s *subject) Verdict {
 
 func exists(*subject) Verdict { return met("it exists") }
 
-// evaluateSigningRequest requires the certificate: an approved request without it is not ready.
+// An approved request without its certificate is not ready.
 func evaluateSigningRequest(s *subject) Verdict {
 	for _, kind := range []string{"Denied", "Failed"} {
 		if c := s.condition(kind); c.is("True") {

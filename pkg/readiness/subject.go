@@ -8,10 +8,9 @@ import (
 // subject is one version of an object that a rule evaluates. Paths are names separated by dots. A
 // value of an unexpected type is treated as absent.
 type subject struct {
-	obj map[string]any
-	now time.Time
-	// began is when the wait began; zero without a wait.
-	began      time.Time
+	obj        map[string]any
+	now        time.Time
+	began      time.Time // of the wait; zero without one
 	generation int64
 	conditions []statusCondition
 }

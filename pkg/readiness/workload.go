@@ -152,8 +152,6 @@ func surplus(n int64, which string) string {
 	return fmt.Sprintf("%d %s replicas are left", n, which)
 }
 
-// evaluateStatefulSet requires that all replicas are available, and that the replicas that the
-// update strategy replaces are up to date.
 func evaluateStatefulSet(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
@@ -189,7 +187,6 @@ func statefulSetRevision(s *subject, want int64) Verdict {
 		s.values("status.readyReplicas", "spec.replicas", "status.updatedReplicas")...)
 }
 
-// onDelete describes Pods that keep the old revision until a user deletes them.
 func onDelete(old int64) string {
 	if old <= 0 {
 		return ""
