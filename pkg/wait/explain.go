@@ -14,7 +14,6 @@ import (
 
 const (
 	looksEvery = time.Second
-	// explaining limits one explanation.
 	explaining = 10 * time.Second
 	// lastAsked limits how many objects without a known cause are explained at the end of the wait.
 	lastAsked = 20

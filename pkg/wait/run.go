@@ -170,7 +170,6 @@ func (h *hang) confirms(c event.Cause, due time.Time) bool {
 	return !c.Hearsay || !h.asked.Add(-c.Age).Before(due)
 }
 
-// causeKey identifies a cause over several explanations.
 type causeKey struct {
 	code    string
 	blocked object.Ref

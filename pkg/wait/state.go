@@ -126,12 +126,9 @@ type view struct {
 	// synced is set if the view has reported all existing objects, so that the others are missing.
 	// seen is set once the view was synced, and stays set.
 	synced, seen bool
-	// unserved is the error while the kind is not served.
-	unserved error
-	// blind is the error while changes cannot be read.
-	blind error
-	// ended is the error that ended the watch.
-	ended error
+	unserved     error // while the kind is not served
+	blind        error // while changes cannot be read
+	ended        error // after the watch
 }
 
 type key struct{ namespace, name string }
@@ -174,8 +171,7 @@ type item struct {
 	// found is set if a selector found the object before the wait, so that another object with the
 	// same name does not replace it.
 	found bool
-	// known is set once it is known whether the object exists.
-	known bool
+	known bool // it is known whether the object exists
 	// live contains the fields that the conditions read, as last seen; nil while the object does
 	// not exist.
 	live map[string]any
@@ -184,22 +180,19 @@ type item struct {
 	// was first seen.
 	absent, appeared time.Time
 	note             string
-	// why is a possible reason why the object is missing.
-	why string
+	why              string // a possible reason why the object is missing
 
 	verdict verdict
-	// whole is the complete object, if the caller asked for objects.
-	whole  *unstructured.Unstructured
-	told   event.Judged // the last report
-	burst  schedule.Burst
-	done   bool // action is the result
-	action event.Action
+	whole   *unstructured.Unstructured // if the caller asked for objects
+	told    event.Judged               // the last report
+	burst   schedule.Burst
+	done    bool // action is the result
+	action  event.Action
 	// expired is set if the object ran out of time during the wait. late is then its result, and
 	// lateTold is set once that was reported.
 	expired, lateTold bool
 	late              *event.Waited
-	// timer triggers the next evaluation.
-	timer *time.Timer
+	timer             *time.Timer // of the next evaluation
 }
 
 // away reports whether the wait for the object ended because the object was deleted or relabeled.

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// TimeLimits are the values of --timeout-for. For each object, the first limit that matches
-// applies.
+// TimeLimits are the values of --timeout-for. Limits that name a kind precede limits for every
+// kind. Among these, the first that matches applies.
 type TimeLimits []TimeLimit
 
 // TimeLimit is one limit.
@@ -85,7 +85,6 @@ func split(text string) (what string, most time.Duration, err error) {
 	return strings.TrimSpace(text[:i]), most, err
 }
 
-// kindThen matches a KIND that may be followed by a condition.
 var kindThen = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9.-]*)(?::(.+))?$`)
 
 func parse(text string) (TimeLimit, error) {
@@ -131,7 +130,6 @@ func (all TimeLimits) Condition(kind object.Kind, spec condition.Spec) (time.Dur
 	return all.first(kind, func(l TimeLimit) bool { return l.Condition != nil && l.of(spec) })
 }
 
-// first prefers limits that name the kind to limits for every kind.
 func (all TimeLimits) first(kind object.Kind, fits func(TimeLimit) bool) (time.Duration, bool) {
 	for _, any := range []bool{false, true} {
 		for _, l := range all {
@@ -183,10 +181,8 @@ func (all TimeLimits) Idle(kinds []object.Kind) []TimeLimit {
 }
 
 type due struct {
-	// at is zero if there is no limit.
-	at time.Time
-	// note names the limit; it is empty for the limit of the whole wait.
-	note string
+	at   time.Time // zero without a limit
+	note string    // the limit; empty for that of the whole wait
 }
 
 // Without a limit, a due is later than any time.
