@@ -192,7 +192,6 @@ func (d *difference) writer(is []metav1.ManagedFieldsEntry, since time.Duration)
 	return &latest[0]
 }
 
-// ofStatus reports whether a write changed the status and nothing else.
 func (d *difference) ofStatus(is *metav1.PartialObjectMetadata) bool {
 	all := slices.Concat(d.touched, d.timed)
 	if len(all) == 0 { // A status write in the same second; any other write raises the generation.

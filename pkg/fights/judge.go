@@ -212,7 +212,6 @@ func (w *watched) valuesBy(path fieldpath.Path, writers []*managedfields.Owner) 
 	return values
 }
 
-// unchanged reports whether writes were stored that changed no value.
 func (w *watched) unchanged() bool {
 	n := 0
 	for i := range w.log {
@@ -261,7 +260,6 @@ func nameOf(o *managedfields.Owner) string {
 	return strings.Join([]string{o.Manager, o.Operation, o.Subresource}, "\x00")
 }
 
-// inner returns the sorted paths, without those that contain others.
 func inner(all []event.FoughtPath) []event.FoughtPath {
 	out := slices.DeleteFunc(slices.Clone(all), func(p event.FoughtPath) bool {
 		return slices.ContainsFunc(all, func(o event.FoughtPath) bool { return len(o.Path) > len(p.Path) && o.Path.HasPrefix(p.Path) })
@@ -270,8 +268,7 @@ func inner(all []event.FoughtPath) []event.FoughtPath {
 	return out
 }
 
-// builtIn reports whether a controller of Kubernetes owns the object, as a Deployment owns a
-// ReplicaSet.
+// builtIn is true for a ReplicaSet of a Deployment, for example.
 func (w *watched) builtIn() bool {
 	owner := metav1.GetControllerOf(w.now)
 	return owner != nil && object.IsBuiltIn(schema.FromAPIVersionAndKind(owner.APIVersion, "").Group)

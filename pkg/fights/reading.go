@@ -79,7 +79,6 @@ func (t *Tally) Unexplained(most int) (read []Reading, beyond int) {
 	return read, beyond
 }
 
-// plainWrites counts the writes that the metadata do not explain.
 func (w *watched) plainWrites() int {
 	n := 0
 	if w.builtIn() {

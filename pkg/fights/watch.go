@@ -40,9 +40,8 @@ type Change struct {
 
 // Tally collects changes. It is not safe for concurrent use.
 type Tally struct {
-	status  bool // changes of the status count
-	objects map[types.UID]*watched
-	// stored and created count changes by kind.
+	status          bool // changes of the status count
+	objects         map[types.UID]*watched
 	stored, created map[schema.GroupResource]int
 }
 
@@ -110,7 +109,6 @@ func credit(steps []step, after []managedfields.Entry, writer *managedfields.Own
 	}
 }
 
-// plain reports whether the metadata do not show what the write changed.
 func (w *write) plain() bool {
 	return len(w.moves)+len(w.steps) == 0 || w.unseen
 }

@@ -113,7 +113,6 @@ func (e *BlindError) Unwrap() error { return e.Err }
 // Unreachable marks this as an error that says nothing about the object.
 func (e *BlindError) Unreachable() bool { return true }
 
-// blindness is a period during which every read fails.
 type blindness struct {
 	failures int // 0: reads succeed
 	last     error

@@ -31,9 +31,9 @@ type View struct {
 	// has never answered is not retried here. If First is nil, Server is used.
 	First Watcher
 	Kind  object.Kind
-	// Selection selects the objects. If Names is set, only the namespace of Selection counts.
+	// If Names is set, only the namespace of Selection counts.
 	Selection object.Selection
-	// Names are the names of the objects; nil means all objects of the selection.
+	// Names are the names of the objects; nil means all of Selection.
 	Names []string
 	// Patience is how long reads from Server may fail. With 0, the first error of Server ends the
 	// view.
@@ -45,14 +45,12 @@ type View struct {
 	mu    sync.Mutex      // guards the fields below
 	named map[string]bool // Names; nil for all
 	known map[types.NamespacedName]sighting
-	// watches counts the watches. listed is set once the current watch has listed the objects; seen
-	// is set once any watch has.
+	// listed is set once the current watch has listed the objects, and seen once any watch has.
 	watches      int
 	listed, seen bool
 	blind        blindness
 }
 
-// sighting is the watch in which an object was last seen, and the UID that the object had.
 type sighting struct {
 	uid   types.UID
 	watch int
