@@ -53,9 +53,9 @@ type outcome int
 
 const (
 	written outcome = iota
-	known   // another replica had already written everything
-	refused // the write will be retried
-	gone    // the namespace is being deleted, so the record can never be written
+	known           // another replica had already written everything
+	refused         // the write will be retried
+	gone            // the namespace is being deleted, so the record can never be written
 )
 
 func newQueue(limits Limits, pace pace) *queue {
