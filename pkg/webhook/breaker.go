@@ -109,15 +109,13 @@ func (b *breaker) report(is *admissionv1.ValidatingWebhookConfiguration) {
 	object := &corev1.ObjectReference{
 		APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration", Name: is.Name, UID: is.UID,
 	}
+	kind, reason, text := corev1.EventTypeNormal, "CallsResumed", "the API server's calls work again, and are resumed"
 	if b.circuit.suspended {
-		const text = "the API server's calls fail, and are suspended until they work again: there are no warnings, and users are not recorded"
-		b.log.Info(text, "configuration", is.Name)
-		b.events.Eventf(object, corev1.EventTypeWarning, "CallsSuspended", "%s", text)
-		return
+		kind, reason = corev1.EventTypeWarning, "CallsSuspended"
+		text = "the API server's calls fail, and are suspended until they work again: there are no warnings, and users are not recorded"
 	}
-	const text = "the API server's calls work again, and are resumed"
 	b.log.Info(text, "configuration", is.Name)
-	b.events.Eventf(object, corev1.EventTypeNormal, "CallsResumed", "%s", text)
+	b.events.Eventf(object, kind, reason, "%s", text)
 }
 
 func (b *breaker) say(ctx context.Context, err error) {

@@ -23,10 +23,6 @@ const (
 
 var errNotAll = errors.New("the answer lacks Kubernetes' own kinds")
 
-// settling returns the pauses before the discoveries after a change of a CRD, which the API server
-// takes a moment to serve.
-func settling() []time.Duration { return []time.Duration{2 * time.Second, 5 * time.Second} }
-
 // discover finds and watches the kinds, now and after each event that may have changed them.
 func (t *Tracker) discover(ctx context.Context) {
 	var known kinds
@@ -72,7 +68,7 @@ func (t *Tracker) discover(ctx context.Context) {
 			return
 		}
 		if changed {
-			soon = settling()
+			soon = []time.Duration{2 * time.Second, 5 * time.Second} // The API server takes a moment to serve a changed CRD.
 		}
 	}
 }
@@ -135,13 +131,11 @@ func (t *Tracker) watchAll(ctx context.Context, before, now kinds, first bool) {
 		t.ready.Store(len(come) == 0)
 	}
 	for _, k := range gone {
-		w := t.stop(k.resource.GroupResource())
-		if w == nil {
-			continue
+		if w := t.stop(k.resource.GroupResource()); w != nil {
+			t.mu.Lock()
+			t.state.remove(w)
+			t.mu.Unlock()
 		}
-		t.mu.Lock()
-		t.state.remove(w)
-		t.mu.Unlock()
 	}
 	for _, k := range come {
 		t.stop(k.resource.GroupResource())
@@ -178,10 +172,7 @@ func (t *Tracker) stop(name schema.GroupResource) *watched {
 
 func (t *Tracker) stopAll() {
 	t.mu.Lock()
-	names := make([]schema.GroupResource, 0, len(t.loops))
-	for name := range t.loops {
-		names = append(names, name)
-	}
+	names := slices.Collect(maps.Keys(t.loops))
 	t.mu.Unlock()
 	for _, name := range names {
 		t.stop(name)
