@@ -80,8 +80,7 @@ func objection(s *subject, said []Statement) (Verdict, bool) {
 		v := notYet(wrong[0], worst(said, Good))
 		v.Reason = "Unhealthy"
 		v.Message += others(said, wrong[0])
-		under := worst(said, Paused)
-		if len(under) > 0 {
+		if under := worst(said, Paused); len(under) > 0 {
 			v.Reason, v.Message = "Paused", "it is paused ("+under[0].String()+"), and "+v.Message
 			return v, true
 		}

@@ -80,20 +80,11 @@ func (r *reader) word(path, within, name string, words []string, v string, besid
 		s.Message = firstText(s.Message, beside[key])
 	}
 	switch phraseClass(v) {
-	case good:
+	case good, mild:
 		s.Meaning = Good
-	case none:
-		switch {
-		case v == "100%":
-			s.Meaning = Good
-		case strings.HasSuffix(v, "%"):
-			s.Meaning = Working
-		case s.Sum:
-			s.Meaning = Odd
-		}
-	case mild, runs:
+	case runs:
 		s.Meaning = Good
-		if phraseClass(v) == runs && r.ends {
+		if r.ends {
 			s.Meaning = Working
 		}
 	case step:
@@ -108,7 +99,12 @@ func (r *reader) word(path, within, name string, words []string, v string, besid
 			s.Meaning = Failed
 		}
 	default:
-		if s.Sum {
+		switch {
+		case v == "100%":
+			s.Meaning = Good
+		case strings.HasSuffix(v, "%"):
+			s.Meaning = Working
+		case s.Sum:
 			s.Meaning = Odd
 		}
 	}

@@ -177,14 +177,13 @@ func (r *reader) list(path, within, name string, words []string, list []any) {
 	}
 	for i, item := range list {
 		part, _ := item.(map[string]any)
-		r.counts(fmt.Sprintf("%s[%s]", path, partName(part, i)), name+" "+partName(part, i), nil, part)
-		r.flags(fmt.Sprintf("%s[%s]", path, partName(part, i)), name+" "+partName(part, i), part)
-		r.badWords(fmt.Sprintf("%s[%s]", path, partName(part, i)), name+" "+partName(part, i), words, part)
-		if conditions, ok := part["conditions"].([]any); ok {
-			called := partName(part, i)
-			for _, c := range object.ConditionsIn(conditions) {
-				r.condition(fmt.Sprintf("%s[%s].conditions", path, called), name+" "+called, c)
-			}
+		called := partName(part, i)
+		at, within := path+"["+called+"]", name+" "+called
+		r.counts(at, within, nil, part)
+		r.flags(at, within, part)
+		r.badWords(at, within, words, part)
+		for _, c := range object.ConditionsIn(part["conditions"]) {
+			r.condition(at+".conditions", within, c)
 		}
 	}
 }
