@@ -62,10 +62,7 @@ func (t *Tally) differ(was, is []metav1.ManagedFieldsEntry) (*difference, error)
 	}
 	for j := range was {
 		e := &was[j]
-		if slices.ContainsFunc(is, func(o metav1.ManagedFieldsEntry) bool { return sameEntry(e, &o) }) {
-			continue
-		}
-		if e.FieldsType == digested {
+		if e.FieldsType == digested || slices.ContainsFunc(is, func(o metav1.ManagedFieldsEntry) bool { return sameEntry(e, &o) }) {
 			continue
 		}
 		old, err := decode(e)
