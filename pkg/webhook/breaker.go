@@ -174,13 +174,12 @@ func (c *circuit) pause() time.Duration {
 	return tryEvery
 }
 
-// customEntry is the entry of the webhook configuration for custom resources. The chart gives this
-// entry no rules, because only the CRDs in a cluster say which versions are deprecated.
+// customEntry is the entry for custom resources. The chart gives it no rules, because only the CRDs
+// in a cluster say which versions are deprecated.
 const customEntry = "custom.k8sconnect.io"
 
-// suspendedLabel is a label that no object has, so an entry whose selector requires it is not
-// called. breaker sets the selector, and not the rules, because the chart does not set it: an
-// upgrade neither resets it nor conflicts with it.
+// No object has suspendedLabel, so an entry whose selector requires it is not called. The chart
+// does not set the selector, so an upgrade neither resets it nor conflicts with it.
 const suspendedLabel = "k8sconnect.io/calls-are-suspended"
 
 func isSuspended(e admissionv1.ValidatingWebhook) bool {

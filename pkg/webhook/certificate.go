@@ -26,9 +26,9 @@ import (
 
 var errNoCertificate = errors.New("no certificate yet")
 
-// SelfSigned uses cert-controller to create and renew the certificate. cert-controller stores it in
-// a Secret and adds its CA to the webhook configuration. SelfSigned copies the Secret to
-// Options.CertDir, because the kubelet updates a mounted volume only every minute.
+// SelfSigned uses cert-controller, which stores the certificate in a Secret and adds its CA to the
+// webhook configuration. SelfSigned copies the Secret to Options.CertDir, because the kubelet
+// updates a mounted volume only every minute.
 type SelfSigned struct {
 	secrets                                   typedcorev1.SecretInterface
 	release                                   release

@@ -234,9 +234,8 @@ func patchOf(is *admissionv1.ValidatingWebhookConfiguration, operations []operat
 	return json.Marshal(slices.Insert(operations, 0, operation{"test", "/metadata/resourceVersion", is.ResourceVersion}))
 }
 
-// disown returns a JSON patch that removes the webhook from the owners. If the webhook owned a
-// caBundle, a path or rules, a change to a chart without that entry would fail. An invalid entry
-// would stay behind.
+// disown returns a JSON patch that removes the webhook from the owners. Otherwise an upgrade to a
+// chart without one of the entries would fail, because an invalid entry would stay behind.
 func disown(is *admissionv1.ValidatingWebhookConfiguration) ([]byte, error) {
 	var patch []operation
 	for i, m := range slices.Backward(is.ManagedFields) {

@@ -17,8 +17,8 @@ const defaultLease = "k8sconnect-webhook"
 
 const defaultPort = 9443
 
-// Options of the webhook. The zero value serves admission on port 9443 and metrics on port 8080 of
-// all addresses, without health checks, and leads without an election.
+// Options of the webhook. The zero value serves admission on port 9443 and metrics on port 8080. It
+// has no health checks, and leads without an election.
 type Options struct {
 	// Host and Port are the address for admission; an empty Host means all addresses.
 	Host string

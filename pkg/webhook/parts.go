@@ -207,7 +207,7 @@ func (h *history) lead() {
 // Definitions receives the CRDs of the cluster. Its methods are not called concurrently.
 type Definitions interface {
 	// Set reports a new or changed CRD, reduced to its name, spec.group, status.acceptedNames.kind
-	// and, for each version, name, served, deprecated and deprecationWarning.
+	// and four fields of each version: name, served, deprecated and deprecationWarning.
 	Set(definition *unstructured.Unstructured)
 	Delete(name string)
 }

@@ -121,7 +121,7 @@ type complaints struct {
 	suppressed atomic.Int64
 }
 
-// Strays returns a rate-limited writer for the log of Go's HTTP server, which writes a line for
+// Strays returns a rate-limited writer for the log of Go's HTTP server. That log has a line for
 // each connection that does not speak TLS.
 func Strays(log logr.Logger) io.Writer { return newComplaints(log) }
 

@@ -81,7 +81,7 @@ type request struct {
 	DryRun    bool    `json:"dryRun"`
 }
 
-// answer is an AdmissionReview that allows the request.
+// An answer always allows the request.
 type answer struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`

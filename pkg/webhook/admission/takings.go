@@ -97,12 +97,12 @@ func (j takings) valuesOf(r *request, transitions []ownership.Transition, old, n
 	return out
 }
 
-// unnamed is shown for a manager that a review does not name. An example is kubectl scale, which
-// sends no manager: the API server later derives the manager from the user agent.
+// unnamed is shown for a manager that a review does not name. kubectl scale sends none, and the API
+// server derives it from the user agent later.
 const unnamed = "your client"
 
-// scaled evaluates a write through the scale subresource. The objects in such a review have the
-// identity and version of the scaled object, but no owners. The tracker knows the previous owners.
+// The objects in the review of a write through scale have the identity and version of the scaled
+// object, but no owners. The tracker knows the previous owners.
 func (j takings) scaled(r *request, was, is metadata) (out findings, err error) {
 	replicas := fieldpath.Field("spec", "replicas")
 	if !r.DryRun {

@@ -12,10 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// The API server passes a warning on only if it is a single line without control characters. If the
-// warnings of a request exceed 4,096 characters, the API server truncates each warning to 256 and
-// drops the rest (edge case 74). It may call both paths for one request, so the warnings of each
-// path stay below half of the limit.
+// The API server passes on only single lines without control characters. If a request's warnings
+// exceed 4,096 characters, it truncates each to 256 and drops the rest (edge case 74). It may call
+// both paths for one request, so each path stays below half of the limit.
 const (
 	maxLines = 5
 	// lineLength is the preferred length of a line, in characters.
@@ -42,7 +41,6 @@ const (
 	aboutField    about = "field"
 )
 
-// takeover contains all paths that one group of managers lost to another in a request.
 type takeover struct {
 	from, by string
 	paths    []fieldpath.Path

@@ -97,10 +97,9 @@ func (l *lanes) fullest(size func(*lane) int) *lane {
 	return found
 }
 
-// makeRoom drops transitions until the limits are met (edge case 81). If this replica does not
-// lead, it first drops the transitions that the leader writes as well. After that, the namespace
-// with the most transitions loses some, so that a flood there does not displace changes elsewhere
-// (edge case 100).
+// makeRoom drops transitions until the limits are met (edge case 81). A replica that does not lead
+// first drops those that the leader writes as well. Then the namespace with the most transitions
+// loses some, so that changes elsewhere stay (edge case 100).
 func (q *queue) makeRoom(p *pending) {
 	if more := len(p.transitions) - q.limits.PerObject; more > 0 {
 		q.drop(p, more)
@@ -125,8 +124,8 @@ func (q *queue) fullest(p *pending) bool {
 	return full != nil && full.transitions <= q.lanes.of[p.object.Namespace].transitions
 }
 
-// evict drops all pending transitions of one object. This is came if its namespace has the most
-// transitions. Otherwise it is an object in the fullest namespace that would be written late.
+// evict drops the transitions of came if its namespace has the most. Otherwise it drops those of an
+// object in the fullest namespace that would be written late.
 func (q *queue) evict(came *pending, size func(*lane) int) bool {
 	full := q.lanes.fullest(size)
 	own := q.lanes.of[came.object.Namespace]
@@ -229,8 +228,7 @@ const (
 // to a third more writes in a storm. A wrong estimate has no other effect.
 type peers map[string]sight
 
-// sight is the latest write of another replica in a namespace. lag is how long the written change
-// had waited.
+// lag is how long the written change had waited.
 type sight struct {
 	at  time.Time
 	lag time.Duration

@@ -156,7 +156,6 @@ func (n pendingTransition) same(other pendingTransition) bool {
 	return n.entry == other.entry && n.ResourceVersion == other.ResourceVersion && n.Gap == other.Gap
 }
 
-// joined adds what another process noted about the transition.
 func (n pendingTransition) joined(noted pendingTransition) pendingTransition {
 	if n.User == "" && noted.User != "" {
 		n.User, n.Kind, n.Forced, n.Values, n.Noted = noted.User, noted.Kind, noted.Forced, noted.Values, true
@@ -219,8 +218,7 @@ func (n named) add(transitions []pendingTransition) named {
 	return n
 }
 
-// entryOf returns a fingerprint of the entry in which a transition is counted: its path and owners,
-// in either direction.
+// entryOf returns a fingerprint of a transition's path and owners, in either direction.
 func entryOf(t ownership.Transition) uint64 {
 	path := fnv.New64a()
 	_, _ = path.Write([]byte(t.Path.String()))

@@ -244,7 +244,6 @@ func (r *Recorder) countError(err error) {
 	}
 }
 
-// locked calls f with the queue, and then reports the outcomes that it produced.
 func (r *Recorder) locked(f func(*queue)) {
 	r.mu.Lock()
 	f(r.queue)

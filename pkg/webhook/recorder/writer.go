@@ -104,7 +104,6 @@ func (w writer) isOurs(r *ownership.Record) bool {
 	return r.Namespace == own.Namespace && r.Name == own.Name
 }
 
-// isMissing reports whether the record was deleted after it was read.
 func isMissing(err error) bool {
 	return isNotFound(err, ownership.RecordPlural) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

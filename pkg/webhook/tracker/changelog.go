@@ -22,8 +22,8 @@ type watched struct {
 	refused bool
 }
 
-// changelog is the position up to which the changes of a resource were seen. It also holds the
-// changes before that position that may not be recorded yet.
+// changelog is the position up to which the changes of a resource were seen, and the earlier
+// changes that may not be recorded yet.
 type changelog struct {
 	// promised is the position in the checkpoint at the start. History is complete up to it.
 	promised position
@@ -37,8 +37,8 @@ type changelog struct {
 	left *pendingChange
 }
 
-// pendingChange is the unwritten part of a version of an object, or of a list after a gap. A
-// tracker that starts at before sees the change again.
+// pendingChange is an unwritten version of an object, or a list after a gap. A tracker that starts
+// at before sees the change again.
 type pendingChange struct {
 	// watched is nil for a note that was read with the checkpoint.
 	*watched

@@ -38,7 +38,6 @@ func (t *Tracker) load(ctx context.Context) error {
 	}
 }
 
-// recall passes the changes that were noted with a checkpoint to the sink.
 func (t *Tracker) recall(k kept) {
 	for _, o := range [][]unrecorded{k.seen, k.noted} {
 		t.do(func(s *state) []*pendingChange { return s.noted(o, time.Now()) })
@@ -168,7 +167,6 @@ func (t *Tracker) store(ctx context.Context) (size int, err error) {
 	}
 }
 
-// again keeps gaps that were not declared for the next checkpoint.
 func (t *Tracker) again(out stored) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -188,8 +188,8 @@ func (f *follower) kindsMayChange() {
 }
 
 // permissionsMayChange wakes refused followers if a role for the webhook changes. Otherwise a
-// permitted kind would be found minutes later, or all refused kinds would be retried, and audited,
-// thousands of times an hour.
+// permitted kind would be found minutes later, or refused kinds would be retried thousands of times
+// an hour.
 func (f *follower) permissionsMayChange(o *metav1.PartialObjectMetadata) {
 	if _, ok := o.Labels[permissionsLabel]; ok && f.resource.Group == "rbac.authorization.k8s.io" {
 		f.permissions.wake()
@@ -252,8 +252,7 @@ func sleepUnless(ctx context.Context, d time.Duration, wake <-chan struct{}) (wo
 	}
 }
 
-// permissionsLabel is the label of the roles that decide what may be tracked: the chart's, and
-// those that are aggregated to it.
+// permissionsLabel is on the roles that decide what may be tracked.
 const permissionsLabel = "k8sconnect.io/aggregate-to-webhook"
 
 type permissions struct {

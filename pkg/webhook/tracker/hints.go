@@ -20,13 +20,13 @@ const (
 	maxHintBytes = 64 << 20
 )
 
-// hints contains what admission saw of each write, until the write is seen to be committed or the
-// hint is too old.
+// hints contains what admission saw of each write, until the write is committed or the hint is too
+// old.
 //
-// A hint matches a change of the same object, from exactly the version that admission saw to
-// exactly the owners that it expected. A hint of a write through scale has no owners, and matches a
-// change by that subresource. There is no weaker rule, because a wrong user is worse than none. If
-// a write was refused after admission, or retried, its hint expires (edge case 72).
+// A hint matches a change from exactly the version that admission saw to exactly the owners that it
+// expected. A hint of a write through scale has no owners, and matches a change by that
+// subresource. There is no weaker rule, because a wrong user is worse than none. If a write was
+// refused after admission, or retried, its hint expires (edge case 72).
 type hints struct {
 	of    map[types.UID][]ownership.Hint
 	order []held // as they came, with those that joined since

@@ -162,12 +162,11 @@ func (s *state) bookmark(w *watched, version string, now time.Time) {
 	w.advance(version, time.Time{})
 }
 
-// asked records the server's position at a given time.
+// asked records the server's position.
 func (s *state) asked(w *watched, version string, at time.Time) { w.newest = position{version, at} }
 
-// wrote records the version of a write that began at a given time. Versions count the writes of the
-// whole store, so a later version of any resource was made after that time. If a resource has its
-// own store, the time is wrong by at most one write.
+// Versions count the writes of the whole store, so every later version was written after at. If a
+// resource has its own store, the time is wrong by at most one write.
 func (s *state) wrote(version string, at time.Time) {
 	for _, w := range s.resources {
 		s.asked(w, version, at)
@@ -267,7 +266,6 @@ func (s *state) settle(m *pendingChange, i int, end ownership.Outcome) {
 	}
 }
 
-// passed handles a leader's checkpoint: everything before it is written.
 func (s *state) passed(c Checkpoint) {
 	for name, position := range c.Resources {
 		if w := s.resources[schema.ParseGroupResource(name)]; w != nil {
@@ -290,7 +288,6 @@ type stored struct {
 	checkpoint Checkpoint
 	// seen lists the changes before the checkpoint's positions that are not recorded.
 	seen []unrecorded
-	// news lists the gaps that were not declared yet.
 	news Coverage
 }
 

@@ -64,8 +64,7 @@ type Options struct {
 	Log        logr.Logger
 
 	// Public are the ConfigMaps of [ownership.ScopeNamespace], in which the leader publishes the
-	// scope; nil publishes nothing. Namespace is the namespace of ConfigMaps, which is published
-	// for readers.
+	// scope and Namespace; nil publishes nothing. Namespace is that of ConfigMaps.
 	Public    Public
 	Namespace string
 
@@ -106,8 +105,7 @@ type Tracker struct {
 	// untold has to be added.
 	id            string
 	noted, untold []unrecorded
-	// published is the content that was published last, without its times.
-	published struct {
+	published     struct {
 		content string
 		at      time.Time
 	}
