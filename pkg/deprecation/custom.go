@@ -73,8 +73,7 @@ func (d Definition) Notices() map[string]Notice {
 // Custom contains the deprecated versions of custom resources, as a watcher of CRDs reports them.
 // The zero value is empty. It is safe for concurrent use.
 type Custom struct {
-	mu sync.RWMutex
-	// definitions are the CRDs with a deprecated version, by name.
+	mu          sync.RWMutex
 	definitions map[string]definition
 	// A kind may briefly have more than one CRD, when one replaces another.
 	kinds map[schema.GroupKind][]string

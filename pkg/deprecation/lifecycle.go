@@ -83,7 +83,6 @@ func parseRow(cells []string) row {
 	return r
 }
 
-// parseGVK parses group/version/Kind.
 func parseGVK(s string) schema.GroupVersionKind {
 	part := strings.Split(s, "/")
 	if len(part) != 3 {
@@ -206,9 +205,9 @@ func (n FieldNotice) Goes() bool { return !n.Gone.IsZero() }
 // Steps returns the path as keys and positions, from the root of the object.
 func (n FieldNotice) Steps() []any { return n.steps }
 
-// Stored returns the versions at which objects may still be stored although the CRD deprecates or
-// no longer serves them, and the current storage version. The API server refuses a CRD that omits a
-// version in its status.storedVersions.
+// Stored returns the versions that the CRD deprecates or no longer serves but at which objects may
+// be stored. now is the current storage version. The API server refuses a CRD that omits a version
+// in its status.storedVersions.
 func (d Definition) Stored() (old []string, now string) {
 	for _, v := range d.Versions {
 		switch {

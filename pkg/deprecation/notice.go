@@ -37,9 +37,8 @@ func Check(gvk schema.GroupVersionKind, server Release) (Notice, bool) {
 	}, true
 }
 
-// successor returns the recommended version on a server: the documented replacement if it is served
-// and not deprecated. Otherwise it returns the preferred such version, or the documented
-// replacement if that is served.
+// successor returns the documented replacement if the server serves it and has not deprecated it.
+// Otherwise it returns the preferred such version, or a replacement that is at least served.
 func successor(gvk schema.GroupVersionKind, lc Lifecycle, server Release) schema.GroupVersionKind {
 	named := lc.Replacement
 	kind := gvk.GroupKind()

@@ -98,9 +98,9 @@ func (t *Tally) verdict(gvk schema.GroupVersionKind) verdict {
 }
 
 // Live checks a live object. An applier has one entry, at the version of its last apply. An updater
-// has one for each version: the newest is how it writes now, and the others stay until other
-// managers own their fields. kubectl's annotation shows at which version kubectl apply wrote last,
-// which decides between entries of the same second, and matters if the managed fields were cleared.
+// has one for each version. The newest is how it writes now; the others stay until other managers
+// own their fields. kubectl's annotation shows the version of the last kubectl apply. It decides
+// between entries of the same second, and if the managed fields were cleared.
 func (t *Tally) Live(ref object.Ref, entries []metav1.ManagedFieldsEntry, lastApplied string) {
 	applied := kindOf(lastApplied)
 	version := applied.GroupVersion().String()
