@@ -26,7 +26,6 @@ func (r *reader) boolean(path, within, name string, words []string, v bool) {
 	r.out = append(r.out, Statement{Path: path, Name: fieldName(within, name), Value: v, Meaning: m, Sum: within == "" && r.isWhole(words)})
 }
 
-// text reads a field with text: a phase, a state, a health, an error, or a count such as 2/3.
 func (r *reader) text(path, within, name string, words []string, v string, beside map[string]any) {
 	last := words[len(words)-1]
 	switch {

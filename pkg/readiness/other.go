@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// evaluateClaim requires that a claim is bound. It does not know the storage class: if that class
-// waits for the first consumer, the claim stays Pending until a Pod uses it.
+// A claim whose storage class waits for the first consumer stays Pending until a Pod uses it.
 func evaluateClaim(s *subject) Verdict {
 	switch phase := s.text("status.phase"); phase {
 	case "Bound":
@@ -104,8 +103,8 @@ func evaluateGateway(s *subject) Verdict {
 	return needs("Accepted", "Programmed")(s)
 }
 
-// evaluateRoute requires that every gateway that has answered accepts the route. If a gateway
-// reports on the route's references, they must be resolved.
+// evaluateRoute requires that every gateway that has answered accepts the route, and has resolved
+// its references if it reports on them.
 func evaluateRoute(s *subject) Verdict {
 	parents := s.maps("status.parents")
 	if len(parents) == 0 {

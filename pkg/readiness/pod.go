@@ -49,7 +49,6 @@ func evaluatePod(s *subject) Verdict {
 	return unmet("InProgress", message+waiting(s), append(s.values("status.phase"), ready.value())...)
 }
 
-// podSaid returns the kubelet's reason for a failed Pod, such as Evicted.
 func podSaid(s *subject) string {
 	return statusCondition{reason: s.text("status.reason"), message: s.text("status.message")}.detail()
 }
@@ -67,9 +66,8 @@ func evaluateUnscheduled(s *subject, c statusCondition) Verdict {
 }
 
 const (
-	// startGrace is how long a container may keep failing to start for a transient reason, such as
-	// a registry outage or a ConfigMap that does not exist yet. The kubelet tries at 0, 10, 30 and
-	// 70 seconds.
+	// startGrace is how long a container may fail to start for a transient reason, such as a
+	// registry outage. The kubelet tries at 0, 10, 30 and 70 seconds.
 	startGrace = time.Minute
 	// A crash loop counts as lasting after at least crashes restarts and crashGrace of waiting. The
 	// kubelet waits 10 seconds before the first restart, then twice as long each time, up to 5
@@ -131,7 +129,7 @@ func lastCrash(s *subject) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// waiting explains why the Pod is not ready if nothing else does.
+// waiting is for a Pod that nothing else explains.
 func waiting(s *subject) string {
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
 		for _, c := range s.maps(list) {
@@ -174,7 +172,6 @@ func evaluateCrashLoop(s *subject, v Verdict, c map[string]any, path string) Ver
 	return s.lasting(crashed, crashGrace, v)
 }
 
-// podStart returns when the kubelet accepted the Pod.
 func podStart(s *subject) time.Time {
 	return latest(s.time("status.startTime"), s.time("metadata.creationTimestamp"))
 }

@@ -129,8 +129,8 @@ func (r *reader) isCopy(name string, fields map[string]any) bool {
 	return name == "atProvider" && len(conditions) > 0
 }
 
-// parts reads the states of named parts. A part may have a plain state, as in associationsStatus:
-// {es: Established}, or a map that contains a state, as in statuses: {gloo: {state: Accepted}}.
+// parts reads plain states, as in associationsStatus: {es: Established}, and maps with a state, as
+// in statuses: {gloo: {state: Accepted}}.
 func (r *reader) parts(path, within string, words []string, parts map[string]any) {
 	last := words[len(words)-1]
 	if r.ends || isRecord(last) {
@@ -160,8 +160,7 @@ func isRecord(word string) bool {
 	return slices.Contains([]string{"history", "revisions", "versions", "attempts", "runs", "backups", "snapshots", "events"}, word)
 }
 
-// list reads a list of conditions, or a list of parts with conditions, such as the parents of a
-// route or the listeners of a gateway.
+// list reads a list of conditions, or of parts with conditions, such as the listeners of a gateway.
 func (r *reader) list(path, within, name string, words []string, list []any) {
 	switch {
 	case words[len(words)-1] == "conditions":

@@ -65,9 +65,9 @@ func readsOfKinds() [][]string {
 // Evaluate returns the verdict on one version of an object; nil means that it does not exist. If
 // now is zero, no fault counts as lasting, and there is no Recheck.
 //
-// An object of any kind is not ready while it is being deleted, while its controller has not
-// observed its latest generation, and while its controller reports that it is still working. A
-// Stalled object has failed.
+// An object of any kind is not ready while it is being deleted, or while its status is for another
+// generation. It is not ready while its controller reports that it is still working. A Stalled
+// object has failed.
 func (r Rule) Evaluate(obj map[string]any, now time.Time) Verdict {
 	return r.EvaluateSince(obj, time.Time{}, now)
 }

@@ -6,7 +6,6 @@ import (
 	"unicode"
 )
 
-// class is the meaning of a word on its own.
 type class int
 
 const (
@@ -23,9 +22,8 @@ const (
 	step
 	// A working word says that something is not done yet: Pending, Updating.
 	working
-	// A paused word says that the object was stopped on purpose.
+	// A paused word says that the object was stopped.
 	paused
-	// A bad word says that something is wrong.
 	bad
 	// A neutral word takes the meaning from the words before it: LiveMigratable, Warning.
 	neutral
@@ -70,8 +68,8 @@ func classOf(word string) class {
 	return none
 }
 
-// split returns the words of a name or phrase in lower case, for names such as PodReadyToStart and
-// HEALTH_OK and phrases such as "Cluster in healthy state".
+// split returns the words of a name or a phrase in lower case: PodReadyToStart, HEALTH_OK, "Cluster
+// in healthy state".
 func split(text string) []string {
 	var words []string
 	var word []rune
@@ -111,8 +109,8 @@ func isNegation(word string) bool {
 	return word == "not" || word == "no" || word == "non" || word == "never" || word == "isnt"
 }
 
-// reachOf returns how many words without a class may be between a negation and the word that it
-// negates, as in "not correctly applied", NotAllReplicasReady and NoNodesReady.
+// reachOf returns how many words without a class may be between a negation and its word: "not
+// correctly applied", NotAllReplicasReady, NoNodesReady.
 func reachOf(negation string) int {
 	switch negation {
 	case "not", "never":

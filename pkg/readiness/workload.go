@@ -51,9 +51,9 @@ func evaluateDeployment(s *subject) Verdict {
 }
 
 // deadlineExceeded handles a Deployment whose controller has given up. If the spec was changed
-// after that, the condition does not count, and the new spec has the whole deadline: when a new
-// generation scales the Deployment or returns to an old ReplicaSet, the controller keeps the
-// condition until there is progress (https://github.com/kubernetes/kubernetes/issues/40496).
+// after that, the new spec has the whole deadline. After a scaling or a return to an old
+// ReplicaSet, the controller keeps the condition until there is progress
+// (https://github.com/kubernetes/kubernetes/issues/40496).
 func deadlineExceeded(s *subject, want int64, progressing statusCondition) Verdict {
 	seconds := s.count("spec.progressDeadlineSeconds")
 	short, _ := deploymentShort(s, want)
