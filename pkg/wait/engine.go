@@ -149,7 +149,7 @@ func (it *item) result() event.Waited {
 // message is a report from another goroutine to the goroutine of the run.
 type message struct {
 	view *view
-	// change is nil unless the view's watch reported a change.
+	// change is set for a change that the view's watch reported.
 	change object.Change
 	// kind is set once the kind is served; compiled contains the goals compiled for it.
 	kind     object.Kind
@@ -160,11 +160,9 @@ type message struct {
 	item      *item
 	why       string
 	explained *explained
-	// late are items that ran out of time.
-	late   []*item
-	causes [][]event.Cause
-	// err is the error that ended the view.
-	err error
+	late      []*item
+	causes    [][]event.Cause
+	err       error
 }
 
 type explained struct {

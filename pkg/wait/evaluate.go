@@ -39,7 +39,6 @@ func (r *run) present(ctx context.Context, it *item, u *unstructured.Unstructure
 	}
 }
 
-// gone handles an object that was deleted or never existed.
 func (r *run) gone(ctx context.Context, it *item) {
 	if it.done || it.known && it.live == nil {
 		return

@@ -130,8 +130,8 @@ func (e *Engine) Check(ctx context.Context, targets []Target) error {
 // Run waits until every object meets its goal. The first object that fails ends the wait for all.
 //
 // Before the wait, Run returns an error for conditions that do not compile for a kind. It returns
-// an *[UnmetError] if some objects do not meet their goal, a *[NothingError] if a selector matches
-// nothing, and ctx's error after an interrupt.
+// an *[UnmetError] if some objects do not meet their goal. It returns a *[NothingError] if a
+// selector matches nothing, and ctx's error after an interrupt.
 func (e *Engine) Run(ctx context.Context, targets []Target) error {
 	r := newRun(e, targets)
 	if err := r.compile(ctx); err != nil {
@@ -182,8 +182,8 @@ const lastLook = 5 * time.Second
 
 var errNotTold = errors.New("the server did not say in time whether it serves the kind")
 
-// evaluateOnce reads and evaluates the objects once: at the timeout, when the state at that moment
-// counts (edge case 54), or for a run that does not wait (edge case 53).
+// evaluateOnce reads and evaluates the objects once. At the timeout, the state at that moment
+// counts (edge case 54). A run may also evaluate without waiting (edge case 53).
 func (r *run) evaluateOnce(ctx context.Context) {
 	r.looking = true
 	if r.Timeout != 0 {

@@ -35,7 +35,7 @@ type run struct {
 	missing []*item
 	// told contains the reported reasons for missing objects.
 	told map[string]bool
-	// unsaid contains the items that have changed since their last report.
+	// unsaid contains the items that changed since their last report.
 	unsaid map[*item]bool
 	flush  <-chan time.Time
 
@@ -50,8 +50,7 @@ type run struct {
 	looking bool
 	// overtime is set once Timeout is over, if some objects have a longer limit.
 	overtime bool
-	// expired contains items that ran out of time, until they are reported.
-	expired []*item
+	expired  []*item
 
 	// stalls decides when stuck objects are explained; hangs contains what is known about them.
 	stalls *schedule.Schedule[*item]
@@ -168,8 +167,8 @@ type item struct {
 	view *view
 	goal *Goal
 
-	// found is set if a selector found the object before the wait, so that another object with the
-	// same name does not replace it.
+	// found is set if a selector found the object, so that another object with its name does not
+	// replace it.
 	found bool
 	known bool // it is known whether the object exists
 	// live contains the fields that the conditions read, as last seen; nil while the object does
@@ -195,7 +194,6 @@ type item struct {
 	timer             *time.Timer // of the next evaluation
 }
 
-// away reports whether the wait for the object ended because the object was deleted or relabeled.
 func (it *item) away() bool {
 	return it.done && (it.action == event.Gone || it.action == event.Unselected)
 }
@@ -203,7 +201,6 @@ func (it *item) away() bool {
 // asked limits for how many missing objects the run searches for a reason.
 const asked = 5
 
-// missed records an object that is missing at the beginning, perhaps because of a typo.
 func (r *run) missed(it *item) {
 	goal := it.goal
 	if !r.looking && !goal.waitsFor(condition.Create) && !goal.waitsFor(condition.Delete) && (r.Existence == nil || *r.Existence > 0) {
