@@ -155,10 +155,10 @@ func isStatus(p fieldpath.Path) bool {
 	return len(p) > 0 && p[0].FieldName != nil && *p[0].FieldName == "status"
 }
 
-// writer returns the owner that made the write, or nil if the managed fields do not prove who did.
-// It is the owner that gained a path, or else the owner whose time changed. As times are in whole
-// seconds, a quick second write may change neither; the writer is then the owner with the latest
-// time, if there is only one. A client that only removes other owners' fields leaves no trace.
+// writer returns the owner that made the write, or nil if the managed fields do not prove it. It is
+// the owner that gained a path, or else the owner whose time changed. Times are in whole seconds,
+// so a quick second write may change neither. The only owner with the latest time is then the
+// writer. A client that only removes other owners' fields leaves no trace.
 func (d *difference) writer(is []metav1.ManagedFieldsEntry, since time.Duration) *managedfields.Owner {
 	touched := slices.DeleteFunc(slices.Clone(d.touched), func(o managedfields.Owner) bool { return o.Manager == managedfields.BeforeFirstApply })
 	switch {

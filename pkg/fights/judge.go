@@ -42,8 +42,8 @@ func (t *Tally) judge(w *watched) (event.Fight, bool) {
 	return f, true
 }
 
-// handed returns the paths that changed owners and came back. If a path had no owner before, it
-// counts only if it was set or removed again, because a client may set a mark and remove it once.
+// handed returns the paths that changed owners and came back. A path that had no owner before counts
+// only if it was set or removed again. A client may set a mark and remove it once.
 func (w *watched) handed() []event.FoughtPath {
 	type story struct {
 		path  fieldpath.Path
@@ -170,8 +170,8 @@ func textOf(v *any) string {
 	return string(text)
 }
 
-// shown returns the last value that each of several writers wrote, in their order, or the last two
-// of a single writer. It returns none for a Secret, or if the writer of a value is unknown.
+// shown returns the last value of each of several writers, or the last two values of a single
+// writer. It returns none for a Secret, or if the writer of a value is unknown.
 func (w *watched) shown(path fieldpath.Path, values []*any, writers []*managedfields.Owner) []*any {
 	// The text of the last-applied annotation was replaced by a digest, which is not worth showing.
 	if len(values) < 2 || redact.IsSecret(w.ref) || managedfields.IsLastApplied(path) {

@@ -38,9 +38,9 @@ func (w *watched) give(paths []event.FoughtPath) []string {
 	return next
 }
 
-// receivers returns the owners that should get the paths: for replicas an autoscaler; otherwise a
-// tool before a person, and a controller, which computes the value, before a client that applies a
-// file. It returns both if none of these rules decides.
+// receivers returns the owners that should get the paths. For replicas, this is an autoscaler.
+// Otherwise a tool precedes a person, and a controller precedes a client that applies a file.
+// receivers returns both if no rule decides.
 func receivers(two []*managedfields.Owner, paths []event.FoughtPath) []*managedfields.Owner {
 	rank := func(o *managedfields.Owner) int {
 		scales := slices.ContainsFunc(paths, func(p event.FoughtPath) bool { return p.Path.String() == ".spec.replicas" })

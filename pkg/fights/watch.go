@@ -161,7 +161,6 @@ func (t *Tally) slim(o *metav1.PartialObjectMetadata) {
 	}
 }
 
-// digested is the FieldsType of an entry whose fields slim replaced.
 const digested = "digest"
 
 func digest(text []byte) string {

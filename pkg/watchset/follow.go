@@ -95,8 +95,8 @@ func (v *View) watch(ctx context.Context, giveUp context.CancelCauseFunc, tell f
 	})
 }
 
-// BlindError is the error of a view whose reads have failed for so long that the state of its
-// objects is unknown (edge case 57).
+// BlindError ends a view whose reads have failed for so long that its objects' state is unknown
+// (edge case 57).
 type BlindError struct {
 	// For is how long reads failed, and Err is the last error.
 	For      time.Duration
