@@ -1,6 +1,6 @@
-// Package client is the only access to the API server: served kinds, reads, server-side apply, and
-// for every request retries, limited concurrency and warnings. Start with [New]. It knows nothing
-// of plans, owners or output.
+// Package client is the only access to the API server. It finds kinds, reads and applies objects,
+// retries requests and collects warnings. Start with [New]. It knows nothing of plans, owners or
+// output.
 package client
 
 import (
@@ -23,47 +23,42 @@ import (
 
 // Options of a Client. REST is required.
 type Options struct {
-	// New copies REST.
 	REST *rest.Config
-	// CacheDir is kubectl's --cache-dir; if it is empty, the cache is in memory.
+	// CacheDir is kubectl's --cache-dir. If it is empty, the cache is in memory.
 	CacheDir string
-	// ServerTimeout is how long the client retries while the server is unreachable or an error is
-	// transient; with 0, it tries once.
+	// ServerTimeout is how long the client retries an unreachable server or a transient error. With
+	// 0, it tries once.
 	ServerTimeout time.Duration
-	// Outage replaces ServerTimeout if it is longer, except for errors of a webhook that the server
-	// calls.
+	// Outage replaces ServerTimeout if it is longer, but not for errors of a webhook.
 	Outage time.Duration
 	// Concurrency bounds concurrent requests; 0 means 96.
 	Concurrency int
 	// Run is the prefix of the Audit-ID of each request.
 	Run string
-	// Sent counts the requests of all clients of the run; if it is nil, the client counts its own
-	// requests.
-	Sent *atomic.Int64
-	// Guard may refuse a write; nil refuses none.
+	// Sent counts the requests of all clients of the run. If it is nil, the client counts its own.
+	Sent    *atomic.Int64
 	Guard   transport.Guard
 	Opening *transport.Opening
-	// OnWarning receives the server's warnings. It is called once for each warning about an object.
-	// The zero Ref stands for a request that concerns no object.
+	// OnWarning is called once for each warning about an object. The zero Ref stands for a request
+	// without an object.
 	OnWarning func(object.Ref, string)
-	// OnRetry is called before a request is retried. in is the pause before the retry. left is the
-	// remaining time for retries; 0 if that depends on the server. The Ref has no name if the
+	// OnRetry is called before a request is retried. in is the pause before that. left is the
+	// remaining time for retries, or 0 if it depends on the server. The Ref has no name if the
 	// request concerns a kind. The zero Ref stands for the server.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
 	// OnReachable is called when the server answers again, after an OnRetry with the zero Ref.
 	OnReachable func()
-	// OnStall is called repeatedly while the server sends nothing for a request, but answers other
-	// requests. since is the beginning of the silence; within is the maximum duration of the
-	// request. The Ref is as in OnRetry.
+	// OnStall is called repeatedly while one request gets no answer, but others do. The silence
+	// began at since. The request may last for within.
 	//
-	// These functions are never called concurrently.
+	// The functions of Options are never called concurrently.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)
-	// Credentials is the name of a non-interactive credential program; empty if there is none.
-	// OnCredentials is called repeatedly while the program runs; the time is when it was started.
+	// Credentials is the name of a non-interactive credential program, if there is one.
+	// OnCredentials is called repeatedly while that program runs.
 	Credentials   string
 	OnCredentials func(since time.Time)
-	// OnPolling is called once for each kind and namespace whose objects are polled instead of
-	// watched, because we may not use verb.
+	// OnPolling is called if we may not use verb, so that objects are polled instead of watched. It
+	// is called once for each kind and namespace.
 	OnPolling func(kind object.Kind, namespace, verb string)
 }
 
@@ -80,10 +75,8 @@ type Client struct {
 	held  held
 }
 
-// Now returns the time of the server's clock, with which the times in its objects are compared.
+// Now returns the time by the server's clock, like the times in its objects.
 func (c *Client) Now() time.Time { return c.clock.Now() }
-
-// The errors that callers of a Client have to distinguish.
 
 // UnreachableError says that the server was unreachable for longer than ServerTimeout.
 type UnreachableError = transport.UnreachableError
@@ -94,8 +87,7 @@ type NoKindError = discovery.NoKindError
 // NoTypeError says that the server serves no type of the given name.
 type NoTypeError = discovery.NoTypeError
 
-// UntoldKindError says that it is unknown how a kind is served, because the server behind its API
-// does not answer.
+// UntoldKindError says that the server behind the kind's API does not answer.
 type UntoldKindError = discovery.UntoldKindError
 
 // New returns a client. It sends no request.
@@ -139,11 +131,11 @@ func onPolling(telling *sync.Mutex, tell func(object.Kind, string, string)) func
 	}
 }
 
-// Log identifies the part of a container's log to read: its end.
+// Log selects the end of a container's log.
 type Log struct {
 	Namespace, Pod, Container string
 	Previous                  bool
-	// Lines and Bytes limit the size of the result.
+	// Lines and Bytes limit that part.
 	Lines, Bytes int
 }
 
@@ -164,7 +156,7 @@ func (n *NoRetry) Log(ctx context.Context, l Log) (string, error) {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = body.Close() }() // It was read, or failed before.
+		defer func() { _ = body.Close() }()
 		text, err = io.ReadAll(io.LimitReader(body, int64(l.Bytes)))
 		return err
 	})

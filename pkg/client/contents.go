@@ -24,14 +24,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// countFor limits the duration of one count. It is short because a count only shows progress.
+// It is short because a count only shows progress.
 const countFor = 10 * time.Second
 
-// Count counts the objects that must be deleted before a terminating object is: the objects in a
-// namespace, or the instances of a CRD. It requests one object of each kind, and the answer says
-// how many more there are. If there was no object of a kind, Count does not ask about the kind
-// again, because no object can be created in a terminating namespace. It omits kinds that we may
-// not list, and events, which expire.
+// Count counts the objects that must be deleted before a terminating object is. These are the
+// objects in a namespace, or the instances of a CRD. It requests one object of each kind. The
+// answer says how many more there are. An empty kind is not requested again, because a terminating
+// namespace gets no new objects. It omits events, which expire, and kinds that we may not list.
 func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, countFor)
 	defer cancel()
@@ -63,10 +62,10 @@ func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (in
 	return total, nil
 }
 
-// Contents visits the metadata of all objects that are deleted with an object: the deletable
-// objects in a namespace, or the instances of a CRD. It omits events, which expire. If two groups
-// serve an object, it visits the object twice. If we may not list one of the kinds, it returns an
-// error.
+// Contents visits the metadata of the objects that are deleted with an object. These are the
+// deletable objects in a namespace, or the instances of a CRD. It omits events, which expire. It
+// visits an object twice if two groups serve it. The error is not nil if we may not list one of the
+// kinds.
 func (c *Client) Contents(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error {
 	kinds, namespace, err := c.holdings(ctx, live)
 	if err != nil {
@@ -110,8 +109,7 @@ func (c *Client) holdings(ctx context.Context, live *unstructured.Unstructured) 
 	}
 }
 
-// instancesOf returns the kind that a CRD defines; nil if the CRD serves no version. The version is
-// the stored one or, if the server does not serve that one, another.
+// instancesOf prefers the stored version of the CRD.
 func instancesOf(definition *unstructured.Unstructured) []object.Kind {
 	text := func(path ...string) string {
 		value, _, _ := unstructured.NestedString(definition.Object, path...)
@@ -180,8 +178,6 @@ func (h *held) put(uid types.UID, kinds []object.Kind) {
 	h.kinds[uid] = kinds
 }
 
-// openFor limits how long a deletion waits for openStorage, which usually takes a fraction of a
-// second.
 const openFor = 5 * time.Second
 
 func isDefinition(kind schema.GroupKind) bool {
@@ -189,11 +185,9 @@ func isDefinition(kind schema.GroupKind) bool {
 }
 
 // openStorage makes the server open the storage of a CRD's instances before the CRD is deleted. The
-// server opens the storage at the first request for the kind. If that first request is sent by the
-// finalizer of the CRD, the finalizer fails with "storage is (re)initializing", and the server may
-// not retry for up to five minutes (docs/design/delete.md).
-//
-// openStorage ignores errors, which the deletion will report.
+// server opens it at the first request for the kind. Otherwise the finalizer of the CRD sends that
+// request, and fails with "storage is (re)initializing". The server may not retry for five minutes
+// (docs/design/delete.md). The deletion reports errors, so openStorage ignores them.
 func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.Ref) {
 	ctx, cancel := context.WithTimeout(ctx, openFor)
 	defer cancel()
@@ -216,8 +210,8 @@ func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.R
 	pauses := wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.5, Steps: 100, Cap: time.Second}
 	for {
 		err := c.requests.Once(ctx, ahead, func(ctx context.Context) error {
-			// No object has this label, so the answer is short. A limit instead of the label would
-			// make the server read from etcd, possibly several pages.
+			// No object has this label, so the answer is short. With a limit instead, the server
+			// would read from etcd.
 			list := listwatch.Collection(c.rest, kinds[0], object.Selection{Labels: "k8sconnect.io/storage=open"})
 			_, err := transport.Read(ctx, listwatch.MetadataOnly(list))
 			return err
@@ -228,11 +222,9 @@ func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.R
 	}
 }
 
-// FieldsPage contains the managed fields of the objects of one page of a list. It is valid only
-// during the call.
+// FieldsPage is one page of a list. It is valid only during the call.
 type FieldsPage []ObjectFields
 
-// ObjectFields is one object of a FieldsPage, with its managed fields.
 type ObjectFields struct {
 	Ref    object.Ref
 	Fields []metav1.ManagedFieldsEntry
@@ -240,9 +232,8 @@ type ObjectFields struct {
 	LastApplied string
 }
 
-// Fields lists the selected objects of a kind and passes their managed fields to page, one page at
-// a time. The server sends only metadata, and only one page is in memory. Requests are not retried.
-// begin is called at the beginning, and again if the list starts over.
+// Fields lists objects and passes their managed fields to page. The server sends only metadata.
+// Requests are not retried. begin is called first, and again if the list starts over.
 func (n *NoRetry) Fields(ctx context.Context, kind object.Kind, sel object.Selection, begin func(), page func(FieldsPage)) error {
 	ref := object.Ref{GVK: kind.GVK, Namespace: sel.Namespace, Name: sel.Name}
 	var items FieldsPage
@@ -273,7 +264,7 @@ func (n *NoRetry) Fields(ctx context.Context, kind object.Kind, sel object.Selec
 	return err
 }
 
-// fieldsOf decodes only what is needed, because the rest of the metadata may be large.
+// It decodes only what is needed, because managed fields of others and annotations may be large.
 func fieldsOf(text []byte, kind object.Kind) (ObjectFields, error) {
 	var item struct {
 		Metadata struct {

@@ -18,11 +18,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Delete deletes the object and returns the object's state after that; nil if the server says that
-// the object is gone. For some kinds, the server returns an object that is already gone.
+// Delete deletes the object and returns its state after that. It returns nil if the object is gone.
+// For some kinds, the server returns an object that is already gone.
 //
-// The error is NotFound if no object has the name. It is a conflict if the object has another UID
-// than how.UID, or has changed since how.ResourceVersion.
+// The error is NotFound if there is no such object. It is a conflict if how.UID or
+// how.ResourceVersion does not match.
 func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, how object.Deletion) (*unstructured.Unstructured, error) {
 	body, err := json.Marshal(optionsOf(how))
 	if err != nil {
@@ -54,9 +54,8 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 	return left, err
 }
 
-// deleted decodes the answer to a deletion. A Status says that the object is gone. If the Status
-// does not name the object, it may come from a proxy that answers every request like that, so it
-// proves nothing.
+// An answer of type Status says that the object is gone. A proxy may send a Status to every
+// request, so it proves nothing unless it names the object.
 func deleted(body []byte, kind object.Kind, ref object.Ref, how object.Deletion) (left *unstructured.Unstructured, doubtful bool, err error) {
 	u, err := transport.Any(body)
 	if err != nil {
@@ -102,8 +101,8 @@ func optionsOf(how object.Deletion) metav1.DeleteOptions {
 	return o
 }
 
-// RemoveFinalizer removes one finalizer if the object has not changed since it was read; otherwise
-// the error is a conflict. If the object lacks the finalizer, it is returned unchanged.
+// RemoveFinalizer removes one finalizer, if the object has it. The error is a conflict if the
+// object has changed since it was read.
 func (c *Client) RemoveFinalizer(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error) {
 	q := transport.Request{Ref: object.RefOf(live), Guarded: true}
 	switch {
@@ -126,9 +125,8 @@ func (c *Client) finalization(kind object.Kind, live *unstructured.Unstructured,
 	return c.rest.Put().AbsPath(append(transport.ResourcePath(kind, "", live.GetName()), "finalize")...).Body(body)
 }
 
-// removal returns the request that removes a finalizer. The request replaces the whole list, which
-// is safe because the request is bound to the version that was read. In a JSON patch, "add"
-// replaces an existing value.
+// The patch replaces the whole list, which is safe because it names the version that was read. In a
+// JSON patch, "add" replaces an existing value.
 func (c *Client) removal(kind object.Kind, live *unstructured.Unstructured, finalizer string) *rest.Request {
 	left := slices.DeleteFunc(live.GetFinalizers(), func(f string) bool { return f == finalizer })
 	patch := []map[string]any{
@@ -136,6 +134,6 @@ func (c *Client) removal(kind object.Kind, live *unstructured.Unstructured, fina
 		{"op": "replace", "path": "/metadata/uid", "value": live.GetUID()},
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()},
 	}
-	body, _ := json.Marshal(patch) // Strings can always be marshalled.
+	body, _ := json.Marshal(patch)
 	return c.rest.Patch(types.JSONPatchType).AbsPath(transport.ResourcePath(kind, live.GetNamespace(), live.GetName())...).Body(body)
 }

@@ -19,20 +19,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// worthList is the number of objects of a namespace from which they are read with a list. Fewer
-// objects are read one by one, because concurrent requests take no longer than a list.
+// worthList is the number of objects from which a list is faster than concurrent reads.
 const worthList = 6
 
-// apart is the largest number of CRDs that are read one by one, each with a list of one name. A
-// list of all CRDs would include many others, each of up to half a megabyte. The server answers a
-// list of one name from its cache, but decodes the answer to a get from etcd.
+// apart is the largest number of CRDs that are read one by one. A list of all CRDs would include
+// many others, each of up to half a megabyte. A list of one name comes from the server's cache, but
+// a get reads from etcd.
 const apart = 32
 
 // Live reads objects of one kind and calls visit for each, in any order and never concurrently.
-// visit gets nil for an object that does not exist, and an error for an object that could not be
-// read. If many objects of a namespace are needed, Live reads them with one list, unless we may not
-// list or the namespace contains far more objects. visit may keep an object; Live keeps none. refs
-// must not contain duplicates.
+// visit gets nil for a missing object, and an error for an object that could not be read. visit may
+// keep the object. refs must not contain duplicates.
+//
+// Many objects of a namespace are read with one list. They are read one by one if we may not list,
+// or if the namespace has far more objects.
 func (c *Client) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	r := reading{client: c, kind: kind, refs: refs, visit: visit}
 	namespaces := map[string]map[string]int{}
@@ -81,8 +81,8 @@ func (r *reading) namespace(ctx context.Context, namespace string, left map[stri
 	}
 }
 
-// together reads objects with a list. If we may not list, or there are far more other objects, it
-// leaves the rest to be read one by one. It removes each object that it has read from left.
+// together leaves the rest to be read one by one if we may not list, or if there are far more other
+// objects. It removes each object that it has read from left.
 func (r *reading) together(ctx context.Context, sel object.Selection, left map[string]int) {
 	whole, err := r.list(ctx, sel, left)
 	switch {
@@ -90,7 +90,7 @@ func (r *reading) together(ctx context.Context, sel object.Selection, left map[s
 		r.each(ctx, left)
 	default:
 		for _, i := range left {
-			r.see(i, nil, err) // absent, if err is nil
+			r.see(i, nil, err)
 		}
 	}
 }
@@ -108,21 +108,19 @@ func (r *reading) each(ctx context.Context, left map[string]int) {
 			return nil
 		})
 	}
-	_ = g.Wait() // visit gets the errors.
+	_ = g.Wait()
 }
 
 const (
-	// pageSpare is how many objects that are not needed may be in one page.
 	pageSpare = 500
-	// pageLimit limits the objects of one page, which is in memory as a whole.
+	// A page is in memory as a whole.
 	pageLimit = 10_000
-	// farMore is the number of objects in a list for each needed one above which reading the
-	// objects one by one is less work.
+	// If a list has this many objects for each wanted one, it is less work to read them one by one.
 	farMore = 20
 )
 
-// list reads page by page, visits the wanted objects and removes them from left. It returns false
-// if the rest should be read one by one. For most sets, the first page contains everything.
+// list visits the wanted objects and removes them from left. It returns false if the rest should be
+// read one by one.
 func (r *reading) list(ctx context.Context, sel object.Selection, left map[string]int) (whole bool, err error) {
 	whole = true
 	l := &listwatch.List{
@@ -181,9 +179,8 @@ func (r *reading) refsOf(left map[string]int) []object.Ref {
 
 const selectPage = 500
 
-// Select lists the selected objects of a kind, page by page, and calls visit for each. fields is a
-// field selector in kubectl's notation; empty for all objects. visit may keep an object; Select
-// keeps none. If the server cannot continue after a page because it is too old, Select may visit
+// Select lists objects page by page and calls visit for each, which may keep the object. fields is
+// a field selector in kubectl's notation. If a page becomes too old to continue, Select may visit
 // objects twice.
 func (c *Client) Select(ctx context.Context, gvk schema.GroupVersionKind, which object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
 	kind, err := c.Kind(ctx, gvk)
@@ -223,20 +220,18 @@ func (c *Client) sender(about object.Ref) func(context.Context, sending) error {
 type query struct {
 	kind     object.Kind
 	sel      object.Selection
-	fields   string // a field selector, in addition to the selection's
+	fields   string
 	metadata bool
-	// size limits the objects of one page; 0 means selectPage.
-	size  int
-	begin func()
-	visit func(*unstructured.Unstructured)
-	// do sends a request, with or without retries.
-	do func(context.Context, sending) error
+	size     int
+	begin    func()
+	visit    func(*unstructured.Unstructured)
+	do       func(context.Context, sending) error
 }
 
-// each visits all objects of a query. If a page is too old to continue, the list starts over.
-// Without begin, objects may then be visited twice.
+// If a page becomes too old to continue, the list starts over. Without begin, objects may then be
+// visited twice.
 func (c *Client) each(ctx context.Context, q query) error {
-	var items []*unstructured.Unstructured // of one page, which may have to be read again
+	var items []*unstructured.Unstructured // of one page
 	l := &listwatch.List{
 		Kind: q.kind, Size: cmp.Or(q.size, selectPage), AnyTime: true,
 		Build: func() *rest.Request { return listwatch.Collection(c.rest, q.kind, q.sel, q.fields) },
@@ -265,7 +260,7 @@ func (c *Client) each(ctx context.Context, q query) error {
 	return err
 }
 
-// Read reads one object like Get, for callers that do not have the kind.
+// Read reads one object. It finds the kind first.
 func (c *Client) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error) {
 	kind, err := c.Kind(ctx, ref.GVK)
 	if err != nil {
@@ -274,8 +269,8 @@ func (c *Client) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstru
 	return c.Get(ctx, kind, ref)
 }
 
-// Exists reports whether an object exists. It requests only metadata, so that the values of a
-// Secret are never sent.
+// Exists reports whether an object exists. The server sends only metadata, so no values of a
+// Secret.
 func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	kind, err := c.Kind(ctx, ref.GVK)
 	if surelyUnserved(err) {
@@ -291,20 +286,18 @@ func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	return err == nil, err
 }
 
-// surelyUnserved reports whether an error proves that a kind is not served.
 func surelyUnserved(err error) bool {
 	missing, ok := errors.AsType[*NoKindError](err)
 	return ok && missing.Err == nil
 }
 
-// existence returns a request for an object's metadata.
 func (c *Client) existence(kind object.Kind, ref object.Ref) *rest.Request {
 	return c.rest.Get().AbsPath(transport.ResourcePath(kind, ref.Namespace, ref.Name)...).
 		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 }
 
-// Metadata lists the selected objects and calls visit with the metadata of each. The server sends
-// nothing else. If a page is too old to continue, Metadata may visit objects twice.
+// Metadata lists the metadata of the selected objects. If a page becomes too old to continue, it
+// may visit objects twice.
 func (c *Client) Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error {
 	return c.each(ctx, query{
 		kind: kind, sel: sel, metadata: true, visit: visit,
@@ -313,7 +306,7 @@ func (c *Client) Metadata(ctx context.Context, kind object.Kind, sel object.Sele
 }
 
 // Watch calls [listwatch.Source.Watch]. The error is a *NoKindError if the server does not serve
-// the kind, or has stopped serving it.
+// the kind any more.
 func (c *Client) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
 	err := c.lists.Watch(ctx, kind, sel, tell)
 	if ctx.Err() == nil && transport.Unserved(err) {
@@ -323,7 +316,7 @@ func (c *Client) Watch(ctx context.Context, kind object.Kind, sel object.Selecti
 }
 
 // Follow calls [listwatch.Source.Follow]. The error is a *NoKindError if the server does not serve
-// the kind, or has stopped serving it.
+// the kind any more.
 func (c *Client) Follow(ctx context.Context, changes listwatch.Changes) error {
 	err := c.lists.Follow(ctx, changes)
 	if ctx.Err() == nil && transport.Unserved(err) {

@@ -19,10 +19,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// NoRetry reads without retries. It is for the diagnosis of a cluster, to which a failure is a
-// result. It drops the server's warnings. If the server does not serve a kind,
-// [meta.IsNoMatchError] is true for the error. It is false if only the server behind the kind does
-// not answer.
+// NoRetry reads without retries, for the diagnosis of a cluster. It drops the server's warnings.
+// [meta.IsNoMatchError] is true for its error if the server does not serve a kind, but not if only
+// the server behind the kind does not answer.
 type NoRetry struct {
 	client *Client
 
@@ -54,8 +53,8 @@ func (n *NoRetry) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return live, err
 }
 
-// GetAt reads one object as it was at an earlier resource version of its kind; nil, nil if the
-// object did not exist then. The server keeps old versions for some minutes.
+// GetAt reads one object at an earlier resource version of its kind; nil, nil if the object did not
+// exist then. The server keeps old versions for some minutes.
 func (n *NoRetry) GetAt(ctx context.Context, kind object.Kind, ref object.Ref, version string, metadata bool) (*unstructured.Unstructured, error) {
 	var found *unstructured.Unstructured
 	l := &listwatch.List{
@@ -79,14 +78,14 @@ func (n *NoRetry) GetAt(ctx context.Context, kind object.Kind, ref object.Ref, v
 	return found, err
 }
 
-// Metrics calls visit with the API server's metrics.
+// Metrics reads the API server's metrics.
 func (n *NoRetry) Metrics(ctx context.Context, visit func(io.Reader) error) error {
 	return n.do(ctx, object.Ref{}, func(ctx context.Context) error {
 		body, err := n.client.rest.Get().AbsPath("/metrics").SetHeader("Accept", "text/plain").Stream(ctx)
 		if err != nil {
 			return err
 		}
-		defer func() { _ = body.Close() }() // It was read, or failed before.
+		defer func() { _ = body.Close() }()
 		return visit(body)
 	})
 }
@@ -115,7 +114,7 @@ func (n *NoRetry) Select(ctx context.Context, gvk schema.GroupVersionKind, sel o
 	return n.each(ctx, gvk, query{sel: sel, fields: fields, visit: visit})
 }
 
-// SelectLarge is [NoRetry.Select] with small pages, for objects of up to a megabyte, such as CRDs.
+// SelectLarge is [NoRetry.Select] with small pages, for large objects such as CRDs.
 func (n *NoRetry) SelectLarge(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
 	return n.each(ctx, gvk, query{sel: sel, fields: fields, visit: visit, size: 50})
 }
@@ -146,8 +145,7 @@ func (n *NoRetry) each(ctx context.Context, gvk schema.GroupVersionKind, q query
 }
 
 // Kinds returns the served kinds that can be listed, each at one version. It omits an API whose
-// server does not answer. It asks the server and not a cache, because the problem may be caused by
-// a kind that the cache lacks.
+// server does not answer. It uses no cache, because a kind that the cache lacks may be the problem.
 func (n *NoRetry) Kinds(ctx context.Context) ([]object.Kind, error) {
 	kinds, err := n.client.Listable(ctx)
 	n.mu.Lock()
@@ -158,8 +156,8 @@ func (n *NoRetry) Kinds(ctx context.Context) ([]object.Kind, error) {
 	return kinds, err
 }
 
-// DryRunRemoveFinalizer sends, as a dry run, the update that removes a finalizer. If the server
-// refuses the update, it returns the refusal.
+// DryRunRemoveFinalizer tries to remove a finalizer in a dry run. The error is the server's
+// refusal.
 func (n *NoRetry) DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *unstructured.Unstructured, finalizer string) error {
 	kind, err := n.kind(ctx, ref.GVK)
 	if err != nil {
@@ -182,8 +180,6 @@ func (n *NoRetry) Allowed(ctx context.Context, user, verb string, ref object.Ref
 	})
 }
 
-// kind returns how the server serves a kind. If the server does not answer, the error does not say
-// that the kind is not served.
 func (n *NoRetry) kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	n.mu.Lock()
 	kind, known := n.kinds[gvk]

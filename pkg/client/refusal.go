@@ -20,20 +20,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// SilentWebhookError says that a write failed because a webhook that has to admit it does not
-// answer.
+// SilentWebhookError says that a write failed because a webhook does not answer.
 type SilentWebhookError struct {
-	// Webhook is the name of the webhook. Backend describes the service or URL that it calls, and
-	// what is wrong there.
+	// Backend describes the service or URL that the webhook calls, and what is wrong there.
 	Webhook, Backend string
-	// Absent is set if nothing runs behind the webhook.
-	Absent bool
-	// See is a command that shows the backend; it may be empty.
-	See string
-	// Objects is the number of objects whose writes failed because of the webhook.
+	Absent           bool
+	// See is a command that shows the backend, or empty.
+	See     string
 	Objects int
-	// Err is the API server's answer.
-	Err error
+	Err     error
 }
 
 func (e *SilentWebhookError) Error() string {
@@ -50,7 +45,7 @@ func (e *SilentWebhookError) Error() string {
 
 func (e *SilentWebhookError) Unwrap() error { return e.Err }
 
-// Of returns the form of the error for several objects.
+// Of returns the error for several objects.
 func (e *SilentWebhookError) Of(objects int) error {
 	all := *e
 	all.Objects = objects
@@ -65,8 +60,8 @@ func (e *SilentWebhookError) Hint() string {
 }
 
 // ExplainRefusal finds the webhook that caused an internal error about an object of the kind. The
-// server's message contains the webhook's name, and the webhook's rules match the kind.
-// ExplainRefusal returns a *SilentWebhookError or, if it finds no webhook, err unchanged.
+// server's message names the webhook. ExplainRefusal returns err unchanged if it finds no webhook,
+// otherwise a *SilentWebhookError.
 func (c *Client) ExplainRefusal(ctx context.Context, kind object.Kind, err error) error {
 	if !apierrors.IsInternalError(err) || errors.As(err, new(*SilentWebhookError)) {
 		return err
@@ -83,8 +78,6 @@ func (c *Client) ExplainRefusal(ctx context.Context, kind object.Kind, err error
 	return err
 }
 
-// admissionHooks reads the webhook configurations. Without the permission to read them, it returns
-// none.
 func (c *Client) admissionHooks(ctx context.Context) []admissionHook {
 	var validating admission.ValidatingWebhookConfigurationList
 	var mutating admission.MutatingWebhookConfigurationList
@@ -105,7 +98,6 @@ func (c *Client) admissionHooks(ctx context.Context) []admissionHook {
 	return hooks
 }
 
-// fetch reads the object at a path.
 func (c *Client) fetch(ctx context.Context, into any, path ...string) error {
 	return c.requests.Do(ctx, transport.Request{}, func(ctx context.Context) error {
 		body, err := transport.Read(ctx, c.rest.Get().AbsPath(path...))
@@ -116,8 +108,8 @@ func (c *Client) fetch(ctx context.Context, into any, path ...string) error {
 	})
 }
 
-// backend describes the service or URL of a webhook. It also returns a command to inspect the
-// backend, and whether certainly nothing runs there.
+// backend also returns a command to inspect the backend. absent means that certainly nothing runs
+// there.
 func (c *Client) backend(ctx context.Context, client admission.WebhookClientConfig) (state, see string, absent bool) {
 	if client.Service == nil {
 		return "outside the cluster", "", false
@@ -146,8 +138,7 @@ func (c *Client) backend(ctx context.Context, client admission.WebhookClientConf
 
 func isReady(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }
 
-// admissionHooks contains the webhooks of the cluster, which are read once, after the first
-// refusal.
+// They are read once, after the first refusal.
 type admissionHooks struct {
 	once  sync.Once
 	hooks []admissionHook
@@ -159,8 +150,8 @@ type admissionHook struct {
 	rules  []admission.RuleWithOperations
 }
 
-// matches reports whether the rules of a webhook match writes of the kind. It ignores the version
-// of the kind, because the server converts an object to a version that the webhook accepts.
+// matches ignores the version of the kind, because the server converts an object to a version that
+// the webhook accepts.
 func (h admissionHook) matches(kind object.Kind) bool {
 	return slices.ContainsFunc(h.rules, func(rule admission.RuleWithOperations) bool {
 		groups := slices.Contains(rule.APIGroups, kind.GVK.Group) || slices.Contains(rule.APIGroups, "*")
@@ -171,15 +162,14 @@ func (h admissionHook) matches(kind object.Kind) bool {
 }
 
 // Permitted reports whether we may use the verb on the object. A request may be Forbidden although
-// we have the permission: because of a quota, an admission plugin, or a terminating namespace.
+// we may: because of a quota, an admission plugin, or a terminating namespace.
 func (c *Client) Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error) {
 	return c.permitted(ctx, kind, "", verb, ref, func(ctx context.Context, send sending) error {
 		return c.requests.Do(ctx, transport.Request{Ref: ref}, send)
 	})
 }
 
-// permitted reports whether a user may use the verb on the object. An empty user is the current
-// one.
+// An empty user is the current one.
 func (c *Client) permitted(ctx context.Context, kind object.Kind, user, verb string, ref object.Ref, do func(context.Context, sending) error) (bool, error) {
 	review := authorizationv1.SubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},
@@ -211,7 +201,6 @@ func (c *Client) permitted(ctx context.Context, kind object.Kind, user, verb str
 	return allowed, err
 }
 
-// decision decodes the answer to an access review.
 func decision(body []byte, kind string) (allowed bool, err error) {
 	var review struct {
 		metav1.TypeMeta
@@ -226,8 +215,7 @@ func decision(body []byte, kind string) (allowed bool, err error) {
 	return *review.Status.Allowed, nil
 }
 
-// groupsOf returns the groups that the API server derives from the name of a user or of a service
-// account.
+// The API server derives these groups from the name of a user or service account.
 func groupsOf(user string) []string {
 	const accounts = "system:serviceaccount:"
 	groups := []string{"system:authenticated"}

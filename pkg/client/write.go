@@ -19,12 +19,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// noVersion is the resource version of an empty store, which no object has. An apply with this
-// version creates a missing object, and conflicts with any existing one.
+// noVersion is the resource version of an empty store. An apply with it creates a missing object,
+// and conflicts with an existing one.
 const noVersion = "1"
 
-// Apply applies the object with server-side apply and returns the stored object, or the result of a
-// dry run.
+// Apply sends a server-side apply and returns the stored object, or the result of a dry run.
 func (c *Client) Apply(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 	if how.Create {
 		obj = object.AtVersion(obj, noVersion)
@@ -38,13 +37,13 @@ func (c *Client) Apply(ctx context.Context, kind object.Kind, obj *unstructured.
 	}, obj.GetName())
 }
 
-// Create creates the object. The error is AlreadyExists if an object has the name.
+// Create creates the object. The error is AlreadyExists if there is one with its name.
 func (c *Client) Create(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 	return c.write(ctx, kind, obj, how, transport.Request{Guarded: true}, c.rest.Post)
 }
 
-// Merge sends a merge patch. If the patch has a resource version and the object another, the error
-// is a conflict.
+// Merge sends a merge patch. The error is a conflict if the patch has a resource version that is
+// not the object's.
 func (c *Client) Merge(ctx context.Context, kind object.Kind, patch *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 	patched := func() *rest.Request { return c.rest.Patch(types.MergePatchType) }
 	return c.write(ctx, kind, patch, how, transport.Request{}, patched, patch.GetName())
@@ -80,8 +79,7 @@ func (c *Client) write(
 	})
 }
 
-// object sends a request for one object. It calls build for each try. The error is a *NoKindError
-// if the server no longer serves the kind.
+// The error is a *NoKindError if the server no longer serves the kind. Each try calls build.
 func (c *Client) object(ctx context.Context, kind object.Kind, q transport.Request, build func() *rest.Request) (*unstructured.Unstructured, error) {
 	return c.answered(ctx, kind, q, build, func(body []byte) (*unstructured.Unstructured, error) {
 		return transport.Object(body, kind)
@@ -110,17 +108,16 @@ func (c *Client) answered(
 	return out, err
 }
 
-// SetManagedFields replaces the managed fields if the object has not changed since it was read;
-// otherwise the error is a conflict.
+// SetManagedFields replaces the managed fields. The error is a conflict if the object has changed
+// since it was read.
 func (c *Client) SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error) {
 	return c.PutManagedFields(ctx, kind, live, fields, object.Write{})
 }
 
-// PutManagedFields is like SetManagedFields, but has a manager's name and can be a dry run. The
-// manager becomes an owner of everything that the server changes during the write. So it writes at
-// a version of the kind at which the server changes nothing else, if there is one. The answer has
-// the requested version in any case. If the object would become too large, the error is a
-// *[TooLargeError].
+// PutManagedFields is like SetManagedFields, with a manager's name or as a dry run. The manager
+// would become an owner of all that the server changes in this write. So it writes at a version of
+// the kind at which the server changes nothing else, if there is one. The answer has the requested
+// version. The error is a *[TooLargeError] if the object would become too large.
 func (c *Client) PutManagedFields(
 	ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write,
 ) (*unstructured.Unstructured, error) {
@@ -164,9 +161,8 @@ func (c *Client) sendManagedFields(
 	})
 }
 
-// uncredited returns the kind at a version at which managed fields can be written without making us
-// an owner of other changes. It prefers the requested version. The server changes an object if one
-// version of the kind has a default that the stored version lacks, because each write at that
+// uncredited returns a version of the kind at which we become owner of nothing else. It prefers the
+// requested version. A version may have a default that the stored version lacks. Each write at that
 // version sets the default anew. A write at the stored version changes nothing. The server does not
 // say which version is the stored one, so uncredited finds it with dry runs.
 func (c *Client) uncredited(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (object.Kind, error) {
@@ -195,7 +191,7 @@ func (c *Client) uncredited(ctx context.Context, kind object.Kind, live *unstruc
 	return kind, ctx.Err()
 }
 
-// credited reports whether an updater owns more of an object than we sent.
+// credited reports whether an updater owns more than we sent.
 func credited(answer *unstructured.Unstructured, sent []any) bool {
 	type owner struct{ manager, operation, apiVersion, subresource any }
 	known := map[owner]any{}
@@ -231,12 +227,12 @@ func exceeds(fields, others any) bool {
 	return false
 }
 
-// TooLargeError says that an object exceeds the API server's size limit because of its managed
-// fields. The server does not refuse such an object, but stores it without any managed fields.
+// TooLargeError says that managed fields make an object exceed the API server's size limit. The
+// server stores such an object without any managed fields.
 type TooLargeError struct {
 	Ref object.Ref
-	// Lost is the reason why the previous managed fields could not be restored. It is nil if they
-	// were restored, so that nothing has changed.
+	// Lost says why the previous managed fields could not be restored. If it is nil, nothing has
+	// changed.
 	Lost error
 }
 
@@ -257,7 +253,7 @@ func (e *TooLargeError) Hint() string {
 
 func (e *TooLargeError) Unwrap() error { return e.Lost }
 
-// Status returns the Status of a refusal if nothing has changed.
+// Status returns a refusal's Status if nothing has changed.
 func (e *TooLargeError) Status() metav1.Status {
 	if e.Lost != nil {
 		return metav1.Status{Status: metav1.StatusFailure}
@@ -269,16 +265,16 @@ func keptNone(answer *unstructured.Unstructured, sent []any) bool {
 	return len(sent) > 0 && len(answer.GetManagedFields()) == 0
 }
 
-// putBack restores the managed fields of an object that has lost all of them. If another client has
-// applied the object meanwhile, that client is an owner again, and putBack restores nothing. An
-// update by another client sets no managed fields, so it does not matter.
+// putBack restores managed fields that were all lost. If another client has applied the object
+// meanwhile, that client is an owner again, and putBack restores nothing. An update by another
+// client sets no managed fields, so it does not matter.
 func (c *Client) putBack(ctx context.Context, kind object.Kind, live, answer *unstructured.Unstructured, how object.Write) error {
 	out := &TooLargeError{Ref: object.RefOf(live)}
 	before, _, _ := unstructured.NestedSlice(live.Object, "metadata", "managedFields")
 	if len(before) == 0 {
 		return out
 	}
-	ctx = context.WithoutCancel(ctx) // Without this, the object has no owners, so finish even if interrupted.
+	ctx = context.WithoutCancel(ctx) // Finish even if interrupted: the object has no owners now.
 	for attempts := retry.At(out.Ref); ; {
 		attempts.Saw(answer)
 		if !keptNone(answer, before) {
