@@ -22,40 +22,37 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Cache contains what the server serves. The content is from the server's answers in this run or,
-// before the first one, from kubectl's cache on disk. Cache shares that cache with kubectl, and
-// updates it.
+// Cache contains the kinds that the server serves: from its answers in this run or, before the
+// first one, from kubectl's cache on disk. Cache updates the cache on disk.
 //
-// client-go's own client for the cache on disk is slower: it asks for the core and for the groups
-// in sequence, asks for both again if the cache lacks one file, and writes only the files that it
-// was asked for.
+// client-go's client for that cache is slower. It requests the core and the groups in sequence, and
+// requests both again if the cache lacks one file. It writes only the files that it was asked for.
 type Cache struct {
-	// live asks the server with our transport, which retries only what we see. It caches schema
-	// documents on disk.
+	// live sends requests through our transport, and caches schema documents on disk.
 	live *discovery.DiscoveryClient
 	disk store
 
 	mu sync.Mutex
 	// told is the server's answer in this run; nil if there is none, or if it is too old.
 	told *served
-	// read is the content of the cache on disk; nil if it was not read, or must not be used.
+	// read is the cache on disk; nil if it was not read, or must not be used.
 	read       *served
 	distrusted bool
-	// seen contains each list in which a kind first appeared during this run.
+	// seen has each list in which a kind first appeared during this run.
 	seen map[schema.GroupVersion]*metav1.APIResourceList
 }
 
 type served struct {
 	groups *metav1.APIGroupList
 	lists  map[schema.GroupVersion]*metav1.APIResourceList
-	// failed maps each group version whose kinds are unknown to the reason.
+	// failed has the group versions whose kinds are unknown.
 	failed map[schema.GroupVersion]error
-	// whole is set if the other maps are complete: a group version in neither of them is not
-	// served. That is so with aggregated discovery (KEP-3352).
+	// whole is set if lists and failed are complete, as with aggregated discovery (KEP-3352). A
+	// group version in neither is not served.
 	whole bool
 }
 
-// NewCache returns the cache for a server, in kubectl's cache folder, or in memory if cacheDir is
+// NewCache returns the cache of a server. It is in memory if cacheDir, kubectl's cache folder, is
 // empty.
 func NewCache(config *rest.Config, cacheDir string) (*Cache, error) {
 	if cacheDir == "" {
@@ -84,15 +81,14 @@ func (c *Cache) fresh() bool {
 	return c.told != nil
 }
 
-// distrust makes the cache ignore its content from disk. It deletes nothing.
 func (c *Cache) distrust() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.told, c.read, c.distrusted = nil, nil, true
 }
 
-// known returns the content of the cache; nil if the cache does not even contain the groups.
-// Content from disk has only the groups; the kinds are read when they are needed.
+// known returns nil if the cache does not even contain the groups. From disk, it reads only the
+// groups; kinds are read when they are needed.
 func (c *Cache) known() *served {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,8 +103,8 @@ func (c *Cache) known() *served {
 	return c.read
 }
 
-// list returns the kinds of a group version, or the reason why they are unknown. It returns neither
-// if the cache has nothing about the group version. It is not safe for concurrent use.
+// list returns nil, nil if the cache has nothing about the group version. It is not safe for
+// concurrent use.
 func (c *Cache) list(gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	now := c.known()
 	if now == nil {
@@ -141,27 +137,27 @@ func (c *Cache) everything() *served {
 	return now
 }
 
-// answer stores a complete answer: everything that the server serves.
+// answer stores all that the server serves.
 func (c *Cache) answer(said *served) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.told = said
 	for gv, list := range said.lists {
 		if seen := c.seen[gv]; seen != nil && lacks(list, seen) {
-			continue // It is older than what this run has seen.
+			continue
 		}
 		c.disk.putList(gv, list)
 	}
 	c.disk.putGroups(said.groups)
 }
 
-// see stores a list in which a kind first appeared. The list is for the next run, which has to
-// confirm it; this run uses the server's complete answers.
+// see stores a list in which a kind first appeared. The list is for the next run. This run uses the
+// server's complete answers.
 func (c *Cache) see(gv schema.GroupVersion, list *metav1.APIResourceList) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if seen := c.seen[gv]; seen != nil && lacks(list, seen) {
-		return // Its answer is outdated.
+		return
 	}
 	if c.seen == nil {
 		c.seen = map[schema.GroupVersion]*metav1.APIResourceList{}
@@ -178,7 +174,7 @@ func lacks(list, of *metav1.APIResourceList) bool {
 	})
 }
 
-// view gives apimachinery access to a served, of which it requests everything.
+// view lets apimachinery read a served.
 type view struct {
 	discovery.DiscoveryInterfaceWithContext
 	*served
@@ -200,8 +196,8 @@ func (v view) ServerGroupsAndResourcesWithContext(context.Context) ([]*metav1.AP
 	return groups, lists, nil
 }
 
-// quietly keeps client-go from logging an error that it also returns. If the user asked for logs,
-// the error is logged.
+// quietly keeps client-go from logging an error that it also returns, unless the user asked for
+// logs.
 func quietly(ctx context.Context) context.Context {
 	if klog.V(1).Enabled() {
 		return ctx
@@ -211,10 +207,10 @@ func quietly(ctx context.Context) context.Context {
 
 const cacheFor = 6 * time.Hour
 
-// store is the folder in which kubectl caches what one server serves. It has a file for the groups,
-// and one for each group version. Errors are ignored, because the server can be asked again.
+// store is kubectl's cache folder for one server. Errors are ignored, because the server can be
+// asked again.
 type store struct {
-	dir string // empty: nothing is kept
+	dir string // empty: nothing is stored
 }
 
 func (s store) groups() *metav1.APIGroupList {
@@ -233,14 +229,14 @@ func (s store) list(gv schema.GroupVersion) *metav1.APIResourceList {
 	return &list
 }
 
-// Like kubectl, putGroups does not store an answer without groups.
+// Like kubectl, it does not store an answer without groups.
 func (s store) putGroups(list *metav1.APIGroupList) {
 	if len(list.Groups) > 0 {
 		s.put(list, "servergroups.json")
 	}
 }
 
-// Like kubectl, putList does not store an answer without kinds.
+// Like kubectl, it does not store an answer without kinds.
 func (s store) putList(gv schema.GroupVersion, list *metav1.APIResourceList) {
 	if len(list.APIResources) > 0 {
 		s.put(list, gv.Group, gv.Version, "serverresources.json")
@@ -264,7 +260,7 @@ func (s store) get(into any, elements ...string) bool {
 	return err == nil && json.Unmarshal(text, into) == nil
 }
 
-// put replaces a file atomically, since kubectl may read the file at the same time.
+// It replaces a file atomically, because kubectl may read the file at the same time.
 func (s store) put(list runtime.Object, elements ...string) {
 	if s.dir == "" {
 		return
@@ -292,6 +288,6 @@ func (s store) put(list runtime.Object, elements ...string) {
 		err = os.Rename(file.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(file.Name()) // A leftover file does no harm.
+		_ = os.Remove(file.Name())
 	}
 }

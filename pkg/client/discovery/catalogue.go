@@ -16,11 +16,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// renewAfter is the age up to which a list of all kinds proves that a kind is not served.
+// A list of all kinds up to this age proves that a kind is not served.
 const renewAfter = time.Second
 
-// search calls find with everything that the server serves according to the cache. If find fails,
-// search calls it again with what the server serves now.
+// search calls find with all that the server serves. If find does not find the type in an old
+// cache, search calls it again with what the server serves now.
 func (d *Discovery) search(ctx context.Context, text string, find func(catalogue) error) error {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
@@ -58,15 +58,15 @@ func (d *Discovery) refresh(ctx context.Context) error {
 	return nil
 }
 
-// refreshAfter is the age up to which a list of all kinds from this run is trusted.
+// A list of all kinds from this run is trusted up to this age.
 const refreshAfter = time.Minute
 
 type catalogue struct {
 	view   view
 	mapper meta.RESTMapperWithContext
 	groups []*restmapper.APIGroupResources
-	// unknown returns an error that names the groups whose kinds are unknown because their servers
-	// do not answer (edge case 21).
+	// unknown names the groups whose kinds are unknown because their servers do not answer (edge
+	// case 21).
 	unknown error
 }
 
@@ -96,7 +96,7 @@ func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
 	return t, nil
 }
 
-// kindOf parses a TYPE: a resource in one of its three forms, a short name, or a kind.
+// A TYPE is a resource in one of its three forms, a short name, or a kind.
 func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersionKind, error) {
 	full, resource := schema.ParseResourceArg(strings.ToLower(text))
 	if full != nil {
@@ -111,7 +111,7 @@ func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersion
 	fullKind, kind := schema.ParseKindArg(text)
 	if fullKind != nil {
 		if mapping, err := t.mapper.RESTMappingWithContext(ctx, fullKind.GroupKind(), fullKind.Version); err == nil {
-			return t.mapper.KindForWithContext(ctx, mapping.Resource) // The kind of the mapping is spelled as in text.
+			return t.mapper.KindForWithContext(ctx, mapping.Resource) // The mapping spells the kind as in text.
 		}
 	}
 	if mapping, kindErr := t.mapper.RESTMappingWithContext(ctx, kind); kindErr == nil {
@@ -143,7 +143,7 @@ func (t catalogue) near(typed string) []string {
 }
 
 // Listable returns the kinds that the server serves now and that can be listed. It does not use an
-// older cache, which may lack a new CRD: the objects of that CRD may be the ones that are stuck.
+// older cache, which may lack a new CRD.
 func (d *Discovery) Listable(ctx context.Context) ([]object.Kind, error) {
 	if err := d.refresh(ctx); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (d *Discovery) Listable(ctx context.Context) ([]object.Kind, error) {
 }
 
 // Unanswered returns the group versions whose kinds are unknown because their servers do not
-// answer. Listable omits their kinds.
+// answer. Listable omits those kinds.
 func (d *Discovery) Unanswered(ctx context.Context) ([]schema.GroupVersion, error) {
 	var all []schema.GroupVersion
 	err := d.search(ctx, "", func(t catalogue) error {
@@ -189,8 +189,8 @@ func (t catalogue) listable() []object.Kind {
 	return kinds
 }
 
-// Serves returns a function that reports whether the server serves a kind at a version now. If the
-// server of that version does not answer, the function returns true.
+// Serves returns a function that reports whether the server serves a kind now. It is true for a
+// version whose server does not answer.
 func (d *Discovery) Serves(ctx context.Context) (func(schema.GroupVersionKind) bool, error) {
 	if err := d.refresh(ctx); err != nil {
 		return nil, err

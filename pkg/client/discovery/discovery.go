@@ -1,6 +1,5 @@
-// Package discovery finds out how an API server serves kinds: names and aliases, suggestions for
-// misspelled ones, kinds that are not served yet or any more, and the schemas and annotations of
-// CRDs. Start with [New]. It never writes to the cluster.
+// Package discovery finds how an API server serves kinds. It knows names and aliases, similar
+// names, kinds that are new or gone, and schemas. Start with [New]. It never writes to the cluster.
 package discovery
 
 import (
@@ -25,17 +24,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// The names of shared patience, by the topic of a request.
+// Requests about one topic share one [transport.Request] Patience.
 const (
 	forGroups  = "groups"
 	forKinds   = "kinds of groups"
 	forSchemas = "schemas"
 )
 
-// Reader reads one object.
 type Reader = func(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
 
-// Options are the options of a Discovery. All of them are required.
+// Options are all required.
 type Options struct {
 	Cache   *Cache
 	REST    *rest.RESTClient
@@ -55,18 +53,18 @@ type Discovery struct {
 	asking   singleflight.Group // for the kinds of group versions
 }
 
-// New returns a Discovery, and sends nothing yet.
+// New returns a Discovery. It sends no request.
 func New(o Options) *Discovery {
 	return &Discovery{
 		rest: o.REST, requests: o.Send, cache: o.Cache, timeout: o.Timeout, get: o.Get, known: &known{asking: make(chan struct{}, 1)},
 	}
 }
 
-// NewlyServed reports whether the server did not serve a kind at the beginning of the run.
+// NewlyServed reports whether the server began to serve a kind during the run.
 func (d *Discovery) NewlyServed(gvk schema.GroupVersionKind) bool { return d.known.young.get(gvk) }
 
-// Know records how the server serves a kind. young is set if the server did not serve the kind at
-// the beginning of the run.
+// Know records a kind. young is set if the server did not serve the kind at the beginning of the
+// run.
 func (d *Discovery) Know(kind object.Kind, young bool) {
 	d.known.kinds.put(kind.GVK, kind)
 	if young {
@@ -90,8 +88,7 @@ func (d *Discovery) Version(ctx context.Context) (*version.Info, error) {
 	return &info, nil
 }
 
-// once returns a function that calls f only once for each argument. Concurrent callers wait for the
-// result.
+// once calls f only once for each argument. Concurrent callers wait for the result.
 func once[K comparable, V any](f func(K) V) func(K) V {
 	var mu sync.Mutex
 	known := map[K]func() V{}
@@ -107,8 +104,8 @@ func once[K comparable, V any](f func(K) V) func(K) V {
 	}
 }
 
-// until calls done at growing intervals until done returns true or the time is over. It returns an
-// error only if ctx ended.
+// until calls done at growing intervals until done returns true or the time is over. The error is
+// only that of ctx.
 func until(ctx context.Context, within time.Duration, done func() bool) error {
 	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.25, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
 	for began := time.Now(); !done(); {
@@ -125,18 +122,17 @@ func until(ctx context.Context, within time.Duration, done func() bool) error {
 
 type known struct {
 	kinds table[object.Kind]
-	// young contains the kinds that were not served when the run began.
+	// young has the kinds that were not served at the beginning of the run.
 	young table[bool]
-	// terse contains kinds that are served although a 404 about one of their objects does not name
-	// the object.
+	// A 404 about an object of a terse kind does not name the object.
 	terse   table[bool]
 	refused table[*NotEstablishedError]
 
-	// asking is a lock. Its holder asks discovery, so that an empty cache is filled only once.
+	// asking is a lock. Its holder fills the empty cache, so that this is done once.
 	asking chan struct{}
 	// renewed is set once an outdated cache was filled again. asking guards renewed and read.
 	renewed bool
-	// read is when the list of all kinds was last read because a type was not found.
+	// read is when the list of all kinds was last requested again.
 	read time.Time
 }
 
@@ -160,9 +156,8 @@ func (k *known) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 // Resource finds the kind for a TYPE as kubectl does: deploy, deployments, Deployment,
-// deployments.apps, deployments.v1.apps. If several groups have the type, it returns the kind of
-// the group that the server lists first, at the preferred version. If the server serves no such
-// type, the error is a *NoTypeError; a later call asks the server again.
+// deployments.apps, deployments.v1.apps. If several groups have it, the group wins that the server
+// lists first. The version is the preferred one. The error is a *NoTypeError if there is none.
 func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, error) {
 	var gvk schema.GroupVersionKind
 	err := d.search(ctx, text, func(t catalogue) (err error) {
@@ -175,8 +170,8 @@ func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, err
 	return d.kindOfType(ctx, text, gvk)
 }
 
-// Preferred returns how the server serves a kind at its preferred version. If the server does not
-// serve the kind, the error is a *NoTypeError.
+// Preferred returns a kind at its preferred version. The error is a *NoTypeError if the server does
+// not serve the kind.
 func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error) {
 	var gvk schema.GroupVersionKind
 	untold := false
@@ -192,7 +187,7 @@ func (d *Discovery) Preferred(ctx context.Context, gk schema.GroupKind) (object.
 		return err
 	})
 	if none, ok := errors.AsType[*NoTypeError](err); ok && !untold {
-		none.Err = nil // Only the servers of other groups do not answer.
+		none.Err = nil // Only servers of other groups do not answer.
 	}
 	if err != nil {
 		return object.Kind{}, err
@@ -232,7 +227,7 @@ func (d *Discovery) Resources(ctx context.Context, text string) ([]object.Kind, 
 	return kinds, nil
 }
 
-// kindOfType checks that the server still serves a kind that the cache has.
+// kindOfType checks that the server still serves the kind.
 func (d *Discovery) kindOfType(ctx context.Context, text string, gvk schema.GroupVersionKind) (object.Kind, error) {
 	kind, err := d.Kind(ctx, gvk)
 	if missing, ok := errors.AsType[*NoKindError](err); ok {
@@ -244,8 +239,8 @@ func (d *Discovery) kindOfType(ctx context.Context, text string, gvk schema.Grou
 	return kind, err
 }
 
-// TypeNames returns the types that the server serves, with the names that kubectl uses:
-// deployments.apps, pods. Shells use them to complete a TYPE.
+// TypeNames returns the types that the server serves, as kubectl completes them: deployments.apps,
+// pods.
 func (d *Discovery) TypeNames(ctx context.Context) ([]string, error) {
 	var names []string
 	err := d.search(ctx, "", func(t catalogue) error {

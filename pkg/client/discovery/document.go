@@ -25,23 +25,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// document is the OpenAPI document of a group version: schemas that refer to each other by name. It
-// decodes a schema on first use, once. Results are shared and must not be changed. It is safe for
-// concurrent use.
+// document is the OpenAPI document of a group version. It decodes a schema on first use. Schemas
+// are shared and must not be changed. It is safe for concurrent use.
 type document struct {
 	texts map[string][]byte
 	named func(name string) decoded
 }
 
-// decoded is a schema as published, with its name as its ID. If the schema cannot be decoded, it is
-// the error.
+// The name of the schema is its ID.
 type decoded struct {
 	schema *spec.Schema
 	err    error
 }
 
-// cut splits a document into its schemas; there may be none. The schemas refer to the text, which
-// must not be changed.
+// cut splits a document into its schemas. They refer to text, which must not be changed.
 func cut(text []byte) (*document, error) {
 	out := &document{texts: map[string][]byte{}}
 	out.named = once(out.decode)
@@ -67,7 +64,7 @@ func cut(text []byte) (*document, error) {
 	})
 }
 
-// skip reads the value as a whole, which is faster than SkipValue.
+// ReadValue is faster than SkipValue.
 func skip(from *jsontext.Decoder) error {
 	_, err := from.ReadValue()
 	return err
@@ -79,7 +76,7 @@ func (d *document) decode(name string) decoded {
 		return decoded{err: fmt.Errorf("it refers to %s, which does not exist", name)}
 	}
 	var out spec.Schema
-	// json.Unmarshal would read the text twice more to find the end of the value.
+	// json.Unmarshal would read the text twice more to find its end.
 	if err := out.UnmarshalJSON(text); err != nil {
 		return decoded{err: fmt.Errorf("%s: %w", name, err)}
 	}
@@ -92,7 +89,7 @@ func (d *document) of(gvk schema.GroupVersionKind) (found *spec.Schema, err erro
 	quoted := []byte(`"` + gvk.Kind + `"`)
 	for name, text := range d.texts {
 		if !bytes.Contains(text, quoted) || !bytes.Contains(text, []byte(mark)) {
-			continue // Do not decode schemas of other kinds.
+			continue
 		}
 		one := d.named(name)
 		if one.err != nil {
@@ -107,9 +104,9 @@ func (d *document) of(gvk schema.GroupVersionKind) (found *spec.Schema, err erro
 	return nil, err
 }
 
-// follow returns the schema to which a schema refers, with the keywords next to the reference. If
-// the schema refers to none, it returns the schema itself. followed contains the references so far.
-// A circular reference becomes an object without properties.
+// follow returns the schema to which a schema refers, with the keywords next to the reference. A
+// schema without a reference is returned itself. A circular reference becomes an object without
+// properties. followed has the references so far.
 func (d *document) follow(in *spec.Schema, followed ...string) (*spec.Schema, error) {
 	name, ok := refOf(in)
 	if !ok {
@@ -137,8 +134,8 @@ func (d *document) known(in *spec.Schema) *spec.Schema {
 	return out
 }
 
-// resolved returns a schema in which all references are followed. A circular reference becomes an
-// object without properties. above are the names of the schemas that contain this one.
+// resolved follows all references in a schema. A circular reference becomes an object without
+// properties. above has the names of the schemas that contain this one.
 func (d *document) resolved(in *spec.Schema, above sets.Set[string]) (*spec.Schema, error) {
 	referred, err := d.follow(in)
 	if err != nil {
@@ -181,14 +178,14 @@ func anObject() *spec.Schema {
 	return &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
 }
 
-// beside returns the schema that is referred to, with the keywords next to the reference. These
-// keywords can differ by use: a selector whose type is atomic is granular in one place.
+// beside adds the keywords next to a reference. They can differ by use: a selector whose type is
+// atomic is granular in one place.
 func beside(use, referred *spec.Schema) *spec.Schema {
 	if len(use.Extensions) == 0 && use.Default == nil {
 		return referred
 	}
 	out := *referred
-	out.Extensions = maps.Clone(out.Extensions) // Other uses share them.
+	out.Extensions = maps.Clone(out.Extensions) // shared with other uses
 	for key, value := range use.Extensions {
 		out.AddExtension(key, value)
 	}
@@ -198,8 +195,8 @@ func beside(use, referred *spec.Schema) *spec.Schema {
 	return &out
 }
 
-// refOf returns the name of the schema that a schema refers to. If a reference has a description,
-// Kubernetes wraps the reference in allOf, and it uses allOf for nothing else (k/k#106387).
+// refOf returns the name of the schema that a schema refers to. Kubernetes wraps a reference in
+// allOf if it has a description, and uses allOf for nothing else (k/k#106387).
 func refOf(in *spec.Schema) (name string, ok bool) {
 	if in.Ref.GetURL() != nil {
 		return strings.TrimPrefix(in.Ref.String(), "#/components/schemas/"), true
@@ -212,8 +209,8 @@ func refOf(in *spec.Schema) (name string, ok bool) {
 	return "", false
 }
 
-// everything asks the server for everything that it serves. It asks for the core and for the groups
-// concurrently, and stores the result in the cache once both have answered.
+// everything asks the server for all that it serves, and stores the answer in the cache. It
+// requests the core and the groups concurrently.
 func (d *Discovery) everything(ctx context.Context) (*served, error) {
 	var core, groups served
 	all, within := errgroup.WithContext(ctx)
@@ -242,7 +239,7 @@ func (d *Discovery) part(ctx context.Context, path string) (served, error) {
 		SetHeader("Accept", discovery.AcceptV2+","+discovery.AcceptV1).Do(quietly(ctx)).ContentType(&contentType)
 	body, err := result.Raw()
 	if err != nil {
-		err = result.Error() // Error decodes the server's message; Raw does not.
+		err = result.Error() // Error decodes the server's message. Raw does not.
 	}
 	switch {
 	case path == "/api" && apierrors.IsNotFound(err): // Not every server has the core API.
@@ -281,8 +278,7 @@ func coreGroup(versions metav1.APIVersions) *metav1.APIGroupList {
 	return &metav1.APIGroupList{Groups: []metav1.APIGroup{group}}
 }
 
-// join combines the answers about the core and about the groups; the core comes first. It uses the
-// lists of kinds only if both answers have them.
+// The core comes first. The lists of kinds are used only if both answers have them.
 func join(core, groups served) served {
 	all := served{
 		groups: &metav1.APIGroupList{Groups: append(core.groups.Groups, groups.groups.Groups...)},
@@ -299,9 +295,8 @@ func join(core, groups served) served {
 	return all
 }
 
-// listEach asks for the kinds of each group version, concurrently; it is for a server without
-// aggregated discovery. If there is no answer about a group version, it is asked about again when
-// one of its kinds is needed.
+// listEach requests the kinds of each group version. It is for a server without aggregated
+// discovery. A group version without an answer is requested again when one of its kinds is needed.
 func (d *Discovery) listEach(ctx context.Context, said *served) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -327,8 +322,7 @@ func (d *Discovery) listEach(ctx context.Context, said *served) {
 	all.Wait()
 }
 
-// list returns the cached kinds of a group version; nil if there are none. A server without
-// aggregated discovery may have omitted the group version. Then list asks again.
+// A server without aggregated discovery may have omitted the group version. Then list asks again.
 func (d *Discovery) list(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	list, err := d.cache.list(gv)
 	if err == nil || errors.As(err, new(discovery.StaleGroupVersionError)) {

@@ -18,12 +18,11 @@ import (
 // NoKindError says that the server does not serve a kind.
 type NoKindError struct {
 	GVK schema.GroupVersionKind
-	// Near is the name of a similar kind; empty if there is none.
+	// Near is the name of a similar kind, if there is one.
 	Near string
 	// Unkept is set if the server serves the kind, but stores no objects of it.
 	Unkept bool
-	// Err is the reason, if it is known.
-	Err error
+	Err    error
 }
 
 // NoneOf returns the error for a kind whose objects cannot be read any more.
@@ -42,13 +41,13 @@ func (e *NoKindError) Error() string {
 
 func (e *NoKindError) Unwrap() error { return e.Err }
 
-// Is makes meta.IsNoMatchError report the error.
+// Is makes meta.IsNoMatchError true.
 func (e *NoKindError) Is(target error) bool {
 	_, ok := target.(*meta.NoKindMatchError)
 	return ok
 }
 
-// Meant returns the similar kind; empty if there is none.
+// Meant returns the similar kind, if there is one.
 func (e *NoKindError) Meant() string { return e.Near }
 
 func (e *NoKindError) Hint() string {
@@ -70,11 +69,11 @@ func (e *NoKindError) Hint() string {
 	return "install its CRD, or add the CRD to the set; apply --await-kinds waits for an operator that installs it"
 }
 
-// UntoldKindError says that the server cannot tell whether it serves a kind, because the server
-// behind the kind's API does not answer. Only objects of that API are affected.
+// UntoldKindError says that the server behind the kind's API does not answer. Only objects of that
+// API are affected.
 type UntoldKindError struct {
 	GVK schema.GroupVersionKind
-	// Err is the API's answer, or says how the server's answers contradict each other.
+	// Err is the API's answer, or a contradiction between the server's answers.
 	Err error
 }
 
@@ -86,23 +85,20 @@ func (e *UntoldKindError) Error() string {
 	return fmt.Sprintf("cannot tell whether the server serves the kind %s: %s", e.GVK.Kind, why)
 }
 
-// Unreachable marks the error as one that says nothing about the object.
+// Unreachable marks an error that says nothing about the object.
 func (e *UntoldKindError) Unreachable() bool { return true }
 
 func (e *UntoldKindError) Hint() string { return apiHint(e.GVK) }
 
-// apiHint returns a hint to inspect the server behind an API.
 func apiHint(gvk schema.GroupVersionKind) string {
 	return fmt.Sprintf("see: %s apiservice %s.%s", command.Kubectl("get"), gvk.Version, gvk.Group)
 }
 
-// NoTypeError says that the server does not serve the type of that name.
+// NoTypeError says that the server does not serve a type of that name.
 type NoTypeError struct {
-	// Type is the requested type.
 	Type string
-	// Near are the names of similar types.
 	Near []string
-	// Err says why the server's answer is uncertain; nil if it is certain.
+	// Err says why the server's answer is uncertain.
 	Err error
 }
 
@@ -119,7 +115,7 @@ func (e *NoTypeError) Error() string {
 
 func (e *NoTypeError) Unwrap() error { return e.Err }
 
-// Is makes meta.IsNoMatchError report the error.
+// Is makes meta.IsNoMatchError true.
 func (e *NoTypeError) Is(target error) bool {
 	_, ok := target.(*meta.NoResourceMatchError)
 	return ok
@@ -149,8 +145,7 @@ func (e *NotEstablishedError) Hint() string {
 	return "another CRD has one of its names; see: " + command.Kubectl("get") + " crd"
 }
 
-// ofKind converts an error about how a kind is served. If the server did not answer the question,
-// the result is an *UntoldKindError.
+// The error is an *UntoldKindError if the server did not answer.
 func ofKind(gvk schema.GroupVersionKind, err error) error {
 	if untold(err) {
 		return &UntoldKindError{GVK: gvk, Err: err}
@@ -158,8 +153,7 @@ func ofKind(gvk schema.GroupVersionKind, err error) error {
 	return err
 }
 
-// ofServer adds a hint to an error about everything that the server serves, if the server did not
-// answer the question.
+// ofServer adds a hint if the server did not answer.
 func ofServer(err error) error {
 	if untold(err) {
 		return transport.Unanswered("see: "+command.Kubectl("get", "--raw", "/apis")+"; --server-timeout=5m keeps trying longer",

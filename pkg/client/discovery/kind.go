@@ -19,20 +19,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Kind returns how the server serves a kind. For Kubernetes' own kinds, it trusts the cache on
-// disk; if the cache lacks such a kind, it is filled again, once in a run. For custom kinds, Kind
-// asks the server, because these may change before the cache expires. It requests only the group
-// version of the kind. So an API whose server is down affects only its own kinds (edge case 21).
+// Kind returns how the server serves a kind. It trusts the cache on disk for Kubernetes' own kinds,
+// and fills it again once in a run if it lacks one. For custom kinds it asks the server, because
+// they may change before the cache expires. It requests only the kind's group version. So an API
+// whose server is down affects only its own kinds (edge case 21).
 //
 // The error is a *NoKindError if the server does not serve the kind. It is an *UntoldKindError if
-// only the server behind the kind does not answer (edge case 20), and an Unreachable error if the
+// only the server behind the kind does not answer (edge case 20). It is an Unreachable error if the
 // server does not say what it serves.
 func (d *Discovery) Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error) {
 	return d.kind(ctx, gvk, d.listedNow)
 }
 
-// KindOnce returns a function like Kind for a caller with many kinds. It asks the server only once
-// about each group version.
+// KindOnce is like Kind for many kinds. It asks the server once about each group version.
 func (d *Discovery) KindOnce(ctx context.Context) func(context.Context, schema.GroupVersionKind) (object.Kind, error) {
 	lists := once(func(gv schema.GroupVersion) func() (*metav1.APIResourceList, error) {
 		return sync.OnceValues(func() (*metav1.APIResourceList, error) { return d.listed(ctx, gv) })
@@ -56,8 +55,8 @@ func (d *Discovery) kind(ctx context.Context, gvk schema.GroupVersionKind, list 
 	return kind, err
 }
 
-// Remembered returns a kind from the cache. It is not sure about custom kinds and missing kinds,
-// for which Kind would ask the server.
+// Remembered returns a kind from the cache. It is not sure about custom and missing kinds, for
+// which Kind would ask the server.
 func (d *Discovery) Remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	if kind := d.known.kinds.get(gvk); kind.Resource != "" {
 		return kind, true, nil
@@ -70,8 +69,7 @@ func (d *Discovery) Remembered(ctx context.Context, gvk schema.GroupVersionKind)
 	return d.cached(ctx, gvk)
 }
 
-// remembered reads the cache. If the cache is from before this run and lacks the kind, it is filled
-// again, once in a run.
+// remembered fills a cache from before this run again if it lacks the kind, once in a run.
 func (d *Discovery) remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
@@ -87,8 +85,7 @@ func (d *Discovery) remembered(ctx context.Context, gvk schema.GroupVersionKind)
 	return kind, sure, err
 }
 
-// cached reads the cache, and fills it if it is empty. It is not sure about custom kinds that were
-// cached before this run.
+// cached fills an empty cache. It is not sure about custom kinds that were cached before this run.
 func (d *Discovery) cached(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	if d.cache.known() == nil {
 		if _, err := d.everything(ctx); err != nil {
@@ -111,7 +108,6 @@ func (d *Discovery) cached(ctx context.Context, gvk schema.GroupVersionKind) (ki
 
 var errDeadAPI = errors.New("the server behind this API does not answer")
 
-// find returns the resource of a kind. It ignores subresources.
 func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kind, error) {
 	i := slices.IndexFunc(list.APIResources, func(r metav1.APIResource) bool {
 		return r.Kind == gvk.Kind && !strings.Contains(r.Name, "/")
@@ -123,8 +119,7 @@ func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kin
 	return object.Kind{GVK: gvk, Resource: r.Name, ShortNames: r.ShortNames, Namespaced: r.Namespaced, Verbs: r.Verbs}, nil
 }
 
-// live asks the server about one group version. It also returns the list that contains the kind.
-// Its errors are like those of Kind.
+// The errors are like those of Kind.
 func (d *Discovery) live(ctx context.Context, gvk schema.GroupVersionKind, list lister) (object.Kind, *metav1.APIResourceList, error) {
 	l, err := list(ctx, gvk.GroupVersion())
 	if err != nil {
@@ -134,12 +129,11 @@ func (d *Discovery) live(ctx context.Context, gvk schema.GroupVersionKind, list 
 	return kind, l, err
 }
 
-// lister returns the kinds of a group version according to the server. The list is empty if the
-// server does not serve the group version.
+// A lister returns an empty list if the server does not serve the group version.
 type lister = func(context.Context, schema.GroupVersion) (*metav1.APIResourceList, error)
 
-// listedNow lets concurrent callers share one request. If the shared request fails, each caller
-// sends its own, because the failure may only mean that the shared one was interrupted.
+// Concurrent callers share one request. If it fails, each caller sends its own, because the shared
+// one may only have been interrupted.
 func (d *Discovery) listedNow(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	first := false
 	l, err, _ := d.asking.Do(gv.String(), func() (any, error) {
@@ -167,10 +161,10 @@ func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (*metav1
 	return list, err
 }
 
-// mostDefinitions limits how many CRDs of a group are read to find a kind.
+// Of one group, at most this many CRDs are read to find a kind.
 const mostDefinitions = 10
 
-// definitionOf returns the name of the CRD that defines a kind; empty if there is none.
+// definitionOf returns "" if no CRD defines the kind.
 func (d *Discovery) definitionOf(ctx context.Context, gvk schema.GroupVersionKind) (string, error) {
 	names, err := d.definitionsOf(ctx, gvk.Group)
 	if err != nil {
@@ -203,8 +197,7 @@ func (d *Discovery) definitionOf(ctx context.Context, gvk schema.GroupVersionKin
 	return "", nil
 }
 
-// definitionsOf returns the names of the CRDs of a group, the youngest first. It requests a table,
-// which has one short row for each CRD.
+// The youngest CRD is first. The server sends a table, which has one short row for each CRD.
 func (d *Discovery) definitionsOf(ctx context.Context, group string) ([]string, error) {
 	crd := definitionKind()
 	var table metav1.Table
@@ -235,7 +228,6 @@ func (d *Discovery) definitionsOf(ctx context.Context, group string) ([]string, 
 	return names, err
 }
 
-// cell returns the text in a column of a table.
 func cell(row metav1.TableRow, column int) string {
 	if column >= len(row.Cells) {
 		return ""
@@ -244,7 +236,6 @@ func cell(row metav1.TableRow, column int) string {
 	return text
 }
 
-// defines reports whether a CRD defines the kind at the requested version.
 func defines(definition *unstructured.Unstructured, gvk schema.GroupVersionKind) bool {
 	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
@@ -262,9 +253,9 @@ func definitionKind() object.Kind {
 	}
 }
 
-// Established waits until the API server has accepted a CRD, but at most for Options.Timeout. If
-// another CRD already has the names, the error is a *NotEstablishedError. If we may not read CRDs,
-// it returns nil at once; [Discovery.Served] does not need that permission.
+// Established waits until the API server has accepted a CRD, at most for Options.Timeout. The error
+// is a *NotEstablishedError if another CRD has the names. Established returns nil at once if we may
+// not read CRDs. [Discovery.Served] does not need that permission.
 func (d *Discovery) Established(ctx context.Context, definition string) (err error) {
 	crd := definitionKind()
 	ended := until(ctx, d.timeout, func() bool {
@@ -290,9 +281,9 @@ func (d *Discovery) Established(ctx context.Context, definition string) (err err
 	return cmp.Or(ended, err)
 }
 
-// DefinitionAnnotations returns the name of a kind's CRD and the annotations of the CRD. It returns
-// none if the kind has no CRD, or if we may not read the CRD. It requests only metadata, because a
-// CRD may have a megabyte.
+// DefinitionAnnotations returns the name and the annotations of a kind's CRD. There are no
+// annotations if there is no CRD, or if we may not read it. The server sends only metadata, because
+// a CRD may have a megabyte.
 func (d *Discovery) DefinitionAnnotations(ctx context.Context, kind object.Kind) (name string, annotations map[string]string, err error) {
 	crd := definitionKind()
 	name = kind.GVR().GroupResource().String()

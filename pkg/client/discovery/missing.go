@@ -21,9 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Absent returns the error for a 404 that does not name an object. An aggregated API may send the
-// same 404 if the kind is not served and if only the object does not exist. So Absent asks the
-// server whether it serves the kind.
+// Absent returns the error for a 404 that does not name an object. An aggregated API may send it
+// although only the object does not exist. So Absent asks whether the server serves the kind.
 func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) error {
 	if d.known.terse.get(kind.GVK) {
 		return err
@@ -39,14 +38,13 @@ func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) err
 	return d.Gone(ctx, kind.GVK)
 }
 
-// errServedBefore says that a kind was served before in this run. So it is uncertain that it is
-// gone: one of several API servers may lag, or this one may be busy.
+// A kind that was served before in this run may not be gone: one of several API servers may lag.
 var errServedBefore = errors.New("it was served a moment ago")
 
-// Gone returns the error for an answer according to which the server no longer serves a kind. The
-// error is a *NoKindError, with a cause if it is uncertain. A caller may be waiting for the kind to
-// go, and a proxy may answer 404 too. So Gone asks for everything that the server serves. The
-// objects may still exist at another version of the kind.
+// Gone returns the error for an answer that says that a kind is not served any more. It is a
+// *NoKindError, with a cause if that is uncertain. A caller may be waiting for the kind to go, and
+// a proxy may answer 404 too. So Gone asks for all that the server serves. The kind may still have
+// another version, with the same objects.
 func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error {
 	d.known.kinds.entries.Delete(gvk)
 	elsewhere, err := d.servedElsewhere(ctx, gvk)
@@ -65,14 +63,14 @@ func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error
 	return &NoKindError{GVK: gvk, Err: err}
 }
 
-// contradiction says that the server's answers about what it serves contradict each other.
+// The server's answers contradict each other.
 type contradiction struct{ text string }
 
 func (e *contradiction) Error() string { return e.text }
 
-// servedElsewhere returns another version at which the server serves a kind; empty if there is
-// none. Answers may disagree for a while after a CRD was created or deleted, so servedElsewhere
-// asks until they agree. If they never do, the error is a *contradiction.
+// servedElsewhere returns another version at which the server serves a kind, or none. Answers may
+// disagree for a while after a CRD was created or deleted. So servedElsewhere asks until they
+// agree. If they never do, the error is a *contradiction.
 func (d *Discovery) servedElsewhere(ctx context.Context, gvk schema.GroupVersionKind) (other schema.GroupVersion, err error) {
 	ended := until(ctx, d.timeout, func() bool {
 		var now *served
@@ -119,10 +117,9 @@ func (s *served) elsewhere(gvk schema.GroupVersionKind) (schema.GroupVersion, er
 	return schema.GroupVersion{}, nil
 }
 
-// Elsewhere returns the versions at which the server serves a kind, if it does not serve the
-// requested one: an object whose manifest has an old version may exist at a newer one. Many of
-// Kubernetes' own kinds were once in the group extensions. For that group, Elsewhere also searches
-// other groups.
+// Elsewhere returns the other versions at which the server serves a kind. An object may exist at a
+// newer version than in its manifest. Many of Kubernetes' own kinds were once in the group
+// extensions. For that group, Elsewhere also searches other groups.
 func (d *Discovery) Elsewhere(ctx context.Context, gvk schema.GroupVersionKind) ([]schema.GroupVersion, error) {
 	var served []schema.GroupVersion
 	err := d.search(ctx, "", func(t catalogue) error {
@@ -149,12 +146,12 @@ func (t catalogue) elsewhere(gvk schema.GroupVersionKind) []schema.GroupVersion 
 	return served
 }
 
-// Unserved explains why the server does not serve a kind: in which release of Kubernetes the kind
-// was removed, and at which versions this server has it.
+// Unserved explains why the server does not serve a kind: in which release of Kubernetes it was
+// removed, and at which versions this server has it.
 //
-// It returns a *NoKindError, or the error of Kind. It returns an *UntoldKindError if the server's
-// answers contradict each other, or if the server behind the API does not answer. It waits until
-// the answers agree. So call it only for a kind that will not be served soon.
+// The error is a *NoKindError or that of Kind. It is an *UntoldKindError if the answers contradict
+// each other, or if the server behind the API does not answer. Unserved waits for answers that
+// agree. So call it only for a kind that will not be served soon.
 func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) error {
 	none := &NoKindError{GVK: gvk}
 	_, err := d.Kind(ctx, gvk)
@@ -204,8 +201,6 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 	return none
 }
 
-// deprecated returns what is known about the deprecation of one of Kubernetes' own kinds in the
-// server's release.
 func (d *Discovery) deprecated(ctx context.Context, gvk schema.GroupVersionKind) deprecation.Notice {
 	if _, ok := deprecation.Builtin(gvk); !ok {
 		return deprecation.Notice{}
@@ -219,8 +214,7 @@ func (d *Discovery) deprecated(ctx context.Context, gvk schema.GroupVersionKind)
 	return notice
 }
 
-// servedSuccessor returns the successor of a kind if the server serves it. The table of
-// deprecations does not know which kinds this server serves.
+// The table of deprecations does not know which kinds this server serves.
 func (d *Discovery) servedSuccessor(ctx context.Context, use schema.GroupVersionKind) schema.GroupVersionKind {
 	if use.Empty() {
 		return use
@@ -231,17 +225,15 @@ func (d *Discovery) servedSuccessor(ctx context.Context, use schema.GroupVersion
 	return use
 }
 
-// unseenFor is how long to wait for a kind if we may not read CRDs. A server with little load needs
-// 10 to 60 ms.
+// unseenFor is the wait for a kind if we may not read CRDs. A server with little load needs 10 to
+// 60 ms.
 const unseenFor = 2 * time.Second
 
-// Upcoming waits for a kind whose CRD is in the cluster, but which the server does not serve yet:
-// serving a new CRD takes the server a while (edge case 18). Upcoming first calls tell with the
-// name of the CRD, and waits at most for Options.Timeout.
+// Upcoming waits for a kind whose CRD exists, but which the server does not serve yet (edge case
+// 18). It first calls tell with the name of the CRD. It waits at most for Options.Timeout.
 //
-// If we may not read CRDs, it waits only briefly, or not at all if a served kind has almost the
-// same name. The error is a *NoKindError if nothing indicates that the kind will be served, or if
-// it was not served in time.
+// If we may not read CRDs, it waits briefly, or not at all if a served kind has almost the same
+// name. The error is a *NoKindError if there is no CRD, or if the kind was not served in time.
 func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, tell func(definition string)) (object.Kind, error) {
 	kind, list, err := d.live(ctx, gvk, d.listedNow)
 	missing, ok := errors.AsType[*NoKindError](err)
@@ -274,9 +266,9 @@ func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, t
 	return d.Served(ctx, gvk, 0)
 }
 
-// Served waits until the server serves the kind, at most for the given time; 0 means
-// Options.Timeout. A server may not serve a CRD that is Established yet (apiextensions-apiserver#5;
-// edge case 18). The answer is stored in the cache for the next run.
+// Served waits until the server serves the kind. A server may not yet serve a CRD that is
+// Established (apiextensions-apiserver#5; edge case 18). It waits at most for within; 0 means
+// Options.Timeout.
 func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (kind object.Kind, err error) {
 	var list *metav1.APIResourceList
 	ended := until(ctx, cmp.Or(within, d.timeout), func() bool {
@@ -293,7 +285,7 @@ func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, wit
 
 func isNear(typed string, gr schema.GroupResource, r metav1.APIResource) bool {
 	wanted, group, _ := strings.Cut(strings.ToLower(typed), ".")
-	// If the groups differ, the user means another kind, which may be created later.
+	// With another group, the user means another kind, which may be created later.
 	if group != "" && !sameGroup(group, gr.Group) {
 		return false
 	}
@@ -311,8 +303,7 @@ func nearKind(list *metav1.APIResourceList, gvk schema.GroupVersionKind) string 
 	return text.Nearest(gvk.Kind, known)
 }
 
-// sameGroup reports whether the suffix of a TYPE may mean the group. The suffix is a group, or a
-// version and a group.
+// The suffix of a TYPE is a group, or a version and a group.
 func sameGroup(typed, group string) bool {
 	if first, rest, _ := strings.Cut(typed, "."); versions.MatchString(first) {
 		typed = rest
@@ -320,11 +311,10 @@ func sameGroup(typed, group string) bool {
 	return typed == group || typed != "" && strings.HasPrefix(group, typed+".") || isTypo(typed, group)
 }
 
-// isTypo reports whether a group may be a misspelling of another one. Groups of one owner often
-// differ only in a word, or in a letter of a short word: ecs.aws.upbound.io is no misspelling of
-// ecr.aws.upbound.io.
+// Groups of one owner often differ only in a word, or in a letter of a short word:
+// ecs.aws.upbound.io is no misspelling of ecr.aws.upbound.io.
 func isTypo(typed, group string) bool {
-	const most, letters = 2, 4 // edits in total, and letters of a word per edit
+	const most, letters = 2, 4 // edits in total, and letters of a word for each edit
 	one, other := strings.Split(typed, "."), strings.Split(group, ".")
 	if len(one) != len(other) {
 		return strings.Join(one, "") == strings.Join(other, "") // a dot too many or too few

@@ -18,9 +18,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Schema returns the OpenAPI v3 schema of a kind; nil if the server has none. All references in it
-// are resolved; a circular one becomes an object without properties. The ID of a resolved schema is
-// the name of its type. Documents are stored in kubectl's cache.
+// Schema returns the OpenAPI v3 schema of a kind; nil if there is none. All references are
+// resolved; a circular one becomes an object without properties. The ID of a resolved schema is the
+// name of its type. Documents are stored in kubectl's cache.
 func (d *Discovery) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error) {
 	index, err := d.published(ctx, kind.GVK, nil)
 	if err != nil {
@@ -42,8 +42,7 @@ func (d *Discovery) Schema(ctx context.Context, kind object.Kind) (*spec.Schema,
 	return s, schemaError(kind, err)
 }
 
-// schemaError adds to an error which schema could not be read. It returns nil if the server has no
-// OpenAPI v3, or does not let us read it.
+// It returns nil if the server has no OpenAPI v3, or does not let us read it.
 func schemaError(kind object.Kind, err error) error {
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsNotAcceptable(err) {
 		return nil
@@ -59,25 +58,23 @@ func schemaError(kind object.Kind, err error) error {
 	return fmt.Errorf("schema of %s: %w", kind.GVK.Kind, err)
 }
 
-// Lookup returns the schema of a kind, or nil. References in the schema are not resolved: for a
-// schema that refers to another, follow returns the other one, with the keywords of that use, and
-// with the name of its type as the ID. For a schema without a reference, follow returns the schema
-// itself. Types are decoded on first use. Schemas are shared and must not be changed. Both
-// functions may be called concurrently.
+// Lookup returns the schema of a kind, or nil, and a function that follows one reference in it. A
+// followed schema has the keywords next to the reference, and the name of its type as its ID. A
+// schema without a reference follows to itself. Types are decoded on first use. Schemas are shared
+// and must not be changed. Both functions are safe for concurrent use.
 type Lookup func(kind object.Kind) (s *spec.Schema, follow func(*spec.Schema) *spec.Schema)
 
-// SchemaOnce returns a Lookup for callers that read little of few kinds, but often. It requests the
-// list of documents once, and each document once. If the server does not answer, a schema is nil.
+// SchemaOnce returns a Lookup that requests each document once. If the server does not answer, a
+// schema is nil.
 func (d *Discovery) SchemaOnce(ctx context.Context) Lookup {
 	all := sync.OnceValue(func() index { return d.index(ctx, nil) })
 	return lookUpIn(d.documents(ctx, func(schema.GroupVersion) index { return all() }, func(schema.GroupVersion) *question { return &question{} }))
 }
 
-// SchemaAhead is like SchemaOnce, for a run that will probably need schemas. It requests the list
-// of documents at once. When the caller calls expect, it requests the documents of group versions.
-// A group version that was missing then is requested again when it is needed. A prefetch that fails
-// is neither reported nor repeated before its result is needed. The caller must call stop at the
-// end; after that, no request is sent.
+// SchemaAhead is like SchemaOnce, but requests the list of documents at once. When the caller calls
+// expect, it requests the documents of these group versions. A group version that was missing then
+// is requested again when it is needed. A failed prefetch is neither reported nor repeated before
+// its result is needed. stop must be called at the end. After that, no request is sent.
 func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]schema.GroupVersion), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	where, what := newQuestion(), once(func(schema.GroupVersion) *question { return newQuestion() })
@@ -122,8 +119,7 @@ func newQuestion() *question { return &question{asked: make(chan struct{})} }
 
 func (q *question) ask() { q.once.Do(func() { close(q.asked) }) }
 
-// documents returns a function that reads each document only once. If the server does not answer,
-// the document is empty.
+// documents reads each document once. A document is empty if the server does not answer.
 func (d *Discovery) documents(
 	ctx context.Context, indexOf func(schema.GroupVersion) index, what func(schema.GroupVersion) *question,
 ) func(schema.GroupVersion) []byte {
@@ -159,15 +155,13 @@ func (i index) of(gv schema.GroupVersion) openapi.GroupVersionWithContext {
 	return i[strings.Join(transport.GroupPath(gv.Group, gv.Version), "/")[1:]]
 }
 
-// index is like published. If the server does not answer, it returns nil and no error, so that no
-// schema is known.
+// If the server does not answer, index is nil and no schema is known.
 func (d *Discovery) index(ctx context.Context, asked <-chan struct{}) index {
 	paths, _ := d.published(ctx, schema.GroupVersionKind{}, asked)
 	return paths
 }
 
-// published reads the addresses of the documents. gvk is the kind whose schema is needed, if there
-// is one. asked is as in [transport.Request].
+// published reads the addresses of the documents. asked is as in [transport.Request].
 func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind, asked <-chan struct{}) (paths index, err error) {
 	client := openapi.NewClientWithContext(d.cache.live.RESTClient())
 	err = d.requests.Do(ctx, transport.Request{Ref: object.Ref{GVK: gvk}, Bulk: true, Patience: forSchemas, Asked: asked}, func(ctx context.Context) (err error) {
@@ -177,9 +171,9 @@ func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind, 
 	return paths, err
 }
 
-// document reads the server's document of a group version; the document is empty if the server has
-// none. The discovery client caches the document on disk. The address of a document contains its
-// version, so the cache is never outdated.
+// document returns no text if the server has no such document. The discovery client caches
+// documents on disk. The address of a document contains its version, so that cache is never
+// outdated.
 func (d *Discovery) document(
 	ctx context.Context, index index, gvk schema.GroupVersionKind, asked <-chan struct{},
 ) (text []byte, err error) {
