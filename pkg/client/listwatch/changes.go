@@ -14,24 +14,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Changes follows changes to the metadata of objects. Objects that do not change are counted but
-// not listed, so they cost nothing.
+// Changes follows changes to the metadata of objects. Unchanged objects are counted but not listed.
 type Changes struct {
 	Kind      object.Kind
 	Selection object.Selection
 	// Begun is called when a watch begins, with the number of objects. Each call after the first
-	// one means that changes were missed.
+	// means that changes were missed.
 	Begun func(objects int)
-	// Changed is called for each change, with the type of the event, and the resource version
-	// before the event. It may keep the object.
+	// Changed is called for each change. event is its type. before is the resource version before
+	// it. Changed may keep the object.
 	Changed func(event, before string, o *metav1.PartialObjectMetadata)
-	// Blind is called with an error when changes cannot be read, and with nil once they can be read
-	// again.
+	// Blind is called with an error when changes cannot be read, and with nil once they can.
 	Blind func(error)
 }
 
-// Follow calls the functions of c, never concurrently, until ctx is done or an error occurs that
-// retries do not fix.
+// Follow calls the functions of c until ctx is done or a retry does not help. It never calls them
+// concurrently.
 func (s *Source) Follow(ctx context.Context, c Changes) error {
 	w := &watching{source: s, kind: c.Kind, sel: c.Selection, changes: &c}
 	w.tell = func(change object.Change) {
@@ -62,7 +60,7 @@ func (s *Source) Follow(ctx context.Context, c Changes) error {
 	}
 }
 
-// count reads one object; the answer has the number of the others and the version to watch from.
+// count reads one object. The answer has the number of the others and the version to watch from.
 func (w *watching) count(ctx context.Context) error {
 	n := 0
 	l := &List{
@@ -72,7 +70,7 @@ func (w *watching) count(ctx context.Context) error {
 		Item:  func([]byte) error { n++; return nil },
 		More:  func(metav1.ListMeta) (int, bool) { return 0, false },
 	}
-	if w.sel.Narrowed() { // The server then does not say how many more there are.
+	if w.sel.Narrowed() { // Then the server does not say how many more there are.
 		l.Size, l.More = UsualPage, nil
 	}
 	page, err := l.Read(ctx)

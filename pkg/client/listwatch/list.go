@@ -17,18 +17,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// UsualPage is the usual number of objects in a page. Most lists fit one such page, and the server
-// makes it quickly.
+// UsualPage is the usual number of objects in a page. Most lists have fewer, and the server makes
+// it quickly.
 const UsualPage = 1000
 
-// List reads one list page by page.
+// List reads a list page by page.
 type List struct {
-	Kind object.Kind
-	// Build is called for each try.
+	Kind  object.Kind
 	Build func() *rest.Request
-	// Do sends a request. It may retry.
-	Do func(context.Context, func(context.Context) error) error
-	// Size, AnyTime, Begin and More are as in [Pages].
+	// Do sends a request, with or without retries.
+	Do      func(context.Context, func(context.Context) error) error
 	Size    int
 	AnyTime bool
 	Begin   func()
@@ -36,11 +34,11 @@ type List struct {
 
 	// Turn is called before each try to read a page. It may be nil.
 	Turn func()
-	// Item is called for each item. It must not keep the item's text.
+	// Item must not keep the text.
 	Item func(text []byte) error
 }
 
-// Read reads the list and returns the metadata of its last page.
+// Read returns the metadata of the last page.
 func (l *List) Read(ctx context.Context) (metav1.ListMeta, error) {
 	pages := Pages{Size: l.Size, AnyTime: l.AnyTime, Begin: l.Begin, More: l.More}
 	pages.Fetch = func(ctx context.Context, token string, size int) (page metav1.ListMeta, err error) {
@@ -73,17 +71,16 @@ func (l *List) page(ctx context.Context, token string, size int) (metav1.ListMet
 	if err != nil {
 		return metav1.ListMeta{}, err
 	}
-	defer func() { _ = body.Close() }() // It was read, or failed before.
+	defer func() { _ = body.Close() }()
 	page, err := transport.List(body, l.Kind, l.Item)
 	if err != nil {
 		return page, err
 	}
-	_, err = io.Copy(io.Discard, body) // HTTP/1.1 then keeps the connection.
+	_, err = io.Copy(io.Discard, body) // Otherwise HTTP/1.1 does not reuse the connection.
 	return page, err
 }
 
-// Collection returns a request for the selected objects of a kind. more are additional field
-// selectors.
+// Collection returns a request for the selected objects of a kind. more are field selectors.
 func Collection(client rest.Interface, kind object.Kind, sel object.Selection, more ...string) *rest.Request {
 	path := append(transport.GroupPath(kind.GVK.Group, kind.GVK.Version), kind.Resource) // all namespaces
 	if kind.Namespaced && sel.Namespace != "" {
@@ -99,7 +96,7 @@ func Collection(client rest.Interface, kind object.Kind, sel object.Selection, m
 	return r
 }
 
-// MetadataOnly makes the server send only the metadata of the listed objects.
+// MetadataOnly makes the server send only metadata.
 func MetadataOnly(r *rest.Request) *rest.Request {
 	return r.SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 }
@@ -117,30 +114,30 @@ func fieldsOf(sel object.Selection, more ...string) string {
 	return strings.Join(terms, ",")
 }
 
-// restarts is the maximum number of restarts of a list that expires between two pages, or whose
-// page leads to itself. The last restart requests everything at once, so that nothing can expire.
+// A list restarts at most so often if it expires between two pages, or if a page leads to itself.
+// The last restart requests everything at once, so nothing can expire.
 const restarts = 2
 
 var errNoProgress = errors.New("the list makes no progress")
 
-// Pages reads a list page by page. A list that cannot be finished like that costs at most six
-// requests (edge case 94).
+// Pages reads a list page by page. A list that keeps expiring costs at most six requests (edge case
+// 94).
 type Pages struct {
-	// Fetch reads the page for a token, or the first page if the token is empty. The page has at
-	// most size objects; 0 means all objects.
+	// Fetch reads the page for a token, or the first page without one. A page has at most size
+	// objects; 0 means all.
 	Fetch func(ctx context.Context, token string, size int) (metav1.ListMeta, error)
 	// Size 0 requests all objects at once.
 	Size int
-	// AnyTime is set if the pages may be from different moments. If the list is too old, the server
-	// may then say how to continue with the current state.
+	// With AnyTime, the pages may be from different moments. Then an expired list can continue with
+	// the current state.
 	AnyTime bool
 	Begin   func()
-	// More reports whether to continue after a page, and how many objects the next page may have.
-	// If More is nil, all pages are read.
+	// More reports whether to continue, and how many objects the next page may have. If More is
+	// nil, all pages are read.
 	More func(page metav1.ListMeta) (size int, on bool)
 }
 
-// Read reads the list, and returns the metadata of its last page.
+// Read returns the metadata of the last page.
 func (p *Pages) Read(ctx context.Context) (metav1.ListMeta, error) {
 	size, token := p.Size, ""
 	p.begin()
@@ -181,7 +178,7 @@ func (p *Pages) begin() {
 }
 
 // TooOld reports whether the server no longer has the changes since a version. Some servers say so
-// by the reason of the error, and some only by its code.
+// only by the code of the error.
 func TooOld(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || transport.StatusOf(err).Code == http.StatusGone
 }

@@ -21,7 +21,7 @@ import (
 
 const (
 	// watchFor is how long the server should keep a watch open. It is short because a connection
-	// may die without a signal: that is noticed only when the watch does not end in time. To resume
+	// may die without a signal. Then we notice only that the watch does not end in time. To resume
 	// a watch costs little.
 	watchFor  = 45 * time.Second
 	watchLate = 5 * time.Second
@@ -29,8 +29,8 @@ const (
 
 var errTooOld = errors.New("the version to watch from is too old")
 
-// follow reports changes since version. It resumes a watch that ends. If the list must be read
-// again, it returns errTooOld.
+// follow reports changes since version, and resumes a watch that ends. It returns errTooOld if the
+// list must be read again.
 func (w *watching) follow(ctx context.Context) error {
 	pauses := pausesOfWatches()
 	for {
@@ -54,8 +54,8 @@ func (w *watching) follow(ctx context.Context) error {
 	}
 }
 
-// quick is the age below which the end of a watch has another reason than its age. Before the next
-// watch, there is then a pause, because the reason may persist.
+// A watch that is shorter does not end because of its age. The reason may last, so there is a pause
+// before the next watch.
 const quick = time.Second
 
 func pausesOfWatches() wait.Backoff {
@@ -64,7 +64,7 @@ func pausesOfWatches() wait.Backoff {
 
 func (w *watching) watch(ctx context.Context) error {
 	length := watchFor
-	if limit := w.source.REST.Client.Timeout; limit > 0 { // --request-timeout
+	if limit := w.source.REST.Client.Timeout; limit > 0 {
 		length = max(time.Second, min(length, limit/2))
 	}
 	body, err := w.open(ctx, length)
@@ -125,7 +125,7 @@ func (w *watching) open(ctx context.Context, length time.Duration) (*stream, err
 			Param("timeoutSeconds", strconv.Itoa(int(length/time.Second))).
 			Stream(ctx)
 		if err == nil && stop() {
-			context.AfterFunc(ctx, func() { _ = body.Close() }) // It ended, or we stop reading.
+			context.AfterFunc(ctx, func() { _ = body.Close() })
 			s = &stream{Reader: body, Context: ctx, end: end}
 			return nil
 		}
@@ -160,7 +160,7 @@ func (w *watching) see(f frame) error {
 		w.present(u)
 	case "DELETED":
 		w.gone(u)
-	default: // BOOKMARK: only the version matters.
+	default: // A BOOKMARK has only a version.
 	}
 	if version := u.GetResourceVersion(); version != "" {
 		w.version = version
@@ -185,8 +185,7 @@ func (w *watching) object(f frame) (*unstructured.Unstructured, error) {
 	return nil, transport.Wrong("an event of a watch has the type %q", f.Type)
 }
 
-// broken decodes the error with which a server ends a watch. After such an error, only a list can
-// show the changes that we missed.
+// Only a list can show the changes that we missed.
 func (w *watching) broken(text []byte) error {
 	var status metav1.Status
 	if err := json.Unmarshal(text, &status); err != nil {

@@ -1,6 +1,5 @@
-// Package listwatch reads lists and watches the changes after them. [Pages] reads every list, for
-// the client and for the webhook's tracker, in a bounded number of requests. [Source.Watch] follows
-// changes. It never writes.
+// Package listwatch reads lists and watches for changes. Start with [Source.Watch], or with [Pages]
+// to read a list. It never writes.
 package listwatch
 
 import (
@@ -23,27 +22,25 @@ import (
 
 // Source lists and watches the objects of a server.
 type Source struct {
-	REST *rest.RESTClient
-	Send *transport.Sender
-	// NewlyServed is as in [transport.Request].
+	REST        *rest.RESTClient
+	Send        *transport.Sender
 	NewlyServed func(schema.GroupVersionKind) bool
 	// OnPolling is called if objects are polled because we may not use verb. It may be nil.
 	OnPolling func(kind object.Kind, sel object.Selection, verb string)
 }
 
-// Watch reports the selected objects, then their changes, until ctx is done or an error occurs that
-// retries do not fix, which it returns. tell is called from one goroutine; it may keep the objects.
+// Watch reports the selected objects, and then their changes, until ctx is done or an error lasts.
+// It calls tell from one goroutine. tell may keep the objects.
 //
-// Watch reads one list, page by page, and then one watch, however many objects there are. A watch
-// that ends is resumed; if that is impossible (410 Gone), Watch reads the list again and reports
-// objects that disappeared as Gone (edge case 50). It reports each failed request as Unreadable,
-// and the recovery as Synced.
+// Watch reads one list and one watch, however many objects there are. It resumes a watch that ends.
+// If that is impossible (410 Gone), it reads the list again and reports missing objects as Gone
+// (edge case 50). Each failed request is reported as Unreadable, and the recovery as Synced.
 //
-// Without the right to watch, Watch polls the list; without the right to list, and with Name set,
-// it polls that object. A role with resourceNames allows listing and watching each of its objects
-// by Name. Objects that Labels or Fields no longer match are reported as Gone.
+// If we may not watch, Watch polls the list. If we may not list, it polls the object with Name. A
+// role with resourceNames allows to list and watch each of its objects by Name. Objects that Labels
+// or Fields no longer match are reported as Gone.
 //
-// If [transport.Unserved] is true for the error, the server does not serve the kind, or no longer.
+// [transport.Unserved] is true for the error if the server does not serve the kind, or no longer.
 func (s *Source) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
 	w := &watching{source: s, kind: kind, sel: sel, tell: tell, known: map[types.NamespacedName]sighting{}}
 	err := w.run(ctx)
@@ -59,12 +56,12 @@ type watching struct {
 	sel    object.Selection
 	tell   func(object.Change)
 
-	// known contains the objects that were reported, without their content.
+	// without the content of the objects
 	known   map[types.NamespacedName]sighting
 	round   int
 	version string
 	blind   bool
-	// changes is set for [Source.Follow], which watches only the metadata of objects.
+	// changes is set by [Source.Follow].
 	changes *Changes
 }
 
@@ -98,9 +95,9 @@ func (w *watching) run(ctx context.Context) error {
 	}
 }
 
-// list reads all selected objects, page by page, and reports the objects that are new, changed or
-// gone. It requests the newest state and not one from the server's cache, because an older version
-// of an object may have been ready. If a page is read again, its objects are not reported twice.
+// list reports the objects that are new, changed or gone. It requests the newest state, because an
+// older version of an object in the server's cache may have been ready. It reports no object twice
+// if a page is read again.
 func (w *watching) list(ctx context.Context) error {
 	l := &List{
 		Kind: w.kind, Size: UsualPage, Build: w.collection, Do: w.do,
@@ -126,9 +123,8 @@ func (w *watching) ref() object.Ref {
 	return object.Ref{GVK: w.kind.GVK, Namespace: w.sel.Namespace, Name: w.sel.Name}
 }
 
-// poll reads the objects repeatedly. If a read takes long, so does the pause after it, to spare the
-// server. lacks is the verb that we may not use; it is empty if there is another reason to poll.
-// poll reports lacks unless the first read is enough.
+// poll pauses longer if a read takes longer, to spare the server. lacks is the verb that we may not
+// use, or "". It is reported only if one read is not enough.
 func (w *watching) poll(ctx context.Context, read func(context.Context) error, lacks string) error {
 	const share = 10 // at most a tenth of the time
 	pauses := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.3, Jitter: 0.1, Steps: 100, Cap: 3 * time.Second}

@@ -17,22 +17,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// WrongError says that a request succeeded, but its answer does not belong to it. A proxy or a
-// gateway may send such an answer; an API server does not. Like a lost answer, it says nothing
-// about the object (edge case 85).
+// WrongError says that a successful answer does not belong to its request. A proxy or a gateway may
+// send such an answer. Like a lost answer, it says nothing about the object (edge case 85).
 type WrongError struct{ what string }
 
 func (e *WrongError) Error() string { return "unexpected answer: " + e.what }
 
 func (e *WrongError) Hint() string { return Hint }
 
-// Hint says what may have truncated or replaced an answer.
+// Hint says why an answer may be truncated or wrong.
 const Hint = "something between here and the API server may truncate or replace the answer: a proxy, a load balancer, a size or time limit"
 
-// Wrong returns a *WrongError that describes the answer.
+// Wrong returns a *WrongError.
 func Wrong(format string, args ...any) error { return &WrongError{fmt.Sprintf(format, args...)} }
 
-// Object decodes an answer that should be an object of the kind, or the metadata of one.
+// Object decodes an object of the kind, or its metadata.
 func Object(body []byte, kind object.Kind) (*unstructured.Unstructured, error) {
 	u, err := Any(body)
 	if err != nil {
@@ -44,7 +43,7 @@ func Object(body []byte, kind object.Kind) (*unstructured.Unstructured, error) {
 	return u, Check(u, kind)
 }
 
-// Any decodes an answer that should be an object of any kind.
+// Any decodes an object of any kind.
 func Any(body []byte) (*unstructured.Unstructured, error) {
 	var u unstructured.Unstructured
 	// Whole numbers become int64, as apimachinery expects.
@@ -63,7 +62,7 @@ func Garbled(body []byte) error {
 	return Wrong("it is not a JSON object")
 }
 
-// Describe describes an unexpected answer in words.
+// Describe describes an unexpected answer.
 func Describe(u *unstructured.Unstructured) string {
 	text, _, _ := unstructured.NestedString(u.Object, "message")
 	return describe(metav1.TypeMeta{Kind: u.GetKind(), APIVersion: u.GetAPIVersion()}, text)
@@ -82,9 +81,8 @@ func describe(t metav1.TypeMeta, message string) string {
 	}
 }
 
-// Check rejects an object that was never stored. A proxy that echoes a request returns everything
-// but a UID, so an object must have one. Kinds that cannot be written, such as metrics, may have
-// none.
+// Check rejects an object without a name or UID. A proxy that echoes a request returns no UID.
+// Kinds that cannot be written, such as metrics, may have none.
 func Check(u *unstructured.Unstructured, kind object.Kind) error {
 	switch {
 	case u.GetName() == "":
@@ -95,8 +93,8 @@ func Check(u *unstructured.Unstructured, kind object.Kind) error {
 	return nil
 }
 
-// Unserved reports whether an error says that the server does not know the path, and not that an
-// object does not exist.
+// Unserved reports whether the server does not know the path. It is false if only an object does
+// not exist.
 func Unserved(err error) bool { return unserved(StatusOf(err)) }
 
 func unserved(s metav1.Status) bool {
@@ -111,7 +109,7 @@ func hasCause(s metav1.Status, cause metav1.CauseType) bool {
 	return s.Details != nil && slices.ContainsFunc(s.Details.Causes, func(c metav1.StatusCause) bool { return c.Type == cause })
 }
 
-// StatusOf returns the server's Status; empty if there is none.
+// StatusOf returns the server's Status, which may be empty.
 func StatusOf(err error) metav1.Status {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -120,14 +118,13 @@ func StatusOf(err error) metav1.Status {
 	return status.Status()
 }
 
-// Denied reports whether an error says that we may not use a verb, or that the kind does not
-// support the verb.
+// Denied reports whether we may not use a verb, or whether the kind does not support it.
 func Denied(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// List decodes a list of the kind, or a page of one. It calls see with the text of each item, but
-// only if the whole answer is such a list.
+// List decodes a list of the kind, or one page. It calls see with each item once the whole answer
+// is read.
 func List(body io.Reader, kind object.Kind, see func(item []byte) error) (metav1.ListMeta, error) {
 	text, err := io.ReadAll(body)
 	if err != nil {
@@ -176,14 +173,13 @@ func List(body io.Reader, kind object.Kind, see func(item []byte) error) (metav1
 	return list.ListMeta, nil
 }
 
-// Decoder returns a decoder that, like encoding/json, accepts duplicate names and invalid UTF-8. It
-// reads each value only once.
+// Decoder accepts duplicate names and invalid UTF-8 like encoding/json.
 func Decoder(text []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// Members calls read for each member of the next object; read must consume the value. It skips a
-// value that is not an object.
+// Members calls read for each member of the next object. read must consume the value. A value that
+// is not an object is skipped.
 func Members(from *jsontext.Decoder, read func(name string) error) error {
 	if from.PeekKind() != '{' {
 		_, err := from.ReadValue()
@@ -216,13 +212,13 @@ func eachItem(from *jsontext.Decoder, see func(item []byte), text []byte) error 
 			return err
 		}
 		end := int(from.InputOffset())
-		see(text[end-len(item) : end]) // item is valid only until the decoder's next call.
+		see(text[end-len(item) : end]) // The decoder's next call overwrites item.
 	}
 	_, err = from.ReadToken()
 	return err
 }
 
-// In a CRD, the list can have any kind.
+// A CRD can give its list any kind.
 func isList(t metav1.TypeMeta, kind object.Kind) bool {
 	switch {
 	case t.Kind == "PartialObjectMetadataList":
@@ -236,7 +232,7 @@ func isList(t metav1.TypeMeta, kind object.Kind) bool {
 	}
 }
 
-// Item decodes an item of a list, which may lack its kind.
+// Item decodes an item of a list. The item may lack its kind.
 func Item(item []byte, kind object.Kind) (*unstructured.Unstructured, error) {
 	u, err := Any(item)
 	if err != nil {

@@ -11,25 +11,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Class is a class of failures. All failures of a class are handled in the same way.
 type Class int
 
 const (
-	// Final failures would recur if the request were repeated.
+	// Final failures would recur.
 	Final Class = iota
 	// Busy failures are transient, such as those of a busy server, or a conflict with a concurrent
 	// request.
 	Busy
-	// Unexplained failures are internal errors without a reason: after a change of etcd's leader,
-	// or for a manifest with an unknown field or one that server-side apply cannot merge
+	// Unexplained failures are internal errors without a reason. They come from a change of etcd's
+	// leader, from an unknown field, or from a manifest that server-side apply cannot merge
 	// (k/k#113482).
 	Unexplained
 	// Lost requests got no answer from an API server.
 	Lost
 )
 
-// Classify returns the class of a failure. It uses the type, the code and the reason of the error,
-// never the message.
+// Classify uses the type, the code and the reason of the error, never the message.
 func Classify(err error, r Request) Class {
 	var status apierrors.APIStatus
 	var network net.Error
@@ -76,7 +74,7 @@ func classifyStatus(s metav1.Status, r Request) Class {
 	}
 }
 
-// The answer of a load balancer without a server is not a Status.
+// A load balancer without a server does not answer with a Status.
 func busyOrLost(s metav1.Status) Class {
 	switch s.Code {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -87,8 +85,8 @@ func busyOrLost(s metav1.Status) Class {
 	return Busy
 }
 
-// Quotas count their usage with optimistic locking (k/k#67761). So even a request bound to a
-// version can conflict with a concurrent request.
+// Quotas use optimistic locking (k/k#67761). So even a request bound to a version can conflict with
+// a concurrent request.
 func mayPass(s metav1.Status, r Request) bool {
 	return isAbout("resourcequotas", s) || !r.Guarded && !hasCause(s, metav1.CauseTypeFieldManagerConflict)
 }

@@ -23,7 +23,7 @@ import (
 
 // UnreachableError says that the server was unreachable for longer than Options.Timeout.
 type UnreachableError struct {
-	// For is how long the client waited; 0 if it tried only once.
+	// For is 0 if the client tried only once.
 	For time.Duration
 	Err error
 }
@@ -37,7 +37,6 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// Unreachable marks errors that say nothing about the object.
 func (e *UnreachableError) Unreachable() bool { return true }
 
 func (e *UnreachableError) Hint() string {
@@ -64,8 +63,8 @@ func (e *UnreachableError) Hint() string {
 	}
 }
 
-// credentialsError says that a request was not sent, because the credential program or the login in
-// the kubeconfig failed. It says nothing about the server or the object.
+// credentialsError says that the credential program or the login in the kubeconfig failed. The
+// request was not sent.
 type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string {
@@ -74,14 +73,12 @@ func (e *credentialsError) Error() string {
 
 func (e *credentialsError) Unwrap() error { return e.err }
 
-// Unreachable marks errors that say nothing about the object.
 func (e *credentialsError) Unreachable() bool { return true }
 
 func (e *credentialsError) Hint() string {
 	return "the credential program or login in the kubeconfig failed: do you need to log in again? See: " + command.Kubectl("config", "view", "--minify")
 }
 
-// startingError says that the server is reachable, but not ready.
 type startingError struct {
 	code    int32
 	failing []string
@@ -94,7 +91,7 @@ func (e *startingError) Error() string {
 	return fmt.Sprintf("the API server is starting (/readyz returns %d)", e.code)
 }
 
-// The lines of failing checks in an answer of /readyz begin with [-].
+// Failing checks in an answer of /readyz begin with [-].
 func failingChecks(err error) []string {
 	var failing []string
 	details := StatusOf(err).Details
@@ -112,29 +109,27 @@ func failingChecks(err error) []string {
 	return failing
 }
 
-// Starting marks an error as that of a server that is reachable but not ready.
 func (e *startingError) Starting() bool { return true }
 
 type unansweredError struct{ object.HintedError }
 
 func (*unansweredError) Unreachable() bool { return true }
 
-// Unanswered returns an error with a hint. The error is marked as one that says nothing about the
-// object. format is as in [fmt.Errorf].
+// Unanswered returns an error with a hint that says nothing about the object. format is as in
+// [fmt.Errorf].
 func Unanswered(advice, format string, args ...any) error {
 	return &unansweredError{object.HintedError{Err: fmt.Errorf(format, args...), Advice: advice}}
 }
 
-// NoAnswer returns the error for a request that got no answer from a reachable server.
+// NoAnswer returns the error for a request that a reachable server did not answer.
 func NoAnswer(err error) error {
 	return Unanswered(Hint, "the API server is reachable, but does not answer this request: %w", err)
 }
 
-// busyError says that the server was too busy for a request at every try. That is not a refusal
-// (edge case 90).
+// busyError says that the server was too busy at every try. That is not a refusal (edge case 90).
 type busyError struct {
 	err error
-	// tried is how long the client tried; 0 if it tried only once.
+	// 0 if the client tried only once
 	tried time.Duration
 }
 
@@ -147,15 +142,14 @@ func (e *busyError) Error() string {
 
 func (e *busyError) Unwrap() error { return e.err }
 
-// Unreachable marks errors that say nothing about the object.
 func (e *busyError) Unreachable() bool { return true }
 
 func (e *busyError) Hint() string {
 	return cmp.Or(object.HintOf(e.err), "retry later; --server-timeout=5m keeps trying longer")
 }
 
-// underwayError says that a write may have been carried out: we stopped while it was in progress,
-// or its answer was lost.
+// underwayError says that a write may have been carried out. It was stopped while in progress, or
+// its answer was lost.
 type underwayError struct{ err error }
 
 func (e *underwayError) Error() string { return e.err.Error() }
@@ -186,17 +180,15 @@ func explain(err error) error {
 }
 
 var (
-	// ErrNoAnswerInTime says that a request timed out.
 	ErrNoAnswerInTime = errors.New("no answer in time")
 	errCutShort       = errors.New("the answer is truncated")
 )
 
-// lostError says that an answer is missing or truncated. Errors of net/http often have no type, so
-// lostError marks them where they occur. It neither shows nor unwraps its cause, which client-go
-// would recognize and retry.
+// lostError marks an error of net/http that has no type of its own. It does not unwrap its cause,
+// because client-go would recognize and retry it.
 type lostError struct{ cause error }
 
-// Broken returns the error for a connection that was lost; cause is the reason.
+// Broken returns the error for a lost connection.
 func Broken(cause error) error { return &lostError{cause} }
 
 func (e *lostError) Error() string { return "no answer from the API server" }
@@ -221,13 +213,13 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// stalledError is the reason for ending a request that has been silent since the given time.
-// Meanwhile, the server did not answer another request either.
+// stalledError ends a request that has been silent since then, while the server did not answer
+// another request either.
 type stalledError struct{ since time.Time }
 
 func (e *stalledError) Error() string { return ErrNoAnswerInTime.Error() }
 
-// pageError says that the answer is a web page, which an API server does not send.
+// pageError says that the answer is a web page.
 type pageError struct {
 	host string
 	code int

@@ -18,32 +18,31 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Request describes what [Sender.Do] needs to know about a request, but not how to send it.
+// Request is what [Sender.Do] needs to know about a request, except how to send it.
 type Request struct {
-	// Ref is the object of the request. Without a name, it is the kind that the request concerns.
+	// Without a name, the request concerns the kind.
 	Ref object.Ref
-	// About contains the objects that the server's warnings concern; nil means Ref.
+	// About has the objects that the server's warnings concern; nil means Ref.
 	About []object.Ref
-	// Guarded is set if the request is bound to a resource version, so that a conflict is not
-	// retried.
+	// Guarded requests are bound to a resource version. Their conflicts are not retried.
 	Guarded bool
-	// Creates is set if the request must create the object. If an answer was lost, a conflict may
-	// be with the object that an earlier try has created.
+	// Creates is set if the request must create the object. After a lost answer, a conflict may be
+	// with the object of an earlier try.
 	Creates bool
 	// NewlyServed is set if one of several API servers may not know the kind yet.
 	NewlyServed bool
-	// Quiet is set for an internal request whose warnings are not shown.
+	// Quiet requests show no warnings.
 	Quiet bool
-	// Bulk is set if the duration of the request depends on the amount of data, and so says nothing
-	// about the server.
+	// The duration of a Bulk request depends on the amount of data, so it says nothing about the
+	// server.
 	Bulk bool
-	// Patience is the name that requests share if they also share the time for retries. The time
-	// begins anew once one of them is answered. So a server that does not say what it serves is
-	// given up once, and not for each kind. The time also limits silence, because the server
-	// answers these requests from memory; other requests may wait for webhooks or etcd.
+	// Requests with the same Patience share the time for retries. It begins anew once one of them
+	// is answered. So the client gives up once on a server that does not say what it serves, and
+	// not for each kind. The time also limits silence, because the server answers these requests
+	// from memory. Other requests may wait for webhooks or etcd.
 	Patience string
-	// Asked, if it is not nil, is closed when the answer is needed. Before that, the request is a
-	// prefetch: it is neither reported nor retried.
+	// Asked is closed when the answer is needed. Until then, the request is a prefetch: it is
+	// neither reported nor retried. It may be nil.
 	Asked <-chan struct{}
 	wrote *atomic.Bool
 }
@@ -60,7 +59,6 @@ func (r Request) ahead() bool {
 	}
 }
 
-// GroupPath returns the path of a group version.
 func GroupPath(group, version string) []string {
 	if group == "" {
 		return []string{"/api", version}
@@ -77,39 +75,35 @@ func ResourcePath(kind object.Kind, namespace string, rest ...string) []string {
 	return append(append(path, kind.Resource), rest...)
 }
 
-// Read sends a request and reads the whole answer. Unlike DoRaw, Stream decodes the server's errors
-// and handles its warnings.
+// Read sends a request and reads the answer. Unlike DoRaw, Stream decodes errors and handles
+// warnings.
 func Read(ctx context.Context, r *rest.Request) ([]byte, error) {
 	body, err := r.Stream(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = body.Close() }() // It was read, or failed before.
+	defer func() { _ = body.Close() }()
 	return io.ReadAll(body)
 }
 
-// firstPatience is how long a request waits for a connection that another request opens. After
-// that, it opens its own.
+// A request waits so long for a connection that another request opens. Then it opens its own.
 const firstPatience = 2 * time.Second
 
 // Opening is the first connection of a run. Concurrent requests wait for it, because net/http would
-// open a connection for each of them and close all but one. With the zero value, the first request
-// opens the connection.
+// open one connection for each of them. The zero value lets the first request open it.
 type Opening struct {
 	begun atomic.Bool
 	once  sync.Once
 	made  sync.Once
 	done  chan struct{}
 
-	// keep refers to the transport of the connection that was opened early. client-go's cache has
-	// only a weak reference, and would drop the transport.
+	// client-go's cache has only a weak reference to the transport, and would drop it.
 	keep http.RoundTripper
 }
 
-// OpenEarly begins to open the connection that requests with this configuration will use, without
-// sending a request. It returns false, and does nothing, if the connection needs a proxy, a
-// credential program or anything else beyond TCP and TLS. It ignores a failure, which the first
-// request will report.
+// OpenEarly begins to open the connection of later requests, without sending a request. It returns
+// false if the connection needs more than TCP and TLS, such as a proxy or a credential program. The
+// first request reports a failure.
 func (o *Opening) OpenEarly(config *rest.Config) bool {
 	cached, transport := direct(config)
 	req := unsent(config)
@@ -132,9 +126,9 @@ func (o *Opening) OpenEarly(config *rest.Config) bool {
 	return true
 }
 
-// open makes a transport open a connection and keep it, by means of a request that cannot be sent.
-// HTTP/2 keeps the connection of a failed request. HTTP/1.1 keeps it only if the request was
-// cancelled before the connection was open.
+// open makes a transport open a connection and keep it, with a request that cannot be sent. HTTP/2
+// keeps the connection of a failed request. HTTP/1.1 keeps it only if the request was cancelled
+// earlier.
 func open(transport *http.Transport, req *http.Request) {
 	ctx, giveUp := context.WithCancel(req.Context())
 	defer giveUp()
@@ -143,7 +137,7 @@ func open(transport *http.Transport, req *http.Request) {
 		TLSHandshakeDone: func(state tls.ConnectionState, err error) {
 			if err == nil && state.NegotiatedProtocol != "h2" {
 				giveUp()
-				<-given // The connection is open when this returns.
+				<-given // When this returns, the connection is open.
 			}
 		},
 	})))
@@ -174,8 +168,8 @@ func direct(config *rest.Config) (cached http.RoundTripper, inside *http.Transpo
 	return nil, nil
 }
 
-// unsent returns a request whose path is invalid: a transport opens a connection for the request,
-// but cannot send it. If the connection would not be encrypted, unsent returns nil.
+// unsent returns a request with an invalid path. A transport opens a connection for it, but cannot
+// send it. The result is nil if the connection would not be encrypted.
 func unsent(config *rest.Config) *http.Request {
 	url, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil || url.Scheme != "https" {
@@ -207,7 +201,7 @@ func (t *opened) RoundTrip(req *http.Request) (*http.Response, error) {
 		})))
 	}
 	t.wait(req.Context())
-	attemptOf(req.Context()).hear() // Until now, it was not sent.
+	attemptOf(req.Context()).hear() // It was not sent before.
 	return t.next.RoundTrip(req)
 }
 
@@ -229,8 +223,8 @@ func (t *opened) wait(ctx context.Context) {
 // WrappedRoundTripper implements utilnet.RoundTripperWrapper.
 func (t *opened) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// Guard waits until a write may be sent, or returns why the write must not be sent. It is called
-// just before each write, once the request has its slot and its credentials.
+// Guard waits until a write may be sent, or returns why it must not be sent. It is called just
+// before each write.
 type Guard func(ctx context.Context) error
 
 type unguardedKey struct{}
@@ -253,14 +247,14 @@ func (t *transport) guarded(req *http.Request) error {
 		return nil
 	}
 	err := t.Guard(ctx)
-	if err == nil || ctx.Err() != nil { // The request ended first.
+	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	return &refusedError{err}
 }
 
-// isQuestion reports whether a request creates an object that the server only answers and does not
-// store, such as an access review.
+// isQuestion reports whether the server answers an object without storing it, such as an access
+// review.
 func isQuestion(req *http.Request) bool {
 	return req.Method == http.MethodPost &&
 		(strings.Contains(req.URL.Path, "/apis/authorization.k8s.io/") || strings.Contains(req.URL.Path, "/apis/authentication.k8s.io/"))

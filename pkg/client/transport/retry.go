@@ -20,9 +20,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Do sends one request by calling send, once there is a slot for it. It calls send again if the
-// failure may be transient, and after it has waited for an unreachable server. The request must be
-// safe to repeat: if its answer was lost, it may have been carried out.
+// Do calls send once there is a slot. It calls send again if the failure may be transient, and
+// after waiting for an unreachable server. It must be safe to send twice: if the answer was lost,
+// the request may have been carried out.
 func (s *Sender) Do(ctx context.Context, r Request, send func(context.Context) error) error {
 	r.wrote = new(atomic.Bool)
 	err := s.repeat(ctx, r, send)
@@ -37,7 +37,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		pauses = backoff()
 		spent  time.Duration // on retries
 		failed *failure      // the latest kind of failure
-		lost   bool          // whether a try may have been carried out
+		lost   bool          // A try may have been carried out.
 		said   error         // the server's last answer
 	)
 	var reported bool // as an outage of the server
@@ -66,7 +66,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 			if err := untilAsked(ctx, r); err != nil {
 				return err
 			}
-			failures = 0 // The fault may have passed since.
+			failures = 0 // The fault may have passed.
 			continue
 		}
 		if failed != nil {
@@ -94,7 +94,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 			}
 		case Busy:
 			code := StatusOf(err).Code
-			lost = lost || code == http.StatusBadGateway || code == http.StatusGatewayTimeout // As above.
+			lost = lost || code == http.StatusBadGateway || code == http.StatusGatewayTimeout // as above
 			tell = true
 			r.wrote.Store(false)
 		default:
@@ -119,7 +119,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 		if r.Patience != "" {
 			left = min(left, s.timeout-s.budget.spent(failure{patience: r.Patience}))
 		}
-		if in > left && said != nil && errors.Is(err, ErrNoAnswerInTime) { // The earlier answer says more than a timeout.
+		if in > left && said != nil && errors.Is(err, ErrNoAnswerInTime) { // The earlier answer says more.
 			return s.gaveUp(said, Busy)
 		}
 		if in > left {
@@ -151,7 +151,7 @@ func untilAsked(ctx context.Context, r Request) error {
 	}
 }
 
-// try needs a slot. asked is the delay that the server asks for.
+// asked is the delay that the server asks for.
 func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) error) (asked, took time.Duration, err error) {
 	if s.slots.Acquire(ctx, 1) != nil {
 		return 0, 0, context.Cause(ctx)
@@ -160,7 +160,7 @@ func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) 
 	if err := s.availability.wait(ctx); err != nil {
 		return 0, 0, err
 	}
-	if ctx.Err() != nil { // The caller has given up.
+	if ctx.Err() != nil {
 		return 0, 0, context.Cause(ctx)
 	}
 	a := &attempt{about: r.About, quiet: r.Quiet, unguarded: ctx.Value(unguardedKey{}) != nil, wrote: r.wrote}
@@ -205,8 +205,7 @@ func asUnsent(err error) error {
 	return err
 }
 
-// backoff returns growing pauses between tries. They are random, so that requests that failed
-// together are not repeated together.
+// The pauses are random, so that requests that failed together are not repeated together.
 func backoff() wait.Backoff {
 	return wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 100, Cap: 5 * time.Second}
 }
@@ -224,8 +223,8 @@ func (s *Sender) gaveUp(err error, class Class) error {
 	}
 }
 
-// OfWebhook reports whether the server is healthy and only a webhook that it calls does not answer.
-// Only the message says so, because the Status is that of any internal error.
+// OfWebhook reports whether only a webhook does not answer. Only the message says so, because the
+// Status is that of any internal error.
 func OfWebhook(err error) bool {
 	s := StatusOf(err)
 	return s.Reason == metav1.StatusReasonInternalError && strings.Contains(s.Message, "failed calling webhook \"")
@@ -246,29 +245,27 @@ func (s *Sender) Once(ctx context.Context, r Request, send func(context.Context)
 	}
 }
 
-// failure identifies failures that count together: those of one class with one status code, or
-// those of all requests with one Patience.
+// A failure counts together with those of the same kind and status code, or of the same Patience.
 type failure struct {
 	kind     schema.GroupVersionKind
 	code     int32
 	patience string
 }
 
-// retryBudget is the time that a run may spend on retries of one kind of failure, without a success
-// in between. So a thousand objects behind one dead webhook take no longer than one object, and a
-// server that is busy now and then uses up nothing.
+// retryBudget is the time for retries of one failure, without a success in between. So a thousand
+// objects behind one dead webhook take no longer than one. A server that is busy now and then uses
+// up nothing.
 type retryBudget struct {
 	limit time.Duration
 
-	mu sync.Mutex
-	// open contains the times of the first and the latest failure of each kind that still lasts.
+	mu   sync.Mutex
 	open map[failure]span
 }
 
 type span struct{ began, latest time.Time }
 
-// spent returns how long a failure has lasted, over all requests that had it. The failure is over
-// once no request has had it for as long as the limit.
+// spent returns how long all requests have had the failure. The failure is over once none has had
+// it for as long as the limit.
 func (t *retryBudget) spent(what failure) time.Duration { return t.spentSince(what, time.Now()) }
 
 func (t *retryBudget) spentSince(what failure, since time.Time) time.Duration {
@@ -290,15 +287,15 @@ func (t *retryBudget) over(what failure) {
 	delete(t.open, what)
 }
 
-// attempt is one try of a request. The context passes it to the transport and to the warnings.
+// An attempt is one try of a request.
 type attempt struct {
 	about []object.Ref
 	quiet bool
-	// retryAfter is the delay that the server asks for; 0 for none.
+	// the delay that the server asks for
 	retryAfter time.Duration
 	said       *metav1.Status
-	// heard is the time, in nanoseconds, of the latest sign of life: when the request was sent, or
-	// a part of its answer arrived. It is 0 while the request waits for credentials.
+	// heard is the time in nanoseconds when the request was sent or the latest part of its answer
+	// arrived. It is 0 while the request waits for credentials.
 	heard     atomic.Int64
 	wrote     *atomic.Bool
 	unguarded bool
@@ -306,7 +303,6 @@ type attempt struct {
 
 func (a *attempt) hear() { a.heard.Store(time.Now().UnixNano()) }
 
-// quietSince returns when the request last showed a sign of life, and whether it was sent.
 func (a *attempt) quietSince() (since time.Time, sent bool) {
 	nanos := a.heard.Load()
 	return time.Unix(0, nanos), nanos != 0
@@ -325,12 +321,12 @@ func attemptOf(ctx context.Context) *attempt {
 	return &attempt{}
 }
 
-// lastWord is how long a write in progress may continue when the run is stopped. Nearly every write
-// is answered by then, so that the user learns what happened.
+// A write in progress may continue so long after the run is stopped. Nearly every write is answered
+// by then, so the user learns what happened.
 const lastWord = 3 * time.Second
 
-// toTheEnd returns a context for one try of a request. The context ends with ctx. If a request that
-// changes the cluster has been sent, it ends later, by lastWord. The caller must release it.
+// toTheEnd returns a context for one try, which ends with ctx. It ends later, by lastWord, if a
+// write has been sent. The caller must release it.
 func toTheEnd(ctx context.Context, a *attempt) (context.Context, context.CancelFunc) {
 	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

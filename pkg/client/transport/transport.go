@@ -1,6 +1,6 @@
-// Package transport sends requests to an API server with retries and limited concurrency, waits for
-// an unreachable server, classifies failures, and checks that each answer belongs to its request
-// (edge case 85). Start with [New] and [Sender.Do].
+// Package transport sends requests to an API server. It retries them, limits their concurrency,
+// waits for an unreachable server, and checks that each answer belongs to its request (edge case
+// 85). Start with [New] and [Sender.Do].
 package transport
 
 import (
@@ -26,9 +26,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// transport sends each request on the connection, after authentication. It numbers requests, and
-// disables client-go's own retries, of which there are up to ten without a report. [Sender.Do]
-// retries instead, and reports that.
+// transport disables client-go's own retries, which are up to ten and not reported. [Sender.Do]
+// retries and reports instead.
 type transport struct {
 	Origin
 
@@ -37,16 +36,14 @@ type transport struct {
 	clock *Clock
 }
 
-// Origin contains what all requests of a run share.
+// Origin is common to all requests of a run.
 type Origin struct {
-	// Run is the prefix of the Audit-ID of the requests. If it is empty, the server chooses the
-	// Audit-ID.
+	// Run is the prefix of Audit-IDs. If it is empty, the server chooses them.
 	Run string
-	// Sent counts the requests of several clients; if it is nil, each client counts its own.
-	Sent *atomic.Int64
-	// Guard may refuse a write. If it is nil, no write is refused.
+	// Sent counts the requests of several clients. If it is nil, each client counts its own.
+	Sent  *atomic.Int64
 	Guard Guard
-	// Opening is the first connection. If it is nil, the first request opens a connection.
+	// If Opening is nil, the first request opens a connection.
 	Opening *Opening
 }
 
@@ -104,7 +101,7 @@ func writes(req *http.Request) bool {
 // WrappedRoundTripper implements utilnet.RoundTripperWrapper.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// retryAfter parses both forms of Retry-After (RFC 9110, 10.2.3).
+// It has two forms (RFC 9110, 10.2.3).
 func retryAfter(header string) time.Duration {
 	if seconds, err := strconv.Atoi(header); err == nil {
 		return max(0, time.Duration(seconds)*time.Second)
@@ -130,7 +127,7 @@ func (a *body) Read(p []byte) (int, error) {
 }
 
 // BasePath returns the prefix of every path on a server behind a gateway, such as
-// "/k8s/clusters/c-1", without a trailing slash; "" if there is none.
+// "/k8s/clusters/c-1". It has no trailing slash, and may be empty.
 func BasePath(config *rest.Config) string {
 	u, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -142,43 +139,40 @@ func BasePath(config *rest.Config) string {
 const (
 	// MaxConcurrency is below the 100 streams that the API server allows on one HTTP/2 connection.
 	MaxConcurrency = 96
-	// Below narrow, many small requests take longer than one large request.
+	// With fewer slots, many small requests take longer than a large one.
 	narrow = 12
-	// attemptLimit limits the duration of a request for which --request-timeout is not set. The API
-	// server itself ends a request after a minute, so a request takes longer only if the server is
-	// gone.
+	// attemptLimit is for a request without --request-timeout. The API server itself ends a request
+	// after a minute.
 	attemptLimit = 2 * time.Minute
 )
 
 // Options are the options of a Sender.
 type Options struct {
-	// Timeout is how long to retry while the server is unreachable or an error is transient; with
-	// 0, there is only one try.
+	// Timeout is how long to retry an unreachable server or a transient error. With 0, there is
+	// only one try.
 	Timeout time.Duration
-	// Outage replaces Timeout if it is longer, except for errors of a webhook that the server
-	// calls.
+	// Outage replaces Timeout if it is longer, but not for errors of a webhook.
 	Outage time.Duration
-	// Concurrency limits the concurrent requests; 0 means [MaxConcurrency].
+	// Concurrency limits concurrent requests; 0 means [MaxConcurrency].
 	Concurrency int
-	// Telling is a mutex that is held while one of the functions is called.
+	// Telling is held while one of the functions is called.
 	Telling *sync.Mutex
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
 	// OnReachable is called when the server answers again, after an OnRetry with the zero Ref.
 	OnReachable func()
-	// Credentials is the name of a non-interactive credential program; empty if there is none.
-	// OnCredentials is called repeatedly while the program runs; the time is when it was started.
+	// Credentials is the name of a non-interactive credential program, if there is one.
+	// OnCredentials is called repeatedly while that program runs.
 	Credentials   string
 	OnCredentials func(since time.Time)
-	// OnStall is called repeatedly for a request that is silent. why is what is wrong with the
-	// server; nil if the server is healthy.
+	// OnStall is called repeatedly for a silent request. why is nil if the server is healthy.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)
 }
 
 // Sender sends the requests of one run. It is safe for concurrent use.
 type Sender struct {
 	rest *rest.RESTClient
-	// timeout limits retries. hooks limits them if only a webhook is at fault. attempt limits one
-	// request; it is 0 if the configuration has its own limit.
+	// timeout limits retries; hooks limits them if only a webhook is at fault. attempt limits one
+	// try; it is 0 if the configuration has its own limit.
 	timeout, hooks, attempt time.Duration
 	onRetry                 func(object.Ref, error, time.Duration, time.Duration)
 	outages                 *outages
@@ -244,12 +238,10 @@ func New(client *rest.RESTClient, o Options) *Sender {
 	return s
 }
 
-// Prepare returns the configuration for all requests of a run, including discovery. Every answer
-// sets the clock.
+// Prepare returns the configuration for all requests of a run. Every answer sets the clock.
 func Prepare(config *rest.Config, from Origin, warnings *Warnings, clock *Clock) *rest.Config {
 	c := rest.CopyConfig(config)
-	// Do not limit the rate here: the server has priority and fairness (KEP-1040), and says when it
-	// is busy.
+	// The server limits the rate with priority and fairness (KEP-1040), and says when it is busy.
 	c.QPS, c.RateLimiter = -1, nil
 	c.GroupVersion = nil
 	c.ContentType, c.AcceptContentTypes = "application/json", "application/json"
@@ -267,14 +259,14 @@ func Prepare(config *rest.Config, from Origin, warnings *Warnings, clock *Clock)
 	return c
 }
 
-// Carry returns ctx with the attempt of another context. It is for a stream, which outlives the
-// request that opened it.
+// Carry returns ctx with the attempt of another context. It is for a stream, which outlives its
+// request.
 func Carry(ctx, attempt context.Context) context.Context {
 	return withAttempt(ctx, attemptOf(attempt))
 }
 
-// health asks whether the server is ready. While a server starts, it is not ready before it can
-// authorize other clients. If it refuses us access to /readyz, it is reachable.
+// A starting server is not ready before it can authorize other clients. A server that refuses us
+// access to /readyz is reachable.
 func (s *Sender) health(ctx context.Context) (health, error) {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(withAttempt(ctx, &attempt{}), patience)
@@ -293,11 +285,10 @@ func (s *Sender) health(ctx context.Context) (health, error) {
 	}
 }
 
-// Narrow reports whether concurrency is so low that many small requests take longer than a single
-// large one.
+// Narrow reports whether many small requests take longer than a large one.
 func (s *Sender) Narrow() bool { return s.concurrency < narrow }
 
-// Ready returns why the server is not ready; nil if it is ready.
+// Ready returns why the server is not ready.
 func (s *Sender) Ready(ctx context.Context) error {
 	if health, err := s.health(ctx); health != ready {
 		return err
@@ -305,22 +296,20 @@ func (s *Sender) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Clock is the API server's clock, read from the Date header of its answers. Times in a cluster's
-// objects must be compared with that clock: to a laptop whose clock is an hour fast, every Lease
-// has expired. The zero value is this machine's clock.
+// Clock is the API server's clock, from the Date header of answers. Times in objects must be
+// compared with it: to a laptop whose clock is an hour fast, every Lease has expired. The zero
+// value is this machine's clock.
 type Clock struct{ ahead atomic.Int64 }
 
-// tolerance is the largest difference between the clocks that is ignored: a Date has whole seconds,
-// and an answer takes a moment.
+// A smaller difference is ignored. A Date has whole seconds, and an answer takes a moment.
 const tolerance = 5 * time.Second
 
-// Now returns the server's time. Before the first answer, it returns the time of this machine.
+// Now returns the server's time. Before the first answer, it returns this machine's time.
 func (c *Clock) Now() time.Time {
 	return time.Now().Add(time.Duration(c.ahead.Load()))
 }
 
-// hear records the Date of an answer. The other arguments are when the request was sent and
-// answered, by the clock of this machine.
+// sent and answered are by this machine's clock.
 func (c *Clock) hear(header http.Header, sent, answered time.Time) {
 	date, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
@@ -333,7 +322,7 @@ func (c *Clock) hear(header http.Header, sent, answered time.Time) {
 	case end.Before(sent.Add(-tolerance)):
 		ahead = end.Sub(sent)
 	}
-	// Keep the offset unless it is wrong. So the difference between two times of this clock is
+	// Keep the offset unless it is wrong, so that differences between times of this clock are
 	// exact.
 	if known := time.Duration(c.ahead.Load()); (ahead - known).Abs() > tolerance {
 		c.ahead.Store(int64(ahead))

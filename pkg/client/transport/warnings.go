@@ -18,16 +18,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Warnings reports each warning of the server together with the object of its request. The object
-// is in the context of the request. In a field, it would be the object of whichever request was
-// sent last (edge case 34).
+// Warnings reports each warning with the object of its request, which is in the request's context.
+// In a field, it would be the object of the latest request (edge case 34).
 type Warnings struct {
 	tell func(object.Ref, string)
 
 	telling *sync.Mutex // guards told and serializes tell
 	told    map[object.Ref][]string
-	// deprecated contains the deprecations that were reported for an object, and which server
-	// reported each.
+	// deprecated has the deprecations that were reported for an object, and by which server.
 	deprecated map[announced]bool
 }
 
@@ -45,11 +43,11 @@ func NewWarnings(telling *sync.Mutex, tell func(object.Ref, string)) *Warnings {
 }
 
 // HandleWarningHeaderWithContext reports a warning once for each object, because a dry run and the
-// write after it return the same warning. A warning about a list concerns every object for which
-// the list was read.
+// write after it return the same one. A warning about a list concerns every object for which the
+// list was read.
 //
-// It drops those warnings of our webhook that repeat others. We report takeovers ourselves, with
-// both values. The API server also reports deprecations, in other words.
+// It drops warnings of our webhook that repeat others. We report takeovers ourselves, with both
+// values. The API server reports deprecations in other words.
 func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
 	if w.tell == nil || code != miscWarning || text == "" {
 		return
@@ -75,11 +73,11 @@ func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	}
 }
 
-// known reports whether the API server and the webhook have both warned about the same thing in the
-// object. It also records this warning.
+// known reports whether both the API server and the webhook have warned about the same thing in the
+// object. It records this warning.
 func (w *Warnings) known(ref object.Ref, text string, ours bool) bool {
 	for _, told := range w.told[ref] {
-		// The webhook quotes a warning by the author of a CRD, which may have any words.
+		// The webhook quotes the author of a CRD, who may use any words.
 		if strings.HasSuffix(text, ": "+told) || strings.HasSuffix(told, ": "+text) {
 			return true
 		}
@@ -92,9 +90,8 @@ func (w *Warnings) known(ref object.Ref, text string, ours bool) bool {
 	return w.deprecated[announced{ref, subject, !ours}]
 }
 
-// deprecatedIn returns the version or the field that a warning calls deprecated; empty if the
-// warning is about something else. The result is the same for the API server's words and for the
-// webhook's.
+// deprecatedIn returns the deprecated version or field; "" if there is none. The result is the same
+// for the API server's words and for the webhook's.
 func deprecatedIn(ref object.Ref, text string) string {
 	if !strings.Contains(text, "deprecated") && !strings.Contains(text, "removed in") {
 		return ""
@@ -111,11 +108,10 @@ func deprecatedIn(ref object.Ref, text string) string {
 	return whichItem.ReplaceAllString(strings.ReplaceAll(subject, `"`, ""), "[]")
 }
 
-// whichItem matches the part of a path that selects an item of a list, by position or by key.
+// It matches the part of a path that selects an item of a list.
 var whichItem = regexp.MustCompile(`\[(\d+|[^\]]*=[^\]]*)\]`)
 
-// withoutName removes the object's name from a warning of the webhook, which adds it for clients
-// that do not name the object themselves.
+// The webhook adds the object's name for clients that do not name the object.
 func withoutName(ref object.Ref, text string) (rest string, ours bool) {
 	name := ref.GVK.Kind + "/" + cmp.Or(ref.Namespace, "-") + "/" + ref.Name
 	return strings.CutPrefix(text, name+": ")
@@ -125,10 +121,9 @@ func isTakeover(text string) bool {
 	return strings.Contains(text, " taken from ") || strings.HasSuffix(text, " more taken")
 }
 
-// Catalogue checks the answer to a discovery request, whose path is below base. It ignores other
-// answers. client-go would treat everything that a wrong answer lacks as not served (edge case 85).
-// refused is the Status of a failed request, or nil; client-go drops the Status where it reads only
-// the text.
+// Catalogue checks the answer to a discovery request below base. It ignores other answers.
+// client-go would treat everything that a wrong answer lacks as not served (edge case 85). refused
+// is the Status of a failed request, which client-go may drop.
 func Catalogue(base, asked string, resp *http.Response) (refused *metav1.Status, err error) {
 	parts := strings.Split(strings.Trim(strings.TrimPrefix(asked, base), "/"), "/")
 	failed := resp.StatusCode >= http.StatusBadRequest
@@ -136,7 +131,7 @@ func Catalogue(base, asked string, resp *http.Response) (refused *metav1.Status,
 		return nil, nil
 	}
 	body, err := io.ReadAll(resp.Body)
-	_ = resp.Body.Close() // It was read, or failed before.
+	_ = resp.Body.Close()
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -170,7 +165,7 @@ func isCatalogue(parts []string) bool {
 	return false
 }
 
-// A body without a content type is treated as JSON.
+// A body without a content type counts as JSON.
 func claimsJSON(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return err != nil || kind == "application/json" || kind == "text/plain"
@@ -182,8 +177,7 @@ type catalogue struct {
 	Paths                                                        map[string]json.RawMessage
 }
 
-// isAt reports whether the answer belongs to the path. An empty answer does not, because every
-// server serves some groups.
+// An empty answer does not belong to any path, because every server serves some groups.
 func (c catalogue) isAt(parts []string) bool {
 	switch {
 	case parts[0] == "version":
