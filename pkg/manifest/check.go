@@ -62,8 +62,7 @@ func (r *reader) text(fields map[string]any, path []any, key string) string {
 	return text
 }
 
-// segment checks a string that becomes a segment of a URL's path. A slash or ".." would address
-// another resource.
+// The string becomes a segment of a URL's path. A slash or ".." would address another resource.
 func (r *reader) segment(fields map[string]any, path []any, key string) {
 	text := r.text(fields, path, key)
 	for _, problem := range content.IsPathSegmentName(text) {
@@ -71,7 +70,7 @@ func (r *reader) segment(fields map[string]any, path []any, key string) {
 	}
 }
 
-// texts checks that a field is a map of strings. Like the API server, it accepts null.
+// Like the API server, texts accepts null.
 func (r *reader) texts(fields map[string]any, path []any, key string) {
 	path = under(path, key)
 	values, ok := fields[key].(map[string]any)
@@ -111,25 +110,21 @@ func (r *reader) notText(path []any, value any, want string) {
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// withoutServerFields removes the fields that only a server can have set. Such fields show that the
-// object was copied from a cluster. It returns a warning that names the fields, or "".
+// withoutServerFields removes fields that only a server can have set, which show that the object
+// was copied from a cluster. It returns a warning that names them, or "".
 //
-// In a server-side apply, the API server (1.36) treats these fields as follows:
-//   - managedFields, even empty: it refuses the request (KEP-555).
-//   - uid: it refuses the request unless the object has this uid.
-//   - resourceVersion: it refuses the request unless the object has this version or does not exist.
-//   - deletionTimestamp, deletionGracePeriodSeconds: it refuses them as immutable.
-//   - creationTimestamp, generation, selfLink: it ignores them.
-//   - the last-applied annotation: it stores the copied value, which misleads the next client-side
-//     apply and may reveal former values of a Secret.
+// In a server-side apply, the API server (1.36) refuses managedFields, even empty (KEP-555),
+// another uid or resourceVersion, deletionTimestamp and deletionGracePeriodSeconds. It ignores
+// creationTimestamp, generation and selfLink. It stores the last-applied annotation, which misleads
+// the next client-side apply and may reveal former values of a Secret.
 //
 // uid and resourceVersion could also be preconditions. But in a file that is applied again, a
-// precondition would hold at most once, so both are assumed to be copied.
+// precondition would hold at most once.
 //
-// The server ignores status if it is a subresource; otherwise the applier owns it like any field. If
-// other fields show that the object is a copy, its status is an old state and is removed. A status
-// that is null, or empty in a built-in kind, is also removed, but without a warning: Go programs
-// write "status: {}" and "creationTimestamp: null".
+// The server ignores status if it is a subresource. Otherwise the applier owns it like any field.
+// The status of a copy is an old state, so it is removed. A status that is null, or empty in a
+// built-in kind, is removed without a warning, because Go programs write "status: {}" and
+// "creationTimestamp: null".
 func withoutServerFields(fields map[string]any) string {
 	metadata, _ := fields["metadata"].(map[string]any)
 	var out []string
@@ -152,7 +147,7 @@ func withoutServerFields(fields map[string]any) string {
 		out = append(out, "the last-applied annotation")
 	}
 	if status, ok := fields["status"]; ok {
-		version, _ := fields["apiVersion"].(string) // valid: see check
+		version, _ := fields["apiVersion"].(string)
 		switch {
 		case len(out) > 0 && !isEmpty(status):
 			out = append(out, "status")

@@ -55,8 +55,7 @@ type expansion struct {
 	seen      map[string]bool
 }
 
-// add adds an input unless an input with the same key was added before. A user may name both a file
-// and its folder.
+// A user may name both a file and its folder.
 func (e *expansion) add(key string, in input) {
 	if e.seen[key] {
 		return
@@ -116,7 +115,7 @@ func (e *expansion) addFolder(root string) error {
 				return nil
 			}
 			deeper = true
-			// A mounted ConfigMap keeps its files in a folder "..<time>", with links in its parent.
+			// A mounted ConfigMap has its files in a folder "..<time>", with links in the parent.
 			if !e.recursive || strings.HasPrefix(d.Name(), "..") {
 				return fs.SkipDir
 			}
@@ -167,11 +166,11 @@ func (e *expansion) localFile(name string, info fs.FileInfo) input {
 	return in
 }
 
-// kustomization builds a folder, or a URL for which kustomize calls git, with the options of
-// kubectl's -k. The output is decoded like a file, but its line numbers refer to no file.
+// kustomization builds a folder, or a URL for which kustomize calls git, like kubectl's -k. The
+// line numbers of the output refer to no file.
 //
-// An error of kustomize may quote any file that it read, so the values of Secrets in the error must
-// be masked.
+// An error of kustomize may quote any file that it read, so the values of Secrets in it must be
+// masked.
 func kustomization(o Options) input {
 	path := o.Kustomize
 	build := func(context.Context, *heard) ([]byte, error) {
@@ -195,9 +194,8 @@ func kustomization(o Options) input {
 	}}
 }
 
-// fault returns the error for a kustomization that cannot be built. It masks values both before and
-// after it joins lines, because a value may span several lines. It also masks URLs, which may
-// contain a password or a token.
+// fault masks values both before and after it joins lines, because a value may span several lines.
+// It masks URLs, which may contain a password or a token.
 func (r *recorder) fault(path string, err error, secrets Secrets) error {
 	r.learn(secrets)
 	said := secrets.Text(text.OneLine(secrets.Text(err.Error())))

@@ -29,9 +29,9 @@ func (s *filter) add(file []*outcome) []error {
 	}
 	if len(foreign) > 0 && !holdsObject {
 		if filepath.Base(foreign[0].source.File) == ConfigFile {
-			return nil // The config file of k8sconnect may be in the folder of the manifests.
+			return nil // Our own config file may be in the folder of the manifests.
 		}
-		// A file without an object is reported once, not once for each document.
+		// Such a file is reported once, not once for each document.
 		if s.skip {
 			s.Skipped = append(s.Skipped, Skipped{Source: foreign[0].source, Reason: foreign[0].foreign})
 			return nil
@@ -68,7 +68,7 @@ func (s *filter) keep(f found) error {
 	return nil
 }
 
-// h is nil unless the object is a hook. fault is set if hooks are errors.
+// h is nil unless the object is a hook.
 func (s *filter) sift(h *Hook) (keep bool, fault error) {
 	switch {
 	case h == nil, s.hooks == HooksApply && h.Applicable():
@@ -82,7 +82,7 @@ func (s *filter) sift(h *Hook) (keep bool, fault error) {
 	}
 }
 
-// labelsOf returns the labels of an object. Like the API server, it reads null as empty.
+// Like the API server, labelsOf reads null as empty.
 func labelsOf(u *unstructured.Unstructured) labels.Set {
 	set := labels.Set{}
 	metadata, _ := u.Object["metadata"].(map[string]any)
@@ -93,15 +93,15 @@ func labelsOf(u *unstructured.Unstructured) labels.Set {
 	return set
 }
 
-// Hooks says how to treat the Helm hooks in the input: objects that Helm creates at certain events,
-// usually to run once.
+// Hooks says how to treat Helm hooks: objects that Helm creates at certain events, usually to run
+// once.
 type Hooks string
 
-// These are the ways to treat Helm hooks.
+// HooksSkip, HooksApply and HooksError are the ways to treat Helm hooks.
 const (
 	HooksSkip Hooks = ""
-	// HooksApply treats the hooks of an install or upgrade like other objects. It skips tests and
-	// the hooks of a delete or rollback.
+	// HooksApply applies the hooks of an install or upgrade. It skips tests and the hooks of a
+	// delete or rollback.
 	HooksApply Hooks = "apply"
 	HooksError Hooks = "error"
 )
@@ -122,8 +122,8 @@ func (h Hook) Applicable() bool {
 
 const hookAnnotation = "helm.sh/hook"
 
-// hookOf returns the hook in an object; false if the object is no hook. Helm 2 marked a chart's
-// CRDs as crd-install. Such CRDs belong to the chart, and are no hooks in Helm 3.
+// Helm 2 marked a chart's CRDs as crd-install. They belong to the chart, and are no hooks in Helm
+// 3.
 func hookOf(m object.Manifest) (Hook, bool) {
 	moments, marked, _ := unstructured.NestedString(m.Object.Object, "metadata", "annotations", hookAnnotation)
 	if !marked {
@@ -147,5 +147,5 @@ func onlyHooks(hooks []Hook) error {
 	return fault
 }
 
-// ApplyHooksHint says how to apply the hooks that [Hook.Applicable] reports.
+// ApplyHooksHint says how to apply [Hook.Applicable] hooks.
 const ApplyHooksHint = "--helm-hooks=apply applies the hooks of an install or upgrade as objects"

@@ -22,14 +22,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 )
 
-// maxBytes limits the size of one file, URL or stream. An API server accepts objects of up to 1.5
-// MB, and no file contains hundreds of objects of that size.
+// maxBytes limits one file, URL or stream. An API server accepts objects of up to 1.5 MB, and no
+// file contains hundreds of that size.
 const maxBytes = 256 << 20
 
 type input struct {
 	name string
-	// generated means that the text is a program's output, so that line numbers would not help the
-	// user.
+	// generated text is a program's output, so line numbers would not help the user.
 	generated bool
 	open      func(context.Context) ([]byte, error)
 }
@@ -48,8 +47,7 @@ func (in input) documents(ctx context.Context) ([]*yamldoc.Document, error) {
 	return docs, nil
 }
 
-// text returns the input as UTF-8. Like kubectl, it adds a newline at the end if there is none,
-// even at the end of a block scalar.
+// Like kubectl, text adds a missing newline at the end, even to a block scalar.
 func (in input) text(ctx context.Context) ([]byte, error) {
 	text, err := in.open(ctx)
 	if err != nil {
@@ -81,7 +79,7 @@ func readAll(name string, r io.Reader, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// toUTF8 removes a byte order mark and converts UTF-16, which Windows PowerShell writes.
+// Windows PowerShell writes UTF-16.
 func toUTF8(name string, text []byte) ([]byte, error) {
 	if isUTF32(text) {
 		return nil, &inputError{where: name, text: "UTF-32 text is not supported", hint: "save it as UTF-8"}
@@ -110,9 +108,9 @@ func toUTF8(name string, text []byte) ([]byte, error) {
 	return nil, &inputError{where: fmt.Sprintf("%s:%d", name, line), text: "not UTF-8 text"}
 }
 
-// utf16Of returns a decoder for UTF-16 text; nil for other text. Without a byte order mark, the
-// first character shows the encoding. It is ASCII in YAML and JSON, so one of its two bytes in
-// UTF-16 is zero. UTF-8 text must not contain a zero byte (YAML 1.2, 5.2).
+// utf16Of returns nil for text that is not UTF-16. Without a byte order mark, the first character
+// shows the encoding. It is ASCII in YAML and JSON, so one of its two bytes is zero. UTF-8 text
+// must not contain a zero byte (YAML 1.2, 5.2).
 func utf16Of(text []byte) transform.Transformer {
 	if len(text) < 2 {
 		return nil
@@ -144,8 +142,8 @@ const (
 	fetchTimeout  = time.Minute
 )
 
-// fetch reads a URL. It follows redirects. Like kubectl, it makes up to three attempts, one second
-// apart, if the server does not answer or answers with 429 or 5xx.
+// Like kubectl, fetch tries three times if the server does not answer, or answers with 429 or 5xx.
+// It follows redirects.
 func fetch(ctx context.Context, client *http.Client, url string, h *heard) ([]byte, error) {
 	if client == nil {
 		client = &http.Client{Timeout: fetchTimeout}
@@ -193,8 +191,8 @@ func unreachable(name string, err error) error {
 	return &inputError{where: name, err: err}
 }
 
-// publicURL returns a URL without its user, query and fragment, which may contain a password or
-// signature. It does not parse the URL, because even an invalid URL may contain a password.
+// publicURL removes the user, query and fragment, which may contain a password or signature. It
+// does not parse the URL, because even an invalid URL may contain a password.
 func publicURL(url string) string {
 	user := regexp.MustCompile(`(?i)([a-z][a-z0-9+.-]*:/+)[^/?#\s'"]*@`)
 	shown, _, _ := strings.Cut(user.ReplaceAllString(url, "$1"), "#")
@@ -210,10 +208,9 @@ func publicURLs(text string) string {
 }
 
 const (
-	// moment is how long an input may be silent before the wait is reported.
+	// After moment, the silence of an input is reported.
 	moment = time.Second
-	// longestSilence is how long standard input or a pipe may send nothing, or a kustomization may
-	// build, before reading fails.
+	// After longestSilence, reading from standard input, a pipe or a kustomization fails.
 	longestSilence = 5 * time.Minute
 )
 
@@ -236,17 +233,15 @@ func (r hearing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// patience says how to wait for an input that may block.
 type patience struct {
-	// name is the input's name in errors; what is its name in the middle of a sentence.
+	// name is for the beginning of an error; what is for the middle of a sentence.
 	name, what string
 	most       time.Duration
 	tell       func(what string, since time.Time, within time.Duration)
 }
 
-// await calls read and waits until read returns, ctx ends, or the input has been silent for too
-// long. It reports the silence after a moment. If read ignores ctx, read keeps running until it
-// returns or the process ends.
+// await waits until read returns, ctx ends, or the input has been silent for too long. It reports
+// the silence. If read ignores ctx, it runs on until it returns or the process ends.
 func (p patience) await(ctx context.Context, read func(context.Context, *heard) ([]byte, error)) ([]byte, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -14,23 +14,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// outcome is the result of decoding one document.
 type outcome struct {
 	source object.Source
-	// foreign describes the document if it is not a Kubernetes object; otherwise it is empty.
+	// foreign describes a document that is not a Kubernetes object.
 	foreign string
-	// holdsObject means that the document contains an object, valid or not.
+	// holdsObject is set for an object, valid or not.
 	holdsObject bool
 	objects     []found
 	faults      []error
 }
 
-// noObject returns the error for a document that is not a Kubernetes object.
 func (o *outcome) noObject(hint string) error {
 	return yamldoc.At(o.source, "not a Kubernetes object but "+o.foreign, hint)
 }
 
-// outcomeOf decodes a document and extracts its objects.
 func outcomeOf(d *yamldoc.Document, how *reading) outcome {
 	o := outcome{source: d.Source()}
 	value, faults := d.Decode()
@@ -41,7 +38,7 @@ func outcomeOf(d *yamldoc.Document, how *reading) outcome {
 		o.foreign = "HTML or XML"
 	case len(faults) > 0:
 		o.holdsObject, o.faults = true, faults
-	case value == nil: // an empty document is valid
+	case value == nil: // An empty document is valid.
 	default:
 		if o.foreign = foreign(value, o.source.File); o.foreign == "" {
 			o.holdsObject = true
@@ -53,9 +50,8 @@ func outcomeOf(d *yamldoc.Document, how *reading) outcome {
 	return o
 }
 
-// isTemplate reports whether template braces make the text invalid. The braces must be at the
-// fault, or at the beginning of the text. Valid texts may contain braces elsewhere; alerting rules
-// are full of them.
+// In a template, braces make the text invalid. They must be at the fault, or at the beginning of
+// the text. Valid texts may contain braces elsewhere; alerting rules are full of them.
 func isTemplate(d *yamldoc.Document, faults []error) bool {
 	braces := []byte("{{")
 	if bytes.HasPrefix(d.Text, braces) {
@@ -67,8 +63,7 @@ func isTemplate(d *yamldoc.Document, faults []error) bool {
 		if !errors.As(f, &fault) {
 			continue
 		}
-		// YAML has more kinds of line breaks than this code counts, so the fault may be below the
-		// last line.
+		// YAML has more line breaks than "\n", so the fault may be below the last line.
 		here := max(0, min(fault.Source.Line-d.Line, len(lines)-1))
 		if bytes.Contains(lines[here], braces) || here > 0 && bytes.Contains(lines[here-1], braces) {
 			return true
@@ -77,10 +72,9 @@ func isTemplate(d *yamldoc.Document, faults []error) bool {
 	return false
 }
 
-// foreign describes a value that is not for the API server; it is empty for an object. An object
-// has an apiVersion, a kind and metadata. If only one of these is missing, the author probably
-// forgot it, and the value counts as an object. A kustomization without an apiVersion is recognized
-// only by its file name.
+// foreign returns "" for an object. If only one of apiVersion, kind and metadata is missing, the
+// author probably forgot it, and the value counts as an object. A kustomization without an
+// apiVersion is recognized only by its file name.
 func foreign(value any, file string) string {
 	fields, ok := value.(map[string]any)
 	if !ok {
@@ -108,9 +102,9 @@ func foreign(value any, file string) string {
 	}
 }
 
-// isConfiguration reports whether a document configures a program: a Kubernetes component, or a
-// tool that creates clusters. The API group shows this, because no API server serves these groups.
-// See KEP-115 (component configuration), https://kind.sigs.k8s.io/docs/user/configuration/,
+// isConfiguration reports whether a document configures a Kubernetes component or a tool that
+// creates clusters. No API server serves these groups. See KEP-115 (component configuration),
+// https://kind.sigs.k8s.io/docs/user/configuration/,
 // https://kubernetes.io/docs/reference/config-api/.
 func isConfiguration(fields map[string]any) bool {
 	apiVersion, _ := fields["apiVersion"].(string)
@@ -127,11 +121,10 @@ const ConfigFile = "k8sconnect.yaml"
 
 const kustomizationFile = "a kustomization, which -k reads"
 
-// group is the apiVersion and kind that the items of a typed list inherit.
+// The items of a typed list inherit its group.
 type group struct{ apiVersion, kind string }
 
-// read extracts an object, or every object of a list, including lists in lists. path is the place
-// of fields in the document.
+// read visits lists in lists. path is the place of fields in the document.
 func (r *reader) read(fields map[string]any, path []any, parent group) {
 	if _, ok := fields["apiVersion"]; !ok && parent.apiVersion != "" {
 		fields["apiVersion"] = parent.apiVersion
@@ -166,8 +159,8 @@ func (r *reader) read(fields map[string]any, path []any, parent group) {
 	}
 }
 
-// isList reports whether the value is a list of objects. The kind of a list ends in List, and a
-// list has items but no name. An object of a custom kind whose name ends in List would have a name.
+// A list has items but no name. An object of a custom kind whose name ends in List would have a
+// name.
 func isList(fields map[string]any) bool {
 	kind, _ := fields["kind"].(string)
 	_, has := fields["items"]
@@ -175,7 +168,6 @@ func isList(fields map[string]any) bool {
 	return has && strings.HasSuffix(kind, "List") && metadata["name"] == nil && metadata["generateName"] == nil
 }
 
-// object adds an object if check finds no fault.
 func (r *reader) object(fields map[string]any, path []any) {
 	before := len(r.faults)
 	r.secrets.Learn(fields) // Learn must come before fields are removed.

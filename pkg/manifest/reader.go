@@ -19,8 +19,7 @@ type reading struct {
 	secrets  Secrets
 	selector labels.Selector
 	asIs     bool
-	// unnamed accepts a generateName instead of a name.
-	unnamed bool
+	unnamed  bool
 }
 
 type found struct {
@@ -63,9 +62,8 @@ func typeName(value any) string {
 }
 
 // Locate finds a field of an object in the object's file. steps are the keys and positions from the
-// top of the object to the field. Locate returns the place of the field and the spelling of an
-// unquoted scalar. If the file is gone, or the input has no line numbers, it returns the source
-// unchanged.
+// top of the object. It returns the place and the spelling of an unquoted scalar. It returns the
+// source unchanged if the file is gone or the input has no line numbers.
 func Locate(at object.Source, steps []any) (object.Source, string) {
 	info, err := os.Stat(at.File)
 	if at.Line == 0 || err != nil || !info.Mode().IsRegular() {
@@ -94,13 +92,13 @@ func Locate(at object.Source, steps []any) (object.Source, string) {
 // Read reads everything that the options name.
 //
 // The error joins one line for each fault. Names that cannot be read come first, then faults of the
-// content, in order. Many faults have a Hint() string. Even with an error, Objects contains the
-// valid objects, so that callers can find further faults. Input without objects is an error unless
-// Empty is set.
+// content. Many faults have a Hint() string. Even with an error, Objects contains the valid
+// objects, so that callers can find further faults. Input without objects is an error unless Empty
+// is set.
 //
-// If ctx ends, Read returns at once, even if standard input or a kustomization blocks. The blocked
-// goroutine then ends with the process. Read waits at most three minutes for a URL. It waits for
-// other inputs until they have been silent for five minutes.
+// If ctx ends, Read returns at once. A blocked standard input or kustomization then ends with the
+// process. Read waits for a URL at most three minutes. It waits for other inputs until they have
+// been silent for five minutes.
 func Read(ctx context.Context, o Options) (Result, error) {
 	selector, err := labels.Parse(o.Selector)
 	if err != nil {
@@ -140,8 +138,8 @@ func Read(ctx context.Context, o Options) (Result, error) {
 	return s.Result, nil
 }
 
-// decode reads the inputs one after another and decodes their documents concurrently. It returns
-// the outcomes of each input, in order.
+// decode reads inputs one after another and decodes documents concurrently. The outcomes of each
+// input are in order.
 func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, error) {
 	var (
 		files   = make([][]*outcome, 0, len(inputs))
@@ -149,7 +147,7 @@ func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, er
 		workers errgroup.Group
 		aliases = &yamldoc.Aliases{}
 	)
-	// The limit also prevents reading from getting far ahead of decoding, which saves memory.
+	// The limit keeps reading from getting far ahead of decoding, which saves memory.
 	workers.SetLimit(runtime.GOMAXPROCS(0))
 	for i, in := range inputs {
 		if ctx.Err() != nil {
@@ -177,7 +175,7 @@ func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, er
 	return files, errors.Join(errors.Join(faults...), workers.Wait())
 }
 
-// inputError is a fault of a whole input. A fault at a place in an input is an [object.FaultError].
+// A fault at a place in an input is an [object.FaultError].
 type inputError struct {
 	where string
 	text  string
@@ -200,8 +198,7 @@ func (e *inputError) Hint() string { return e.hint }
 
 func (e *inputError) Unwrap() error { return e.err }
 
-// unreadable returns the error for an input that cannot be read. It removes the file name from the
-// operating system's error, because the result already begins with the name.
+// The result begins with the name, so the operating system's error must not repeat it.
 func unreadable(name string, err error) error {
 	if onPath, ok := errors.AsType[*fs.PathError](err); ok {
 		err = onPath.Err

@@ -13,8 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 )
 
-// recorder is a file system that records every file that kustomize reads, because an error of
-// kustomize may quote any of them.
+// An error of kustomize may quote any file that it has read.
 type recorder struct {
 	filesys.FileSystem
 	aliases yamldoc.Aliases
@@ -22,8 +21,7 @@ type recorder struct {
 	files   map[string][]byte
 }
 
-// ReadFile implements filesys.FileSystem. It rejects manifests with exploding aliases, which
-// kustomize would expand.
+// ReadFile rejects exploding aliases, which kustomize would expand.
 func (r *recorder) ReadFile(path string) ([]byte, error) {
 	text, err := r.FileSystem.ReadFile(path)
 	if err == nil && (isManifestName(path) || slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path))) {
@@ -39,7 +37,6 @@ func (r *recorder) ReadFile(path string) ([]byte, error) {
 	return text, err
 }
 
-// has reports whether a kustomization has the field.
 func (r *recorder) has(field string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,9 +50,8 @@ func (r *recorder) has(field string) bool {
 	return false
 }
 
-// learn adds possible values of Secrets from the files. It is better to mask too much of an error
-// than too little. In a file that cannot be parsed and mentions Secrets, everything but the keys
-// counts as secret.
+// It is better to mask too much of an error than too little. In a file that cannot be parsed and
+// mentions Secrets, everything but the keys counts as secret.
 func (r *recorder) learn(secrets Secrets) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,7 +83,6 @@ func (l *learner) file(path string, text []byte) {
 	}
 }
 
-// value searches a Secret, a kustomization or a patch for values of Secrets.
 func (l *learner) value(value any) {
 	switch v := value.(type) {
 	case []any:
@@ -122,7 +117,6 @@ func (l *learner) value(value any) {
 	}
 }
 
-// generator adds the values in one entry of secretGenerator.
 func (l *learner) generator(g map[string]any) {
 	for _, key := range []string{"literals", "envs", "env", "files"} {
 		entries, isList := g[key].([]any)
@@ -143,8 +137,7 @@ func (l *learner) generator(g map[string]any) {
 	}
 }
 
-// source adds a file that becomes the value of a Secret. In some generators, each line becomes a
-// value of its own.
+// In some generators, each line becomes a value of its own.
 func (l *learner) source(text string) {
 	l.secrets.Add(text)
 	for line := range strings.Lines(text) {
@@ -155,7 +148,6 @@ func (l *learner) source(text string) {
 	}
 }
 
-// all adds a value that is secret, with everything in it.
 func (l *learner) all(value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -171,8 +163,7 @@ func (l *learner) all(value any) {
 	}
 }
 
-// words adds the possible values in a text of unknown format. For each line, these are the text
-// after the key and each word of this text.
+// A line of unknown format may have its value after the key, and any word may be a value.
 func (l *learner) words(text string) {
 	if !strings.Contains(strings.ToLower(text), "secret") && !strings.Contains(text, "stringData") {
 		return

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// maxExpansion limits how much aliases may enlarge a document. The API server accepts objects
-	// of up to 3 MiB.
+	// maxExpansion limits how much aliases enlarge a document. The API server accepts objects of up
+	// to 3 MiB.
 	maxExpansion = 4 << 20
-	// maxTotal limits the expansion of all aliases in one run.
+	// maxTotal is for all aliases in one run.
 	maxTotal = 256 << 20
 )
 
@@ -20,8 +20,8 @@ const (
 // to use and safe for concurrent use. A nil *Aliases limits only each single document.
 type Aliases struct{ total atomic.Int64 }
 
-// Admit rejects a document whose aliases make it too large. It does so before the aliases are
-// expanded, because a few kilobytes of text can become gigabytes.
+// Admit rejects a document whose aliases make it too large, before they are expanded. A few
+// kilobytes of text can become gigabytes.
 func (a *Aliases) Admit(d *Document) error {
 	if !bytes.Contains(d.Text, []byte("*")) || !mayAnchor(d.Text) {
 		return nil
@@ -41,10 +41,9 @@ func (a *Aliases) Admit(d *Document) error {
 	return nil
 }
 
-// mayAnchor reports whether the text may contain an anchor; without an anchor, there are no aliases
-// to measure. Measuring costs as much as decoding, and dashboards and CRDs are full of & and * that
-// are no anchors. The name of an anchor consists of letters, digits, _ and -. An anchor follows
-// white space or an indicator.
+// Measuring costs as much as decoding, and dashboards and CRDs are full of & and * that are no
+// anchors. The name of an anchor consists of letters, digits, _ and -. An anchor follows white
+// space or an indicator.
 func mayAnchor(text []byte) bool {
 	if bytes.IndexByte(text, 0) >= 0 {
 		return true // UTF-16 or binary
@@ -62,7 +61,6 @@ func mayAnchor(text []byte) bool {
 	return false
 }
 
-// size formats a number of bytes in its largest whole unit.
 func size(n int64) string {
 	const most = 1 << 40
 	switch {
@@ -79,7 +77,7 @@ func size(n int64) string {
 type measure struct {
 	sizes map[*yaml.Node]int64
 	added int64
-	// worst is the line of the alias that adds most to the size; 0 if there is no alias.
+	// the line of the alias that adds most to the size
 	worst int
 	most  int64
 }
@@ -87,8 +85,8 @@ type measure struct {
 func (m *measure) document(d *Document) {
 	top := d.nodes()
 	if top == nil {
-		// yaml/v3 cannot parse a few texts that yaml/v2 accepts. For such a text, assume that each
-		// alias expands to the whole text.
+		// yaml/v3 cannot parse a few texts that yaml/v2 accepts. Assume that each alias expands to
+		// the whole text.
 		count := int64(bytes.Count(d.Text, []byte(" *")) + bytes.Count(d.Text, []byte("[*")) + bytes.Count(d.Text, []byte(",*")))
 		m.added = count * int64(len(d.Text))
 		return
@@ -97,7 +95,7 @@ func (m *measure) document(d *Document) {
 	m.visit(top)
 }
 
-// enormous is the upper limit for sizes, so that sums do not overflow.
+// Sums of sizes up to enormous do not overflow.
 const enormous = 1 << 50
 
 // visit returns the approximate size of a node as JSON.

@@ -7,7 +7,7 @@ import (
 	"unique"
 )
 
-// valueError says that a value is valid in YAML but not in JSON.
+// The value is valid in YAML but not in JSON.
 type valueError struct {
 	path []any // keys and positions, from the top
 	text string
@@ -21,9 +21,8 @@ func (f *valueError) under(step any) *valueError {
 	return f
 }
 
-// toJSON converts a value of yaml/v2 to the types of apimachinery's JSON decoder. The result is the
-// same as with sigs.k8s.io/yaml and that decoder, but no JSON text is written. A fuzz test compares
-// the two.
+// toJSON converts a value of yaml/v2 to the types of apimachinery's JSON decoder, as
+// sigs.k8s.io/yaml does, but without JSON text. A fuzz test compares the two.
 func toJSON(value any) (any, *valueError) {
 	switch v := value.(type) {
 	case map[any]any:
@@ -47,11 +46,11 @@ func toJSON(value any) (any, *valueError) {
 		return v, nil
 	case int:
 		return int64(v), nil
-	case uint64: // The number is too large for int64.
+	case uint64: // too large for int64
 		return float64(v), nil
 	case float64:
 		return numberToJSON(v)
-	default: // nil, bool, int64
+	default:
 		return v, nil
 	}
 }
@@ -70,13 +69,13 @@ func mapToJSON(in map[any]any) (any, *valueError) {
 		if fault != nil {
 			return nil, fault.under(key)
 		}
-		// Thousands of objects share a few keys, so keep one copy of each key.
+		// Thousands of objects share a few keys, so keep one copy of each.
 		out[unique.Make(key).Value()] = value
 	}
 	return out, nil
 }
 
-// keyToJSON returns the key in the spelling of sigs.k8s.io/yaml.
+// The spelling is that of sigs.k8s.io/yaml.
 func keyToJSON(key any) (string, bool) {
 	switch k := key.(type) {
 	case string:
@@ -101,9 +100,8 @@ func keyToJSON(key any) (string, bool) {
 	return "", false
 }
 
-// numberToJSON returns the number that a JSON decoder would read. For a JSON decoder, 1.0 and 1e3
-// are integers. JSON contains the shortest text for a float, so the result may differ from a float
-// above 2^53.
+// For a JSON decoder, 1.0 and 1e3 are integers. JSON contains the shortest text for a float, so the
+// result may differ from a float above 2^53.
 func numberToJSON(f float64) (any, *valueError) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, &valueError{text: "is not a number that JSON can represent", hint: "quote it if it is text"}

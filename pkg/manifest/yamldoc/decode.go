@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Decode returns the document's value in the types of apimachinery's JSON decoder: maps, lists,
-// strings, bools, nil, int64 and float64. The value of an empty document is nil. Each error is an
+// Decode returns the value in the types of apimachinery's JSON decoder: maps, lists, strings,
+// bools, nil, int64 and float64. It returns nil for an empty document. Each error is an
 // [*object.FaultError].
 func (d *Document) Decode() (any, []error) {
 	if !d.IsJSON() {
@@ -44,15 +44,14 @@ func (d *Document) Decode() (any, []error) {
 	return value, faults
 }
 
-// quotesKeys reports whether the text seems to be JSON rather than YAML's flow style, because its
-// first key is quoted. It is used only for error messages.
+// The text is probably JSON rather than YAML's flow style if its first key is quoted.
 func (d *Document) quotesKeys() bool {
 	rest := bytes.TrimLeft(d.Text, " \t\r\n{")
 	return len(rest) > 0 && rest[0] == '"'
 }
 
-// decodeYAML decodes the text like kubectl, as YAML 1.1 with yaml/v2. It also rejects two faults
-// that kubectl ignores: duplicate keys, and text after the value.
+// Like kubectl, decodeYAML reads YAML 1.1 with yaml/v2. Unlike kubectl, it rejects duplicate keys,
+// and text after the value.
 func (d *Document) decodeYAML() (any, []error) {
 	if err := d.Aliases.Admit(d); err != nil {
 		return nil, []error{err}
@@ -71,7 +70,7 @@ func (d *Document) decodeYAML() (any, []error) {
 	}
 	var duplicate *yaml.TypeError
 	if errors.As(err, &duplicate) && d.mergesKeys() {
-		// yaml/v2 also reports a duplicate if a key overrides a merged key, which is valid.
+		// yaml/v2 also reports a key that overrides a merged key, which is valid.
 		value = nil
 		decoder = yaml.NewDecoder(bytes.NewReader(d.Text))
 		err = decoder.Decode(&value)
@@ -92,7 +91,6 @@ func (d *Document) decodeYAML() (any, []error) {
 	return value, nil
 }
 
-// syntaxFault returns the error for invalid YAML.
 func (d *Document) syntaxFault(err error) error {
 	text, hint := wording(err)
 	line := max(yamlLine(err), d.aliasLine(err), 1)
@@ -124,7 +122,7 @@ const endOfStream = "found unexpected end of stream"
 // openQuote returns the line of an unclosed quote, which the scanner reports only at the end of the
 // text. It is the first line after which every prefix of the text ends inside a quote.
 func (d *Document) openQuote(line int) int {
-	const most = 16 << 10 // The limit saves time, because every prefix is parsed.
+	const most = 16 << 10 // Every prefix is parsed, which takes time.
 	lines := bytes.SplitAfter(d.Text, []byte("\n"))
 	at := len(lines)
 	for at > 0 && len(d.Text) <= most {
@@ -137,9 +135,8 @@ func (d *Document) openQuote(line int) int {
 	return min(line, at+1)
 }
 
-// wording returns the text of a yaml/v2 error without quoted values, because a value that begins
-// with * or ! may be a password. The library has no error types. It quotes values only in the
-// errors below.
+// wording removes quoted values from a yaml/v2 error, because a value that begins with * or ! may
+// be a password. The library has no error types. It quotes values only in the errors below.
 func wording(err error) (said, hint string) {
 	said = strings.TrimPrefix(err.Error(), "yaml: ")
 	if _, after, found := strings.Cut(said, ": "); found && strings.HasPrefix(said, "line ") {
@@ -158,8 +155,7 @@ func wording(err error) (said, hint string) {
 	return text.OneLine(said), ""
 }
 
-// yamlLine returns the line in a yaml/v2 error, or 0. The parser of the library counts lines from
-// 0, and its scanner from 1.
+// The parser of yaml/v2 counts lines from 0, and its scanner from 1.
 func yamlLine(err error) int {
 	if err == nil {
 		return 0
@@ -187,7 +183,7 @@ func isParserError(text string) bool {
 	return false
 }
 
-// aliasLine returns the line of the alias that a yaml/v2 error names; 0 for other errors.
+// aliasLine returns 0 for other errors.
 func (d *Document) aliasLine(err error) int {
 	_, name, isAlias := strings.Cut(err.Error(), "unknown anchor '")
 	name, _, quoted := strings.Cut(name, "'")
@@ -198,7 +194,7 @@ func (d *Document) aliasLine(err error) int {
 	return 1 + bytes.Count(before, []byte("\n"))
 }
 
-// At returns a fault at a place; the hint may be empty.
+// At returns a fault at a place. The hint may be empty.
 func At(s object.Source, text, hint string) *object.FaultError {
 	return &object.FaultError{Source: s, Text: text, Advice: hint}
 }

@@ -6,16 +6,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Written returns the scalar at a path as the file spells it. It returns "" if the value is quoted
-// or is no scalar.
+// Written returns the scalar at a path as the file spells it. It returns "" for a quoted value.
 func (d *Document) Written(path []any) string {
 	_, text := d.field(d.Source(), d.nodes(), path)
 	return text
 }
 
-// Find finds a field of the object that begins at a source in this document. steps are the keys and
-// positions from the top of the object to the field. Find returns the place of the field and the
-// spelling of an unquoted scalar. If the field does not exist, it returns the source unchanged.
+// Find finds a field of the object that begins at a source. steps are the keys and positions from
+// the top of the object. It returns the place of the field and the spelling of an unquoted scalar.
+// If there is no such field, it returns the source unchanged.
 func (d *Document) Find(at object.Source, steps []any) (object.Source, string) {
 	return d.field(at, d.objectAt(d.nodes(), at.Line), steps)
 }
@@ -36,8 +35,7 @@ func (d *Document) field(at object.Source, n *yaml.Node, steps []any) (object.So
 	return place, n.Value
 }
 
-// objectAt returns the object that begins at a line. This is the only object in the document, or an
-// item of a list.
+// The object is the only one in the document, or an item of a list.
 func (d *Document) objectAt(n *yaml.Node, line int) *yaml.Node {
 	_, items := child(n, "items")
 	if items == nil || items.Kind != yaml.SequenceNode {

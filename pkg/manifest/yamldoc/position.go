@@ -13,10 +13,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Positions are needed only for faults and for the items of lists. They come from a second parse
-// with yaml/v3, which also reads JSON. Values never come from yaml/v3, because it reads YAML 1.2.
+// Positions come from a second parse with yaml/v3, which also reads JSON. Values never come from
+// yaml/v3, because it reads YAML 1.2.
 
-// nodes returns the top of the document's tree, or nil if yaml/v3 cannot parse it.
+// nodes returns nil if yaml/v3 cannot parse the document.
 func (d *Document) nodes() *yaml.Node {
 	if d.tree == nil {
 		d.tree = new(yaml.Node)
@@ -32,8 +32,8 @@ func (d *Document) nodes() *yaml.Node {
 
 func (d *Document) sourceOfNode(n *yaml.Node) object.Source { return d.below(n.Line - 1) }
 
-// SourceOf returns the place of the key or item at a path. path contains keys and positions. If the
-// document lacks the path, SourceOf returns the place of its closest existing ancestor.
+// SourceOf returns the place of the key or item at a path of keys and positions. If the document
+// lacks the path, it is the place of the closest existing ancestor.
 func (d *Document) SourceOf(path []any) object.Source {
 	source, n := d.Source(), d.nodes()
 	for _, step := range path {
@@ -46,7 +46,6 @@ func (d *Document) SourceOf(path []any) object.Source {
 	return source
 }
 
-// child returns the node of the key or item at a step, and the node of its value.
 func child(n *yaml.Node, step any) (name, value *yaml.Node) {
 	if n == nil {
 		return nil, nil
@@ -74,7 +73,7 @@ func child(n *yaml.Node, step any) (name, value *yaml.Node) {
 	return nil, nil
 }
 
-// asBoolean returns the JSON spelling of a key that YAML 1.1 reads as a boolean.
+// YAML 1.1 reads these keys as booleans.
 func asBoolean(key string) string {
 	switch strings.ToLower(key) {
 	case "y", "yes", "on", "true":
@@ -85,7 +84,7 @@ func asBoolean(key string) string {
 	return key
 }
 
-// keyFaults returns faults about duplicate keys and keys that JSON does not allow, ordered by line.
+// The faults are ordered by line.
 func (d *Document) keyFaults() []error {
 	top := d.nodes()
 	if top == nil {
@@ -112,9 +111,8 @@ func (d *Document) keyFaults() []error {
 	return all
 }
 
-// secondObject returns the line at which a second object begins in the document, because there is
-// no separator before the line, or the separator is on the same line. It returns 0 if there is no
-// second object.
+// secondObject returns the line of a second object in the document, or 0. Its separator is missing,
+// or on the same line.
 func (d *Document) secondObject(top *yaml.Node) int {
 	if top.Kind != yaml.MappingNode || top.Style&yaml.FlowStyle != 0 {
 		return 0
@@ -176,7 +174,6 @@ func (d *Document) keyFaultsOf(mapping *yaml.Node) []*object.FaultError {
 	return faults
 }
 
-// mergesKeys reports whether the document uses YAML's merge key.
 func (d *Document) mergesKeys() bool {
 	for n := range d.all() {
 		for i, c := range n.Content {
@@ -188,8 +185,8 @@ func (d *Document) mergesKeys() bool {
 	return false
 }
 
-// tagLine returns the line of the first value that does not match its tag, which yaml/v2 does not
-// report; 0 if there is none.
+// tagLine returns the line of the first value that does not match its tag, or 0. yaml/v2 does not
+// report it.
 func (d *Document) tagLine() int {
 	for n := range d.all() {
 		var value any
@@ -200,7 +197,6 @@ func (d *Document) tagLine() int {
 	return 0
 }
 
-// all yields the nodes of the document in the order of the text.
 func (d *Document) all() iter.Seq[*yaml.Node] {
 	return func(yield func(*yaml.Node) bool) {
 		var visit func(n *yaml.Node) bool

@@ -9,15 +9,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Document is one YAML document or one JSON value in a file. It begins with the first line of
-// content, after comments. It is not safe for concurrent use.
+// Document is one YAML document or one JSON value in a file. It begins after comments. It is not
+// safe for concurrent use.
 type Document struct {
 	File string
-	// Line is the line in the file at which Text begins, from 1. It is 0 if the text has no
-	// meaningful line numbers.
+	// Line is the line in the file at which Text begins, from 1. It is 0 if there are no meaningful
+	// line numbers.
 	Line int
 	Text []byte
-	// Aliases limits the expansion of all documents together; nil for a single document.
+	// Aliases limits the expansion of all documents together. It may be nil.
 	Aliases *Aliases
 
 	tree *yaml.Node
@@ -26,7 +26,6 @@ type Document struct {
 // Source returns the place of the document's first line.
 func (d *Document) Source() object.Source { return object.Source{File: d.File, Line: d.Line} }
 
-// below returns the place n lines below the document's first line.
 func (d *Document) below(n int) object.Source {
 	s := d.Source()
 	if s.Line > 0 {
@@ -35,13 +34,13 @@ func (d *Document) below(n int) object.Source {
 	return s
 }
 
-// Split splits a text into documents. A line with only --- or ... ends a document anywhere. YAML
-// forbids such a line even inside quotes and block scalars, and JSON cannot contain it. Documents
-// with only comments are omitted.
+// Split splits a text into documents. A line with only --- or ... ends a document. YAML forbids it
+// even inside quotes and block scalars, and JSON cannot contain it. Documents with only comments
+// are omitted.
 func Split(file string, text []byte) []*Document {
 	var docs []*Document
 	current := Document{File: file, Line: 1}
-	start := 0          // where the content of the current document begins
+	start := 0          // the begin of the current document's content
 	directives := false // The document so far has only lines that begin with %.
 	for pos, line := 0, 1; pos < len(text); line++ {
 		next := len(text)
@@ -71,8 +70,7 @@ func Split(file string, text []byte) []*Document {
 	return current.appendTo(docs, text[start:])
 }
 
-// appendTo appends the document with the text, unless the text is empty. JSON may contain several
-// values in a row. Each of them is a document.
+// JSON may contain several values in a row. Each of them is a document.
 func (d Document) appendTo(docs []*Document, text []byte) []*Document {
 	if !startsJSON(text) {
 		if len(text) > 0 {
@@ -104,8 +102,8 @@ func (d Document) appendTo(docs []*Document, text []byte) []*Document {
 	return docs
 }
 
-// IsJSON reports whether the text may be JSON, because it begins with a brace. kubectl uses the
-// same test, which YAML's flow style passes, too.
+// IsJSON reports whether the text begins with a brace. kubectl uses the same test, which YAML's
+// flow style passes, too.
 func (d *Document) IsJSON() bool { return startsJSON(d.Text) }
 
 func startsJSON(text []byte) bool {
