@@ -1,6 +1,6 @@
 // Package condition parses the conditions of a wait and evaluates them on one version of an object.
-// Call [Parse], then [Compile] once for a kind, then Evaluate for each object. It reads no clock,
-// sends no requests and does not wait.
+// Call [Parse], [Compile] once for a kind, and then EvaluateAt for each object. It reads no clock,
+// sends no requests and never waits.
 package condition
 
 import (
@@ -34,8 +34,8 @@ type evaluator interface {
 }
 
 // Compile compiles specs for a kind. s is the kind's OpenAPI v3 schema with references resolved;
-// with nil, expressions are untyped. The error joins a *CompileError for each spec that does not
-// compile, and a *Error for each formula of the kind's rule.
+// with nil, expressions are untyped. The error joins a *CompileError for each wrong spec, and a
+// *Error for each wrong formula of the kind's rule.
 func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Condition, error) {
 	var (
 		out  = make([]*Condition, len(specs))
@@ -68,9 +68,9 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 // Spec returns the spec of the condition.
 func (c *Condition) Spec() Spec { return c.spec }
 
-// EvaluateAt evaluates the condition on one version of an object; nil means that the object does
-// not exist. Some faults, such as a Pod that cannot be scheduled, fail an object only if they have
-// lasted for a while until now. If now is zero, these faults never fail it.
+// EvaluateAt evaluates the condition on one version of an object; nil means that it does not exist.
+// Some faults, such as a Pod that cannot be scheduled, fail an object only if they have lasted
+// until now. If now is zero, they never fail it.
 func (c *Condition) EvaluateAt(ctx context.Context, obj map[string]any, now time.Time) Verdict {
 	switch {
 	case c.spec.Kind == Delete && obj != nil:
@@ -91,7 +91,7 @@ func present(obj map[string]any) string {
 	return "it exists"
 }
 
-// existence evaluates create and delete on objects that exist; EvaluateAt handles the rest.
+// EvaluateAt handles objects that do not exist.
 type existence struct{}
 
 func (existence) evaluate(context.Context, map[string]any, time.Time) Verdict {
@@ -103,38 +103,35 @@ func (existence) reads() cel.Reads { return cel.Reads{} }
 // Kind is the kind of a condition.
 type Kind string
 
-// The kinds of conditions, as in --for.
+// Ready and the others are the kinds of conditions, as in --for.
 const (
-	// Ready is the readiness of the whole object: docs/readiness.md.
+	// Ready is the readiness of the whole object (docs/readiness.md).
 	Ready Kind = "ready"
 	// CEL is an expression over self, the object.
 	CEL Kind = "cel"
-	// Status is condition=TYPE[=STATUS]: an item of status.conditions.
+	// Status is condition=TYPE[=STATUS], an item of status.conditions.
 	Status Kind = "condition"
 	// JSONPath is jsonpath={…}[=VALUE], as in kubectl.
 	JSONPath Kind = "jsonpath"
-	// Create is met when the object exists.
-	Create Kind = "create"
-	// Delete is met when the object does not exist.
-	Delete Kind = "delete"
+	Create   Kind = "create"
+	Delete   Kind = "delete"
 )
 
 // Spec is a parsed --for or --fail-on.
 type Spec struct {
 	Kind Kind
-	// Text is the condition as the user typed it; reports quote it.
+	// Text is the condition as typed. Reports quote it.
 	Text string
-	// Expression is the expression in Text, in CEL or JSONPath.
+	// Expression is the CEL or JSONPath in Text.
 	Expression string
-	// Type is the type of the status condition.
+	// Type is that of the status condition.
 	Type string
-	// Value is the required value of the status condition, or of the JSONPath if HasValue.
+	// Value is that of the status condition, or of the JSONPath if HasValue.
 	Value    string
 	HasValue bool
-	// Rules are the rules for Ready; nil means only the built-in table.
+	// Rules are for Ready; nil means the built-in table.
 	Rules *Set
-	// Once is set if the condition is evaluated once, without a wait. A fault then counts as
-	// lasting, however briefly it was observed.
+	// Once is set if the condition is evaluated only once. A fault then counts as lasting.
 	Once bool
 }
 
@@ -144,8 +141,7 @@ func (e *specError) Error() string { return fmt.Sprintf("%q: %s", e.text, e.mess
 
 func (e *specError) Hint() string { return e.hint }
 
-// NeedsSchema reports whether Compile uses the kind's schema. For many kinds, readiness is
-// evaluated without the schema.
+// NeedsSchema reports whether Compile needs the kind's schema. For many kinds, Ready does not.
 func (s Spec) NeedsSchema(gvk schema.GroupVersionKind) bool {
 	switch s.Kind {
 	case CEL, JSONPath:
@@ -174,7 +170,7 @@ func (c *inCEL) evaluate(ctx context.Context, obj map[string]any, _ time.Time) V
 
 func (c *inCEL) reads() cel.Reads { return c.expression.Read }
 
-// wrong converts an error in the expression into an error in Text, which has other positions.
+// wrong converts a position in the expression to one in Text.
 func (s Spec) wrong(err error) error {
 	at, ok := errors.AsType[*cel.Error](err)
 	if !ok {
@@ -191,7 +187,7 @@ type conditionType struct {
 	wantType, want string
 }
 
-// newStatus rejects a kind whose schema has no status.conditions, because the wait would never end.
+// If the schema has no status.conditions, the wait would never end.
 func newStatus(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*conditionType, error) {
 	if s != nil && !cel.IsOpen(s) {
 		if _, ok := s.Properties["status"]; !ok {
@@ -209,8 +205,7 @@ func (s *conditionType) reads() cel.Reads {
 	return cel.Reads{Paths: [][]string{{"status", "conditions"}, {"status", "observedGeneration"}}}
 }
 
-// evaluate compares type and status as kubectl does, ignoring case. A condition that was set for an
-// earlier generation is not met (edge case 47).
+// Like kubectl, it ignores case. A condition for an earlier generation is not met (edge case 47).
 func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verdict {
 	inner, _ := obj["status"].(map[string]any)
 	value := readiness.Value{Expr: "condition " + s.wantType}
@@ -223,8 +218,7 @@ func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.T
 	found := list[i]
 	value.Value = found.Status
 	out := Verdict{Met: strings.EqualFold(found.Status, s.want), Reason: cmp.Or(found.Reason, "Condition"), Message: found.Message, Values: []readiness.Value{value}}
-	// As in kubectl, the observed generation of the condition counts, if it has one, and not that
-	// of the status.
+	// As in kubectl, the condition's observed generation counts before that of the status.
 	observed, says := found.ObservedGeneration, found.Observes
 	if !says {
 		observed, says = object.WholeNumber(inner["observedGeneration"])
@@ -236,8 +230,8 @@ func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.T
 	return out
 }
 
-// absence returns the message for an object that lacks the condition, with a similar condition as a
-// suggestion. The wait continues, because only the controller knows which conditions it will set.
+// The wait continues without the condition, because only the controller knows which conditions it
+// will set.
 func (s *conditionType) absence(status map[string]any) string {
 	const most = 8
 	var has []string
@@ -259,18 +253,17 @@ func (s *conditionType) absence(status map[string]any) string {
 	return absent + "; it has " + strings.Join(has, ", ")
 }
 
-// CompileError is the error of a condition that does not compile.
+// CompileError says that a condition does not compile.
 type CompileError struct {
-	// Spec is the condition as typed.
 	Spec Spec
 	// Line and Column are the position in Spec.Text, from 1. They are zero if the whole condition
 	// is wrong.
 	Line, Column int
-	// Message describes the error on one line. It does not include the position.
+	// Message is one line without the position.
 	Message string
-	// Meant is a suggestion, such as the most similar name; it may be empty.
+	// Meant is a suggestion, such as a similar name, or "".
 	Meant string
-	// Advice says what to write instead if Meant is empty; it may be empty too.
+	// Advice says what to write if Meant is empty. It may be empty too.
 	Advice string
 }
 

@@ -20,9 +20,9 @@ import (
 type path struct {
 	spec   Spec
 	secret bool
-	// steps are the names and indexes of the path; nil if the path has anything else.
+	// steps are names and indexes; nil if the path has anything else.
 	steps []any
-	// names are the leading names of the path, before anything else such as an index or a filter.
+	// names are the leading names of the path.
 	names []string
 }
 
@@ -44,7 +44,7 @@ func newPath(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*path, erro
 	return p, nil
 }
 
-// parsePath parses a path. It returns an error for paths on which the library would panic.
+// On some paths, the library panics.
 func parsePath(expression string) (parsed *jsonpath.Parser, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -54,8 +54,7 @@ func parsePath(expression string) (parsed *jsonpath.Parser, err error) {
 	return jsonpath.Parse("", expression)
 }
 
-// stepsOf returns the names and indexes at the start of the path. whole reports whether the path
-// has nothing else.
+// whole is set if the path has nothing but these names and indexes.
 func stepsOf(parsed *jsonpath.Parser) (steps []any, whole bool) {
 	if len(parsed.Root.Nodes) != 1 {
 		return nil, false
@@ -113,8 +112,7 @@ func unknownField(gvk schema.GroupVersionKind, s *spec.Schema, one Spec, steps [
 	return nil
 }
 
-// reads returns the leading names, with everything below them: the rest of a path never leads out
-// of that part of the object.
+// The rest of a path never leads out of the part below its leading names.
 func (p *path) reads() cel.Reads {
 	if len(p.names) == 0 {
 		return cel.Reads{All: true}
@@ -153,7 +151,7 @@ func (p *path) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verd
 	return out
 }
 
-// visible returns the value. If it is from a Secret, it is masked.
+// visible masks a value of a Secret.
 func (p *path) visible(obj map[string]any) any {
 	found, err := p.find(cel.Masked(obj))
 	if err != nil || len(found) == 0 {
@@ -162,7 +160,7 @@ func (p *path) visible(obj map[string]any) any {
 	return found[0]
 }
 
-// find returns the values that the path matches; none for null.
+// A null does not match.
 func (p *path) find(obj map[string]any) ([]any, error) {
 	if p.steps == nil {
 		return p.search(obj)
@@ -174,9 +172,8 @@ func (p *path) find(obj map[string]any) ([]any, error) {
 	return []any{found}, nil
 }
 
-// search evaluates a path that has more than names and indexes. Each call makes its own template,
-// because a template keeps state. The library uses reflection, so search turns a panic into an
-// error.
+// search evaluates a path with more than names and indexes. Each call makes its own template,
+// because a template keeps state. The library uses reflection and may panic.
 func (p *path) search(obj map[string]any) (found []any, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -6,15 +6,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Parse parses the value of --for or --fail-on. A value without a known prefix is CEL. Each error
-// has a method Hint.
+// Parse parses the value of --for or --fail-on. Without a known prefix, it is CEL. Each error has a
+// Hint.
 func Parse(text string) (Spec, error) {
 	trimmed := strings.TrimSpace(text)
 	word, rest, valued := strings.Cut(trimmed, "=")
 	kind := Kind(word)
 	simple := kind == Ready || kind == Create || kind == Delete
 	switch {
-	case strings.HasPrefix(rest, "="): // It is an expression with ==.
+	case strings.HasPrefix(rest, "="): // an expression with ==
 	case simple && valued:
 		return Spec{}, &specError{text, word + " takes no value", "write --for=" + word}
 	case simple:
@@ -72,8 +72,7 @@ func typo(typed string) string {
 	}
 }
 
-// parseJSONPath parses the text after "jsonpath=": a path, with or without braces, and perhaps a
-// value. Within braces, the path may contain "=".
+// rest is a path, with or without braces, and perhaps =VALUE. In braces, the path may contain "=".
 func parseJSONPath(typed, trimmed, rest string) (Spec, error) {
 	s := Spec{Kind: JSONPath, Text: trimmed}
 	hint := "such as --for=jsonpath='{.status.phase}'=Running"
@@ -96,8 +95,7 @@ func parseJSONPath(typed, trimmed, rest string) (Spec, error) {
 	return s, nil
 }
 
-// endOfPath returns the position at which the path ends and its value begins. It is negative if a
-// bracket or quote is not closed.
+// The value begins at endOfPath. It is negative if a bracket or quote is not closed.
 func endOfPath(text string) int {
 	var open []rune
 	var quote rune
@@ -128,7 +126,7 @@ func endOfPath(text string) int {
 	return len(text)
 }
 
-// unquoted removes quotes around a value, which the shell may have left.
+// The shell may have left quotes.
 func unquoted(text string) string {
 	if len(text) > 1 && (text[0] == '\'' || text[0] == '"') && text[len(text)-1] == text[0] {
 		return text[1 : len(text)-1]
@@ -136,7 +134,7 @@ func unquoted(text string) string {
 	return text
 }
 
-// template completes a path as kubectl does: x.y, .x.y, {x.y} and {.x.y} are equivalent.
+// As in kubectl, x.y, .x.y, {x.y} and {.x.y} are equivalent.
 func template(path string) string {
 	inner := strings.TrimSpace(path)
 	if strings.HasPrefix(inner, "{") && strings.HasSuffix(inner, "}") {

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 )
 
-// ready evaluates readiness by the rule for the kind or, if there is none, by the conventions.
+// ready uses the rule for the kind or, if there is none, the conventions.
 type ready struct {
 	conventions conventions
 	stated      *stated
@@ -54,11 +54,11 @@ func (r *ready) reads() cel.Reads {
 	return r.stated.read.And(r.conventions.reads())
 }
 
-// conventions evaluates readiness by the usual conventions for a status, without a rule in CEL.
+// conventions evaluates readiness without a rule in CEL.
 type conventions struct {
 	rule readiness.Rule
-	// began is when the first object was evaluated. An error counts as lasting from then on, since
-	// an earlier error may have been fixed just before. Without a wait, began is nil.
+	// began is when the first object was evaluated. An error counts as lasting only from then on,
+	// because it may have been fixed just before. Without a wait, began is nil.
 	began *atomic.Pointer[time.Time]
 }
 
@@ -76,7 +76,6 @@ func verdictOf(v readiness.Verdict) Verdict {
 	return Verdict{Met: v.Ready, Failed: v.Failed, Reason: v.Reason, Message: v.Message, Values: v.Values, Recheck: v.Recheck}
 }
 
-// named returns the fields that identify an object and its version.
 func named() [][]string {
 	return [][]string{
 		{"apiVersion"},
@@ -90,9 +89,9 @@ func named() [][]string {
 	}
 }
 
-// Trim returns a copy of the object that has only the fields that the conditions read and those
-// that identify its version. Conditions have the same verdict on the copy. The copy shares contents
-// with obj. If a condition reads the whole object, Trim returns obj itself.
+// Trim returns a copy of the object for which the conditions have the same verdict. It has only the
+// fields that they read, and those that identify its version. It shares contents with obj. If a
+// condition reads the whole object, Trim returns obj.
 func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 	if obj == nil {
 		return nil // An empty object would exist.
@@ -112,7 +111,7 @@ func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 	return out
 }
 
-// specTimesOf returns managed fields that only show when each owner last wrote the spec.
+// Only the time of the last write to the spec is needed of each owner.
 func specTimesOf(obj map[string]any) []any {
 	var out []any
 	entries, _ := cel.Meta(obj)["managedFields"].([]any)

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The annotations of a CRD with which its author defines when an object is ready, when it has
-// failed, and the message for an object that is not ready.
+// ReadyAnnotation, FailedAnnotation and MessageAnnotation are annotations of a CRD. With them, its
+// author defines when an object is ready or has failed, and the message until it is ready.
 const (
 	ReadyAnnotation   = "k8sconnect.io/ready"
 	FailedAnnotation  = "k8sconnect.io/failed"
@@ -28,18 +28,15 @@ var shipped []byte
 
 const fromTable = "the built-in table of kinds"
 
-// Formula is a CEL expression over self, the object, with the place where the expression is
-// written.
+// Formula is a CEL expression over self, and where it is written.
 type Formula struct {
 	Text string
-	// Source is the name of a file or an annotation. Line is the line in a file, and zero for an
-	// annotation.
+	// Source is a file or an annotation. Line is zero for an annotation.
 	Source string
 	Line   int
 }
 
-// Rule defines in CEL when objects of a kind are ready. Where a formula is empty, the conventions
-// apply.
+// Rule defines when objects of a kind are ready. For an empty formula, the conventions apply.
 type Rule struct {
 	Group, Kind            string
 	Ready, Failed, Message Formula
@@ -51,7 +48,7 @@ func (r Rule) IsZero() bool {
 	return r.Ready.Text == "" && r.Failed.Text == "" && r.Message.Text == ""
 }
 
-// Names reports whether a formula of the rule contains a word, such as the type of a condition.
+// Names reports whether the rule contains a word, such as a condition's type.
 func (r Rule) Names(word string) bool {
 	return strings.Contains(r.Ready.Text+r.Failed.Text, word)
 }
@@ -59,11 +56,10 @@ func (r Rule) Names(word string) bool {
 // Shipped reports whether the rule is from the built-in table.
 func (r Rule) Shipped() bool { return r.From == fromTable }
 
-// Exists reports whether the rule is a built-in one that only requires that the object exists and
-// that its status reports no fault.
+// Exists reports whether a built-in rule only requires that the object exists without a fault.
 func (r Rule) Exists() bool { return r.From == fromTable && r.Ready.Text == "true" }
 
-// Error is an error in a formula, with the file or annotation that contains the formula.
+// Error is an error in a formula.
 type Error struct {
 	Source string
 	Line   int
@@ -153,10 +149,10 @@ func readRule(source, from string, item *yaml.Node) (Rule, error) {
 	return rule, errors.Join(faults...)
 }
 
-// Shipped returns the rule for a kind in the built-in table.
+// Shipped returns a kind's rule from the built-in table.
 func Shipped(gk schema.GroupKind) (Rule, bool) {
 	if !bytes.Contains(shipped, []byte("kind: "+gk.Kind)) {
-		return Rule{}, false // Most kinds are not in the table, so do not decode it.
+		return Rule{}, false // Do not decode the table for most kinds.
 	}
 	rule, found := shippedTable()[gk]
 	return rule, found
@@ -175,9 +171,8 @@ func shippedTable() map[schema.GroupKind]Rule {
 	return table
 }
 
-// Set contains the rules for kinds. It looks them up in the user's file, then in the annotations of
-// CRDs, then in the built-in table. It is safe for concurrent use. A nil *Set has only the built-in
-// table.
+// Set contains rules. The user's file wins over the annotations of CRDs, and these win over the
+// built-in table. It is safe for concurrent use. A nil *Set has the built-in table.
 type Set struct {
 	mu             sync.Mutex
 	given, learned map[schema.GroupKind]Rule

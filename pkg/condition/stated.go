@@ -13,19 +13,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// stated evaluates readiness by a rule in CEL. Where the rule has no formula, it uses the
-// conventions.
+// stated uses a rule in CEL, and the conventions where the rule has no formula.
 type stated struct {
 	isReady, fail *placed
 	rule          Rule
-	// message makes the message for an object that is not ready; nil if the rule has none.
-	message *cel.Message
-	secret  bool
-	read    cel.Reads
+	message       *cel.Message
+	secret        bool
+	read          cel.Reads
 }
 
-// compileRule compiles the formulas of a rule. The formulas are not typed by a schema, because a
-// rule applies to all versions of a kind. Each error is a *Error.
+// The formulas are not typed by a schema, because a rule applies to all versions of a kind. Each
+// error is a *Error.
 func compileRule(gvk schema.GroupVersionKind, rule Rule) (*stated, error) {
 	l := cel.Language{GVK: gvk}
 	out := &stated{rule: rule, secret: cel.IsSecret(gvk), read: cel.Reads{SpecTimes: true}}
@@ -75,7 +73,6 @@ func wrongIn(f Formula, err error) error {
 	return &Error{Source: f.Source, Line: line, Err: err}
 }
 
-// evaluate applies the rule if the status is for the current generation.
 func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time, otherwise conventions) Verdict {
 	if v, decided := readiness.Common(obj, now); decided {
 		return verdictOf(v)
@@ -110,8 +107,8 @@ func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time
 	return Verdict{Reason: "InProgress", Message: r.say(ctx, obj, "the rule for its kind is not met yet: "+text.OneLine(r.rule.Ready.Text), byConventions), Values: v.Values}
 }
 
-// failure returns a condition that clearly reports a failure, and that no formula of the rule
-// mentions; nil if there is none.
+// failure returns a condition that clearly reports a failure and is not in the rule; nil if there
+// is none.
 func (r *stated) failure(obj map[string]any) *readiness.Statement {
 	for _, one := range readiness.Read(obj) {
 		if one.Condition && one.Within == "" && one.Value == "True" && one.Complains() && !one.IsPositive() && !r.rule.Names(one.Name) {
@@ -121,8 +118,7 @@ func (r *stated) failure(obj map[string]any) *readiness.Statement {
 	return nil
 }
 
-// say returns the message for an object that is not ready. The rule's own message comes first, then
-// that of the conventions, then the given sentence.
+// The rule's message comes first, then that of the conventions, then the sentence.
 func (r *stated) say(ctx context.Context, obj map[string]any, sentence string, byConventions func() Verdict) string {
 	if r.message != nil && !r.secret {
 		if said := r.message.Say(ctx, obj); said != "" {
@@ -135,8 +131,7 @@ func (r *stated) say(ctx context.Context, obj map[string]any, sentence string, b
 	return sentence
 }
 
-// ParseRules parses a table and compiles every formula, so that it reports all errors with file and
-// line.
+// ParseRules is Read, and compiles the formulas. The error has all errors, with file and line.
 func ParseRules(source string, data []byte) (*Set, error) {
 	read, err := Read(source, data)
 	if err != nil {
@@ -154,18 +149,18 @@ func ParseRules(source string, data []byte) (*Set, error) {
 // Verdict is the result of a condition on one version of an object.
 type Verdict struct {
 	Met bool
-	// Failed is set if the condition is not met, and will not be until someone changes something.
+	// Failed is set if the condition will not be met until someone changes something.
 	Failed bool
 	// Reason is one stable word: InProgress, StaleStatus, JobFailed, Absent.
 	Reason string
 	// Message is one sentence, which may quote the cluster.
 	Message string
-	// Values are the values that the condition read, in their order in the condition. Values of
-	// Secrets are masked.
+	// Values have the order in the condition. Values of Secrets are masked.
 	Values []readiness.Value
-	// Err is why the condition could not be evaluated. It is nil if the condition is met or failed.
+	// Err says why the condition could not be evaluated. It is nil if the condition is met or has
+	// failed.
 	Err error
-	// Recheck is when the verdict may change even if the object does not; zero for never.
+	// Recheck is when the verdict may change although the object does not; zero means never.
 	Recheck time.Duration
 }
 

@@ -10,8 +10,7 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// placeOf returns the place that an expression selects, such as self.status; false if the
-// expression is not a selection.
+// placeOf returns the place that an expression selects, such as self.status.
 func placeOf(e ast.Expr) (Place, bool) {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -40,12 +39,12 @@ func placeOf(e ast.Expr) (Place, bool) {
 		case types.Int:
 			return p.Below(int64(step)), ok
 		}
-	default: // Any other expression makes a new value.
+	default: // Other expressions make a new value.
 	}
 	return Place{}, false
 }
 
-// children returns the subexpressions in the order of the source. For a comprehension, the range
+// children returns the subexpressions in the order of the source. The range of a comprehension
 // comes first.
 func children(e ast.Expr) []ast.Expr {
 	switch e.Kind() {
@@ -86,7 +85,7 @@ func readsOf(e ast.Expr, variable string) Reads {
 		if e.Kind() == ast.ComprehensionKind {
 			c := e.AsComprehension()
 			if c.IterVar() == variable || c.IterVar2() == variable || c.AccuVar() == variable {
-				// A loop variable with the same name hides the variable in the loop.
+				// A loop variable of the same name hides the variable.
 				out.All = true
 				return
 			}
@@ -119,19 +118,18 @@ func written(e ast.Expr, info *ast.SourceInfo) string {
 	return strings.ReplaceAll(s, "\n", " ")
 }
 
-// Reads describes what a condition reads of an object, besides what identifies its version.
+// Reads is what a condition reads, besides what identifies the object's version.
 type Reads struct {
-	// All is set if the condition reads the whole object.
+	// All means the whole object.
 	All bool
-	// Paths are the paths that the condition reads, as field names from the root. Each path
-	// includes everything below it.
+	// Paths are field names from the root. A path includes everything below it.
 	Paths [][]string
-	// SpecTimes is set if the condition needs the time when the spec was last written, which is in
-	// the managed fields.
+	// SpecTimes is set if the condition needs the time when the spec was last written. It is in the
+	// managed fields.
 	SpecTimes bool
 }
 
-// Below returns the part of the reads that is below a field; false if there is none.
+// Below returns what is read below a field, if anything.
 func (r Reads) Below(name string) (inner Reads, found bool) {
 	if r.All {
 		return r, true
@@ -149,8 +147,8 @@ func (r Reads) Below(name string) (inner Reads, found bool) {
 	return inner, found
 }
 
-// Of returns the part of a value that is read. The result shares whatever is read in full. A map of
-// which only a part is read is kept even if that part is missing.
+// Of returns the part of a value that is read. It shares what is read in full. A map is kept even
+// if the part that is read is missing.
 func (r Reads) Of(v any) any {
 	m, ok := v.(map[string]any)
 	if r.All || !ok {
@@ -180,8 +178,7 @@ func outermost(paths [][]string) [][]string {
 	return out
 }
 
-// keep copies the value at the path, or as much of the path as exists. No path may be below another
-// one.
+// keep copies as much of the path as exists. No path may be below another one.
 func keep(out, obj map[string]any, path []string) {
 	v, ok := obj[path[0]]
 	if !ok {

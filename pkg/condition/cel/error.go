@@ -12,22 +12,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Error is the error of an expression that does not compile.
+// Error says that an expression does not compile.
 type Error struct {
-	// Line and Column are the position in the expression, from 1. They are zero if the whole
-	// expression is wrong.
+	// Line and Column are the position in the expression, from 1. They are zero if all of it is
+	// wrong.
 	Line, Column int
-	// Message describes the error on one line. It does not include the position.
+	// Message is one line without the position.
 	Message string
-	// Meant is a suggestion, such as the most similar name; it may be empty.
+	// Meant is a suggestion, such as a similar name, or "".
 	Meant string
-	// Advice says what to write instead if Meant is empty; it may be empty too.
+	// Advice says what to write if Meant is empty. It may be empty too.
 	Advice string
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// first returns the first error, because the others are mostly consequences of it.
+// The other errors are mostly consequences of the first.
 func first(issues *cel.Issues) (*Error, *common.Error) {
 	all := issues.Errors()
 	if len(all) == 0 {
@@ -40,10 +40,9 @@ func first(issues *cel.Issues) (*Error, *common.Error) {
 	return &Error{Line: l.Line(), Column: l.Column() + 1, Message: text.OneLine(all[0].Message)}, all[0]
 }
 
-// syntaxError returns the error of a string that is not CEL.
 func syntaxError(typed string, issues *cel.Issues) *Error {
 	out, _ := first(issues)
-	// ANTLR's message lists every token that could follow. Drop that list.
+	// ANTLR lists every token that could follow.
 	out.Message, _, _ = strings.Cut(out.Message, " expecting {")
 	if singleEquals(typed) {
 		out.Advice = "compare with ==, as in self.status.phase == 'Bound'"
@@ -51,8 +50,7 @@ func syntaxError(typed string, issues *cel.Issues) *Error {
 	return out
 }
 
-// typeError returns the error of an expression that does not fit the schema of the kind; root is
-// that schema.
+// root is the schema of the kind.
 func typeError(typed, kind string, root *spec.Schema, parsed *ast.AST, issues *cel.Issues) *Error {
 	out, cause := first(issues)
 	found := locate(parsed.Expr(), cause.ExprID, scope{Self: root})
@@ -106,8 +104,7 @@ func article(noun string) string {
 	return "a " + noun
 }
 
-// nameAfter returns the distance from the position in CEL's error, which is that of the dot or of a
-// macro, to the name of the field.
+// The position in CEL's error is that of the dot or of a macro.
 func nameAfter(text string, l common.Location, name string) int {
 	lines := strings.Split(text, "\n")
 	if l.Line() < 1 || l.Line() > len(lines) {
@@ -124,8 +121,7 @@ func nameAfter(text string, l common.Location, name string) int {
 	return len([]rune(before)) + 1
 }
 
-// singleEquals reports whether a string contains a single = outside of quotes, rather than ==, !=
-// and the like.
+// singleEquals finds a single = outside of quotes.
 func singleEquals(text string) bool {
 	var quote byte
 	for i := 0; i < len(text); i++ {

@@ -17,38 +17,34 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// explanation contains what the report about a result needs to know of the expression.
 type explanation struct {
 	text  string
 	nodes map[int64]ast.Expr
-	// parts are the operands of the outermost &&. An expression without && is one part.
+	// The operands of the outermost &&, or the whole expression.
 	parts []part
-	// derives is set if some shown values are results of evaluation, and not places in the object.
+	// derives is set if a shown value is not a place in the object.
 	derives bool
 }
 
-// part is an operand of &&.
+// an operand of &&
 type part struct {
 	id    int64
 	text  string
 	shown []shown
 }
 
-// shown is a value that a report shows: a place in the object, or an operand of a comparison.
+// shown is a value in a report: a place in the object, or an operand of a comparison.
 type shown struct {
 	text string
-	// at is the place of the value in the object. If at has no steps, the value is the result of
-	// the subexpression with this id.
+	// Without steps, the value is the result of the subexpression with this id.
 	at Place
 	id int64
-	// brief is set to omit a value that is a list or a map, because a result derived from it is
-	// shown.
+	// brief omits a list or a map of which a derived result is shown.
 	brief bool
-	// fields are the fields of a list's items to show: those that the expression reads.
+	// fields are the fields of a list's items that the expression reads.
 	fields Reads
 }
 
-// explain finds the values to show for an expression.
 func explain(checked *ast.AST) explanation {
 	info := checked.SourceInfo()
 	out := explanation{text: written(checked.Expr(), info), nodes: map[int64]ast.Expr{}}
@@ -89,8 +85,7 @@ func (c *collector) add(s shown) {
 	known.fields = Reads{All: known.fields.All || s.fields.All, Paths: slices.Concat(known.fields.Paths, s.fields.Paths)}
 }
 
-// place adds e if it selects a place in the object. It returns true if e selects a place of any
-// variable.
+// place adds e if it is a place in the object. It returns true for a place of any variable.
 func (c *collector) place(e ast.Expr, brief bool, fields Reads) (ok bool) {
 	p, ok := placeOf(e)
 	if ok && p.Variable == Self && len(p.Steps) > 0 {
@@ -99,7 +94,7 @@ func (c *collector) place(e ast.Expr, brief bool, fields Reads) (ok bool) {
 	return ok
 }
 
-// collect adds the places in the object that e reads. brief is as in shown.
+// brief is as in shown.
 func (c *collector) collect(e ast.Expr, brief bool) {
 	if c.place(e, brief, Reads{All: true}) {
 		return
@@ -119,8 +114,7 @@ func (c *collector) collect(e ast.Expr, brief bool) {
 	}
 }
 
-// operand adds an operand of a comparison that is derived from the object, such as
-// size(self.items).
+// operand adds an operand that is derived from the object, such as size(self.items).
 func (c *collector) operand(e ast.Expr) bool {
 	if e.Kind() != ast.CallKind && e.Kind() != ast.ComprehensionKind {
 		return false
@@ -134,8 +128,8 @@ func (c *collector) operand(e ast.Expr) bool {
 	return true
 }
 
-// comprehension adds the list over which a macro iterates, and the places in the object that its
-// body reads. For each item of the list, only the fields that the macro reads are shown.
+// A comprehension is a macro that iterates over a list. Only the fields of the items that it reads
+// are shown.
 func (c *collector) comprehension(e ast.ComprehensionExpr, brief bool) {
 	element := e.IterVar()
 	if e.HasIterVar2() {
@@ -155,8 +149,7 @@ func (c *collector) comprehension(e ast.ComprehensionExpr, brief bool) {
 	}
 }
 
-// places adds only places in the object. It omits other values, which differ in each round of a
-// loop.
+// Other values differ in each round of a loop.
 func (c *collector) places(e ast.Expr) {
 	if c.place(e, true, Reads{All: true}) {
 		return
@@ -173,8 +166,7 @@ func isComparison(function string) bool {
 	}, function)
 }
 
-// reduced returns a list whose items have only the fields to show. It returns other values
-// unchanged.
+// reduced returns a list whose items have only the fields to show.
 func (s shown) reduced(value any) any {
 	items, ok := value.([]any)
 	if !ok || s.fields.All || len(s.fields.Paths) == 0 {
@@ -187,7 +179,6 @@ func (s shown) reduced(value any) any {
 	return out
 }
 
-// plain converts a CEL value to a JSON value.
 func plain(v ref.Val) (value any, absent bool) {
 	if optional, ok := v.(*types.Optional); ok {
 		if !optional.HasValue() {
@@ -201,7 +192,6 @@ func plain(v ref.Val) (value any, absent bool) {
 	return jsonOf(v.Value()), false
 }
 
-// jsonOf converts the Go value of a CEL value to a JSON value.
 func jsonOf(v any) any {
 	switch v := v.(type) {
 	case nil, structpb.NullValue:
@@ -256,7 +246,7 @@ type Message struct {
 	Read    Reads
 }
 
-// CompileMessage compiles a message expression. It returns an *Error for a wrong one.
+// CompileMessage returns an *Error for a wrong expression.
 func (l *Language) CompileMessage(typed string) (*Message, error) {
 	env, _, err := l.environment(Reads{})
 	if err != nil {
@@ -280,7 +270,7 @@ func (l *Language) CompileMessage(typed string) (*Message, error) {
 	return &Message{program, readsOf(parsed.NativeRep().Expr(), Self)}, nil
 }
 
-// Say returns the sentence on one line; "" if the expression fails.
+// Say returns one line; "" if the expression fails.
 func (m *Message) Say(ctx context.Context, obj map[string]any) string {
 	ctx, done := context.WithTimeout(ctx, longest)
 	defer done()

@@ -21,25 +21,23 @@ import (
 )
 
 const (
-	// maxCost limits one evaluation, in CEL's units: ten times the API server's limit for a CRD's
-	// rules (apiserver/pkg/apis/cel, PerCallLimit), since only the user waits for it.
+	// maxCost is ten times the API server's limit for a CRD's rules (apiserver/pkg/apis/cel,
+	// PerCallLimit), because only the user waits.
 	maxCost = 10_000_000
-	// interruptEach is the number of loop rounds between two checks of the context. longest limits
-	// the duration of one evaluation: nested loops can have a low cost and still run forever.
+	// The context is checked after so many loop rounds. Nested loops can have a low cost and still
+	// run forever, so longest limits the duration.
 	interruptEach = 100
 	longest       = 2 * time.Second
 )
 
-// Result is the result of an expression on one object.
 type Result struct {
 	Met bool
 	// Reason is one stable word; Message is one sentence.
 	Reason, Message string
-	// Values are the values that the expression read, in their order in the expression. Values of
-	// Secrets are masked.
+	// Values have the order in the expression. Values of Secrets are masked.
 	Values []readiness.Value
-	// Err is why the expression could not be evaluated. If it is set, the condition counts as
-	// neither met nor not met.
+	// Err says why the expression could not be evaluated. Then the condition is neither met nor not
+	// met.
 	Err error
 }
 
@@ -48,14 +46,13 @@ type Expression struct {
 	gvk   schema.GroupVersionKind
 	shape *shape
 	Read  Reads
-	// program evaluates the expression. If the result has to be explained, tracking evaluates it
-	// again and keeps the intermediate values.
+	// If the result has to be explained, tracking evaluates again and keeps intermediate values.
 	program, tracking cel.Program
 	longest           time.Duration
 	explanation
 }
 
-// Evaluate evaluates the expression on an object that exists.
+// Evaluate evaluates the expression on an object.
 func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
 	ctx, done := context.WithTimeoutCause(ctx, x.longest, fmt.Errorf("the expression took longer than %s", x.longest))
 	defer done()
@@ -65,7 +62,7 @@ func (x *Expression) Evaluate(ctx context.Context, obj map[string]any) Result {
 	ended = ended || err == nil
 	state := interpreter.NewEvalState()
 	if ended && (made != types.True || x.derives) {
-		_, details, _ := x.tracking.ContextEval(ctx, input) // Evaluate again, keeping intermediate values.
+		_, details, _ := x.tracking.ContextEval(ctx, input)
 		if seen := details.State(); seen != nil {
 			state = seen
 		}
@@ -97,14 +94,12 @@ func isTooCostly(err error) bool {
 	return ok && cancelled.Cause == interpreter.CostLimitExceeded
 }
 
-// noOverload returns cel-go's error for operands whose types do not match, for use with
-// [errors.Is].
+// noOverload is cel-go's error for operands whose types do not match, for [errors.Is].
 func noOverload() error {
 	err, _ := types.NoSuchOverloadErr().(*types.Err)
 	return errors.Unwrap(err)
 }
 
-// mismatch returns an error that names the operands whose types do not match.
 func (x *Expression) mismatch(celErr *types.Err, state interpreter.EvalState) error {
 	node, found := x.nodes[celErr.NodeID()]
 	if !found || node.Kind() != ast.CallKind {
@@ -136,8 +131,7 @@ func (x *Expression) mismatch(celErr *types.Err, state interpreter.EvalState) er
 	return errors.New("these types do not match: " + strings.Join(said, ", "))
 }
 
-// isFalse returns the result of a false expression. It quotes the false operands of &&, and shows
-// the values that they read. CEL may not have evaluated the operands after the first false one.
+// CEL may not have evaluated the operands after the first false one.
 func (x *Expression) isFalse(obj map[string]any, state interpreter.EvalState) Result {
 	var untrue []part
 	var texts []string
@@ -149,8 +143,8 @@ func (x *Expression) isFalse(obj map[string]any, state interpreter.EvalState) Re
 	return Result{Reason: "False", Message: "false: " + strings.Join(texts, ", "), Values: x.values(obj, state, untrue)}
 }
 
-// isAbsent returns the result of an expression that reads a missing field. It names the first part
-// of the path that is missing: for self.status.a without a status, that is self.status.
+// The message names the first part of the path that is missing: for self.status.a without a status,
+// self.status.
 func (x *Expression) isAbsent(obj map[string]any, state interpreter.EvalState, at int64) Result {
 	out := Result{Reason: "Absent", Values: x.values(obj, state, x.parts)}
 	out.Message = "it reads an absent field: " + x.text // in a list's item
@@ -189,14 +183,14 @@ func (x *Expression) isAbsence(err *types.Err, state interpreter.EvalState) bool
 	return false
 }
 
-// isResolution reports whether this is cel-go's error for a missing key, field or index. The type
-// of that error is not exported, but among the errors below a types.Err, only it has a method Is.
+// isResolution recognizes cel-go's error for a missing key, field or index. Its type is not
+// exported, but among the errors below a types.Err, only it has a method Is.
 func isResolution(e *types.Err) bool {
 	_, ok := e.Unwrap().(interface{ Is(error) bool })
 	return ok
 }
 
-// values returns the values that the given parts of the expression read, without duplicates.
+// without duplicates
 func (x *Expression) values(obj map[string]any, state interpreter.EvalState, parts []part) []readiness.Value {
 	secret, visible := IsSecret(x.gvk), any(obj)
 	if secret {

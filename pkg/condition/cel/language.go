@@ -1,6 +1,6 @@
 // Package cel compiles and evaluates CEL over self, an object of one kind. Start with
-// [Language.Compile]. Expressions are typed by the kind's schema, limited in cost and time, and
-// explained by the values that they read. It sends no requests.
+// [Language.Compile]. Expressions are typed by the kind's schema, and limited in cost and time. It
+// never sends requests.
 package cel
 
 import (
@@ -27,10 +27,9 @@ import (
 // Language is CEL for one kind.
 type Language struct {
 	GVK schema.GroupVersionKind
-	// Schema is the kind's schema; with nil, expressions are untyped.
+	// With a nil Schema, expressions are untyped.
 	Schema *spec.Schema
-	// base is Kubernetes' CEL environment. It takes some milliseconds to make, so it is made only
-	// for the first expression.
+	// base takes some milliseconds to make, so the first expression makes it.
 	base *cel.Env
 }
 
@@ -45,8 +44,7 @@ func (l *Language) Compile(typed string) (*Expression, error) {
 	if err != nil {
 		return nil, &Error{Message: text.OneLine(err.Error())}
 	}
-	// Parse the expression again, because only an environment that tracks macros can print them as
-	// written.
+	// Only an environment that tracks macros can print them as written.
 	if parsed, issues = env.Parse(typed); issues.Err() != nil {
 		return nil, syntaxError(typed, issues)
 	}
@@ -69,17 +67,15 @@ func (l *Language) Compile(typed string) (*Expression, error) {
 	return x, nil
 }
 
-// kubernetes returns Kubernetes' environment.
 func (l *Language) kubernetes() *cel.Env {
 	if l.base == nil {
-		// Use the language that Kubernetes accepts in stored expressions.
+		// Kubernetes accepts this language in stored expressions.
 		l.base = environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).StoredExpressionsEnv()
 	}
 	return l.base
 }
 
-// environment returns an environment in which self has the types of the fields that the expression
-// reads.
+// self has the types of the fields that the expression reads.
 func (l *Language) environment(r Reads) (*cel.Env, *shape, error) {
 	options := []cel.EnvOption{cel.EnableMacroCallTracking()}
 	if l.Schema == nil {
@@ -106,12 +102,11 @@ func (l *Language) environment(r Reads) (*cel.Env, *shape, error) {
 }
 
 // maxSize limits the value that one call makes or compares, in bytes of strings and items of lists.
-// For comparison, an API server accepts objects of 1.5 MB.
+// An API server accepts objects of 1.5 MB.
 const maxSize = 4 << 20
 
-// limits returns the options that limit an evaluation: its cost, as in the API server, and the size
-// of each call's result. A limit on cost is not enough, because the cost of a call is known only
-// after it: three calls of replace can make gigabytes from one object.
+// limits limits the cost, as in the API server, and the size of each call's result. The cost of a
+// call is known only after it: three calls of replace can make gigabytes from one object.
 func limits(env *cel.Env) []cel.ProgramOption {
 	sizes, declared := sizes(), env.Functions()
 	decorate := func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
@@ -140,8 +135,8 @@ func limits(env *cel.Env) []cel.ProgramOption {
 	}
 }
 
-// implementation returns the function that implements an overload. If there is none, it returns one
-// that chooses by the types of the arguments.
+// If no function implements the overload, implementation returns one that chooses by the types of
+// the arguments.
 func implementation(bindings []*functions.Overload, call interpreter.InterpretableCall) functions.FunctionOp {
 	switch call.Function() { // cel-go evaluates these without a binding.
 	case operators.Equals:
@@ -165,8 +160,8 @@ func implementation(bindings []*functions.Overload, call interpreter.Interpretab
 	return nil
 }
 
-// sizes contains each function whose result, or number of rounds, may be many times its input, with
-// an upper bound of that size.
+// sizes has each function whose result, or number of rounds, may be many times its input, with an
+// upper bound.
 func sizes() map[string]func(args []ref.Val) int {
 	sum := func(args []ref.Val) int { return weight(args[0], 0) + weight(args[1], 0) }
 	return map[string]func(args []ref.Val) int{
@@ -210,8 +205,8 @@ func length(v ref.Val) int {
 	return 1
 }
 
-// weight adds the size of a value to n. It counts a shared part each time that it occurs: a value
-// of a few bytes may refer to another one a million times. It stops at [maxSize].
+// weight adds the size of a value to n, up to [maxSize]. It counts a shared part each time: a value
+// of a few bytes may refer to another one a million times.
 func weight(v ref.Val, n int) int {
 	if n > maxSize {
 		return n

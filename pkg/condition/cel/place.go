@@ -12,11 +12,11 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Self is the name of the variable that contains the object.
+// Self is the variable for the object.
 const Self = "self"
 
-// Place is a place below a variable that an expression names directly: self.status.conditions[0]. A
-// step is a string (a field), a Key or an int64.
+// Place is a place below a variable: self.status.conditions[0]. A step is a string (a field), a Key
+// or an int64.
 type Place struct {
 	Variable string
 	Steps    []any
@@ -30,7 +30,7 @@ func (p Place) Below(step any) Place {
 	return Place{Variable: p.Variable, Steps: append(slices.Clip(p.Steps), step)}
 }
 
-// Names returns the leading names of the place, before any key or index.
+// Names returns the names before any index.
 func (p Place) Names() []string {
 	var out []string
 	for _, step := range p.Steps {
@@ -43,8 +43,7 @@ func (p Place) Names() []string {
 			break
 		}
 		out = append(out, name)
-		// CEL escapes some names. Only the object shows whether this name is escaped, so stop
-		// before it.
+		// CEL escapes some names. Only the object shows whether this name is escaped.
 		if unescaped, ok := apiservercel.Unescape(name); ok && unescaped != name {
 			return out[:len(out)-1]
 		}
@@ -107,7 +106,7 @@ func (p Place) String() string {
 	return b.String()
 }
 
-// scope maps each visible variable to the schema of its value; the schema is nil if it is unknown.
+// The schema of a variable is nil if it is unknown.
 type scope map[string]*spec.Schema
 
 type sight struct {
@@ -160,13 +159,12 @@ func (sc scope) schemaOf(e ast.Expr) *spec.Schema {
 		if c := e.AsComprehension(); isFilter(c) {
 			return sc.schemaOf(c.IterRange())
 		}
-	default: // The schema of any other expression is unknown.
+	default: // unknown
 	}
 	return nil
 }
 
-// isFilter reports whether the comprehension is an expanded filter macro, whose step is: CONDITION
-// ? result + [element] : result.
+// The step of a filter macro is: CONDITION ? result + [element] : result.
 func isFilter(c ast.ComprehensionExpr) bool {
 	if step := c.LoopStep(); step.Kind() == ast.CallKind && step.AsCall().FunctionName() == operators.Conditional {
 		sum := step.AsCall().Args()[1]

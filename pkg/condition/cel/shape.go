@@ -15,23 +15,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// shape is a schema for CEL. Kubernetes' own CEL hides from expressions what a schema leaves open:
-// fields kept by x-kubernetes-preserve-unknown-fields, embedded objects, and values of several
-// types. Conditions may need these fields, so here they have a dynamic type. Everything else is
-// typed as in Kubernetes.
+// shape is a schema for CEL. Kubernetes' CEL hides what a schema leaves open: fields kept by
+// x-kubernetes-preserve-unknown-fields, embedded objects, and values of several types. Conditions
+// may need them, so here they have a dynamic type.
 type shape struct {
 	*openapi.Schema
 	properties map[string]common.Schema
 	items      *shape
 	additional *shape
-	// dynamic is set if the schema does not describe the value.
+	// The schema does not describe a dynamic value.
 	dynamic bool
 	// open is set if this shape, or one below it, is dynamic.
 	open bool
 }
 
-// shapeOf returns the shape of the part of a schema that an expression reads. This avoids the types
-// of all other fields, of which a Deployment has many.
+// shapeOf has only what the expression reads. A Deployment has many other fields.
 func shapeOf(s *spec.Schema, r Reads) *shape {
 	sh := &shape{Schema: &openapi.Schema{Schema: s}}
 	if sh.dynamic = IsOpen(s); sh.dynamic {
@@ -55,7 +53,6 @@ func shapeOf(s *spec.Schema, r Reads) *shape {
 	return sh
 }
 
-// adopt marks s as open if a shape below it is.
 func (s *shape) adopt(below *shape) *shape {
 	s.open = s.open || below.open
 	return below
@@ -67,10 +64,10 @@ func (s *shape) IsXIntOrString() bool { return s.dynamic || s.Schema.IsXIntOrStr
 // Nullable returns true, so that a null in an object is not an error.
 func (s *shape) Nullable() bool { return true }
 
-// Properties returns the shapes of the properties that are read.
+// Properties returns the properties that are read.
 func (s *shape) Properties() map[string]common.Schema { return s.properties }
 
-// Items returns the shape of the items of a list.
+// Items implements common.Schema.
 func (s *shape) Items() common.Schema {
 	if s.items == nil {
 		return nil
@@ -78,7 +75,7 @@ func (s *shape) Items() common.Schema {
 	return s.items
 }
 
-// AdditionalProperties returns the shape of the values of a map.
+// AdditionalProperties implements common.Schema.
 func (s *shape) AdditionalProperties() common.SchemaOrBool {
 	if s.additional == nil {
 		return nil
@@ -92,8 +89,8 @@ func (s schemaOrBool) Schema() common.Schema { return s.shape }
 
 func (s schemaOrBool) Allows() bool { return true }
 
-// value converts a value for CEL. If the schema describes the whole value, it uses Kubernetes' own
-// types, and otherwise plain JSON.
+// If the schema describes the whole value, it has Kubernetes' types, and otherwise those of plain
+// JSON.
 func (s *shape) value(v any) ref.Val {
 	if s == nil || s.dynamic || v == nil {
 		return types.DefaultTypeAdapter.NativeToValue(v)
@@ -117,7 +114,6 @@ func (s *shape) value(v any) ref.Val {
 	return common.UnstructuredToVal(v, s)
 }
 
-// mapping converts an object or a map of which some parts are dynamic.
 func (s *shape) mapping(v map[string]any) ref.Val {
 	out := make(map[string]any, len(v))
 	for name, below := range v {
@@ -126,7 +122,7 @@ func (s *shape) mapping(v map[string]any) ref.Val {
 			continue
 		}
 		property, known := s.properties[name].(*shape)
-		// As in Kubernetes' CEL, a field that is null counts as absent.
+		// As in Kubernetes' CEL, a null counts as absent.
 		if !known || below == nil {
 			continue
 		}
@@ -138,7 +134,7 @@ func (s *shape) mapping(v map[string]any) ref.Val {
 	return types.NewStringInterfaceMap(deferredAdapter{}, out)
 }
 
-// deferred is a value that is converted only when CEL reads it.
+// deferred is converted only when CEL reads it.
 type deferred struct {
 	shape *shape
 	value any
@@ -188,8 +184,8 @@ func IsOpen(s *spec.Schema) bool {
 	}
 }
 
-// HasNoStatus reports whether a kind certainly has no status. A schema without fields, or one that
-// allows any field, does not prove it.
+// HasNoStatus reports whether a kind certainly has no status. A schema without fields, or with any
+// field, proves nothing.
 func HasNoStatus(s *spec.Schema) bool {
 	if s == nil || len(s.Properties) == 0 {
 		return false
@@ -201,11 +197,10 @@ func HasNoStatus(s *spec.Schema) bool {
 	return !has
 }
 
-// listed limits how many names an error lists.
 const listed = 12
 
-// Meant suggests a name for a field that does not exist: a similar one, or the same name one level
-// deeper, such as below status. If it finds neither, it lists the existing fields.
+// Meant suggests a similar field, or the same name one level deeper, such as below status.
+// Otherwise, advice lists the fields.
 func Meant(where, name string, holder *spec.Schema) (meant, advice string) {
 	names := Names(holder)
 	if near := text.Nearest(name, names); near != "" {
