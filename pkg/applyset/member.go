@@ -12,10 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Member is a live object with the label of a set.
 type Member struct {
-	Ref object.Ref
-	// Kind is the kind as the server serves it.
+	Ref  object.Ref
 	Kind object.Kind
 	UID  types.UID
 
@@ -24,10 +22,10 @@ type Member struct {
 	appliers            []string
 }
 
-// MemberOf returns the object as a member. It uses only the object's metadata.
+// MemberOf returns a live object as a member. It uses only metadata.
 func MemberOf(kind object.Kind, u *unstructured.Unstructured) Member {
 	ref := object.RefOf(u)
-	ref.GVK = kind.GVK // An object without its content has the kind PartialObjectMetadata.
+	ref.GVK = kind.GVK
 	m := Member{
 		Ref: ref, Kind: kind, UID: u.GetUID(),
 		labels: u.GetLabels(), annotations: u.GetAnnotations(), owners: u.GetOwnerReferences(),
@@ -38,7 +36,7 @@ func MemberOf(kind object.Kind, u *unstructured.Unstructured) Member {
 	return m
 }
 
-// byClient is the field manager of client-side apply, which writes with the operation Update.
+// Client-side apply writes with the operation Update.
 const byClient = "kubectl-client-side-apply"
 
 func appliersOf(u *unstructured.Unstructured) []string {
@@ -55,16 +53,16 @@ func appliersOf(u *unstructured.Unstructured) []string {
 	return all
 }
 
-// Set returns the id of the set in the object's label, or "".
+// Set returns the id of the member's set, or "".
 func (m Member) Set() string { return m.labels[PartOfLabel] }
 
 // Claims returns the claims of other tools on the object.
 func (m Member) Claims() []Claim { return claims(m.labels, m.annotations) }
 
-// isCopy reports whether a controller created the object with the labels of a source object. For
-// example, Endpoints get the labels of their Service, and an operator's Pods get those of the
-// custom resource. A copy is deleted together with its source. An object that was applied with the
-// label is not a copy, even if it has owner references.
+// isCopy reports whether a controller created the object with the labels of its source. For
+// example, Endpoints get the labels of their Service, and an operator's Pods those of the custom
+// resource. A copy is deleted with its source. An object that was applied with the label is not a
+// copy, even with owner references.
 func (m Member) isCopy(parent object.Ref, manager string) (by string, copied bool) {
 	if slices.ContainsFunc(m.appliers, func(a string) bool {
 		return a == manager || slices.Contains([]string{"k8sconnect", "kubectl", byClient}, a)
@@ -96,10 +94,9 @@ type Claim struct {
 
 func (c Claim) String() string { return c.Of + " " + c.Name }
 
-// Claims returns the claims on a live object by another set, a Helm release, a Flux Kustomization
-// or HelmRelease, or an Argo CD Application. It omits the claim of the set with the given id. Marks
-// that only name the origin of a manifest, such as app.kubernetes.io/managed-by in rendered charts,
-// are not claims.
+// Claims returns the claims of another set, Helm, Flux or Argo CD on an object. id is our set,
+// which does not count. Marks that only name the origin of a manifest, such as
+// app.kubernetes.io/managed-by, are not claims.
 func Claims(u *unstructured.Unstructured, id string) []Claim {
 	var all []Claim
 	if set := u.GetLabels()[PartOfLabel]; set != "" && set != id {
@@ -108,9 +105,8 @@ func Claims(u *unstructured.Unstructured, id string) []Claim {
 	return append(all, claims(u.GetLabels(), u.GetAnnotations())...)
 }
 
-// Owned returns the claim of another tool or set on an object that would be deleted together with
-// its namespace or CRD. It returns "" if there is none. id is the id of the set that deletes. The
-// parent of another set counts as claimed by that set.
+// Owned returns the claim on an object that would be deleted with its namespace or CRD, or "". id
+// is our set. The parent of another set counts as claimed by that set.
 func Owned(u *unstructured.Unstructured, id string) string {
 	if set := u.GetLabels()[IDLabel]; set != "" && set != id {
 		return "set " + set
@@ -121,7 +117,6 @@ func Owned(u *unstructured.Unstructured, id string) string {
 	return ""
 }
 
-// claims returns the claims of tools other than sets.
 func claims(labels, annotations map[string]string) []Claim {
 	var all []Claim
 	for _, sign := range signs() {
@@ -152,7 +147,7 @@ type sign struct {
 	of              string
 	name, namespace string
 	annotation      bool
-	// read extracts the name from the value; nil means that the whole value is the name.
+	// If read is nil, the whole value is the name.
 	read func(string) string
 }
 
@@ -166,30 +161,28 @@ func signs() []sign {
 	}
 }
 
-// application returns the name of an Application from a tracking id. The id has the form
-// NAME:GROUP/KIND:NAMESPACE/NAME, and NAME may be NAMESPACE_NAME.
+// A tracking id is NAME:GROUP/KIND:NAMESPACE/NAME, and NAME may be NAMESPACE_NAME.
 func application(id string) string {
 	name, _, _ := strings.Cut(id, ":")
 	return strings.Replace(name, "_", "/", 1)
 }
 
-// PruneAnnotation keeps an object from being pruned if its value is "disabled".
+// PruneAnnotation keeps an object from being pruned if it is "disabled".
 const PruneAnnotation = "k8sconnect.io/prune"
 
-// keepMark is an annotation or label by which users make a tool keep an object.
+// A keepMark is an annotation or label with which users make a tool keep an object.
 type keepMark struct {
 	key    string
 	values []string
-	// says compares a text with the value in the way of the tool, such as without regard to case.
+	// says compares like the tool, such as without regard to case.
 	says func(text, value string) bool
-	// labels means that the tool reads the mark from labels, too.
+	// labels is set if the tool reads labels, too.
 	labels bool
-	// whole means that the tool honors the mark only when it deletes the whole set.
+	// whole is set if the tool honors the mark only when it deletes the whole set.
 	whole bool
 }
 
-// keepMarks returns the marks of other tools that users may have used before, and our own.
-// docs/design/sets.md has the sources.
+// keepMarks has our mark and those of other tools; docs/design/sets.md has the sources.
 func keepMarks() []keepMark {
 	const argo = "argocd.argoproj.io/sync-options"
 	const flux = "kustomize.toolkit.fluxcd.io/"
@@ -214,8 +207,7 @@ func listed(text, value string) bool {
 	return slices.ContainsFunc(strings.Split(text, ","), func(one string) bool { return strings.TrimSpace(one) == value })
 }
 
-// keptBy returns the annotation or label that keeps a member, such as "annotation KEY: VALUE", or
-// "". whole means that the whole set is deleted.
+// The result is like "annotation KEY: VALUE". whole is set if the whole set is deleted.
 func (m Member) keptBy(whole bool) string {
 	for _, mark := range keepMarks() {
 		if mark.whole && !whole {

@@ -15,30 +15,28 @@ import (
 // Input is an object in the input.
 type Input struct {
 	Ref object.Ref
-	// Resource is the plural name of the object's kind; empty if the server does not serve the kind
-	// yet.
+	// Resource is the kind's plural name; empty if the server does not serve the kind yet.
 	Resource string
 }
 
 // Set is a set without its members.
 type Set struct {
 	Parent object.Ref
-	// Manager is the field manager of the members; empty means one of the default managers.
+	// Manager is the field manager of the members; empty means a default one.
 	Manager string
-	// Input lists the objects in the input. It is empty if the whole set is deleted.
+	// Input is empty if the whole set is deleted.
 	Input []Input
-	// Allow are the [Protected] kinds that may be pruned.
+	// Allow has the [Protected] kinds that may be pruned.
 	Allow []schema.GroupKind
 }
 
 // Decision is the result of Decide.
 type Decision struct {
 	ID string
-	// Doomed are the members to delete. Kept are the members that left the input and stay. Both are
-	// sorted.
+	// Doomed members are deleted. Kept members left the input and stay. Both are sorted.
 	Doomed []Member
 	Kept   []Kept
-	// Stay is the number of members in the input. Inputs is the number of objects in the input.
+	// Stay counts the members in the input, and Inputs all objects there.
 	Stay, Inputs int
 
 	of Set
@@ -48,7 +46,7 @@ type Decision struct {
 type Kept struct {
 	Member
 	Reason Reason
-	// By is the annotation, label, owner or object behind the reason; it may be empty.
+	// By is the annotation, label, owner or object behind the reason, or "".
 	By string
 }
 
@@ -56,23 +54,22 @@ type Kept struct {
 type Reason string
 
 const (
-	// Disabled means that an annotation or label protects the member from pruning. By is its name.
+	// Disabled means that an annotation or label protects the member.
 	Disabled Reason = "disabled"
 	// Claimed means that another tool or set owns the object.
 	Claimed Reason = "claimed"
-	// NotAllowed means that deleting an object of this kind also deletes other objects, and the
-	// user has not allowed that.
+	// NotAllowed means that its contents would be deleted too, and that the user has not allowed
+	// it.
 	NotAllowed Reason = "not-allowed"
-	// Holds means that deleting the member would also delete an object that stays.
+	// Holds means that it contains an object that stays.
 	Holds Reason = "holds"
-	// Unseen means that the member contains other objects whose owners are unknown.
+	// Unseen means that the owners of its contents are unknown.
 	Unseen Reason = "unseen"
-	// Copied means that a controller created the member with the labels of its source object.
+	// Copied means that a controller created it with the labels of its source.
 	Copied Reason = "copied"
-	// Unshown means that the member was not in the list of deletions that the user saw before the
-	// run.
+	// Unshown means that it was not in the list of deletions that the user saw before the run.
 	Unshown Reason = "unshown"
-	// Gone means that the object is no longer a member of the set.
+	// Gone means that it is no longer a member of the set.
 	Gone Reason = "gone"
 )
 
@@ -99,9 +96,8 @@ func (k Kept) Text() string {
 	return string(k.Reason)
 }
 
-// Protected returns the kinds that are pruned only if the user allows them by name. Deleting an
-// object of these kinds also deletes its contents, which do not return when the object is applied
-// again.
+// Protected returns the kinds that are pruned only if the user allows them. Their contents are
+// deleted too, and do not return with the next apply.
 func Protected() []schema.GroupKind {
 	return []schema.GroupKind{
 		{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
@@ -158,8 +154,8 @@ func (d *Decision) add(set Set, m Member) {
 	}
 }
 
-// keepHolders keeps the namespaces and CRDs whose deletion would also delete an object that stays:
-// an object in the input, a kept member, or the parent.
+// keepHolders keeps the namespaces and CRDs that contain an object that stays: an object in the
+// input, a kept member, or the parent.
 func (d *Decision) keepHolders(set Set) {
 	inNamespace, ofKind := map[string]object.Ref{}, map[string]object.Ref{}
 	stays := func(ref object.Ref, resource string) {
@@ -207,8 +203,7 @@ func (d Decision) Holders() []Member {
 	return out
 }
 
-// Keep returns the decision with the doomed member m kept. The reason is one that the member's own
-// labels do not show.
+// Keep returns the decision with the doomed member m kept.
 func (d Decision) Keep(m Member, reason Reason, by string) Decision {
 	d.Doomed = slices.DeleteFunc(slices.Clone(d.Doomed), func(other Member) bool { return other.Ref == m.Ref })
 	d.Kept = append(slices.Clone(d.Kept), Kept{m, reason, by})
@@ -216,8 +211,7 @@ func (d Decision) Keep(m Member, reason Reason, by string) Decision {
 	return d
 }
 
-// Within returns the decision limited to the doomed members in shown, which the user has seen.
-// Members that are doomed only since then are kept.
+// Within keeps the members that are not doomed in shown, the decision that the user has seen.
 func (d Decision) Within(shown Decision) Decision {
 	was := map[object.Key]bool{}
 	for _, m := range shown.Doomed {
@@ -236,9 +230,8 @@ func (d Decision) Within(shown Decision) Decision {
 	return d
 }
 
-// Again decides again about a doomed member in its current state, after other members have turned
-// out to stay. goes reports whether the member is still to be deleted. If it is not, why has the
-// reason.
+// Again decides again about a doomed member, after other members have stayed. goes is set if it is
+// still deleted; otherwise why has the reason.
 func (d Decision) Again(m Member, stayed []Kept) (why Kept, goes bool) {
 	if m.Set() != d.ID {
 		return Kept{m, Gone, ""}, false
@@ -252,8 +245,8 @@ func (d Decision) Again(m Member, stayed []Kept) (why Kept, goes bool) {
 	return again.Kept[len(again.Kept)-1], false
 }
 
-// Left returns the promise that covers the kept members. After the prune, the parent's promise is
-// the union of this promise and the input's.
+// Left returns the promise for the kept members. After the prune, the parent's promise is the union
+// of it and the input's.
 func (d Decision) Left() Promise {
 	var refs []object.Ref
 	for _, k := range d.Kept {
@@ -283,9 +276,8 @@ func ParseAllow(text string) (schema.GroupKind, error) {
 		"%q does not need to be allowed", text)
 }
 
-// Doubt returns the reason why a prune looks like a mistake and needs confirmation, or "". It
-// ignores members that are already pruned. If a run is repeated after a kill, it therefore needs
-// confirmation only if the first run did.
+// Doubt returns why a prune looks like a mistake and needs confirmation, or "". Members that are
+// already pruned do not count. So a repeated run needs confirmation only if the first run did.
 func (d Decision) Doubt() string {
 	all := d.Stay + len(d.Doomed)
 	for _, k := range d.Kept {

@@ -1,7 +1,6 @@
-// Package applyset decides which objects were applied together and which members to prune. It
-// follows the ApplySet specification (KEP-3659). [Read] the parent, [Render] it with a wider
-// promise before members are written, and call [Decide] with the live members. The package reads
-// and writes nothing in the cluster.
+// Package applyset decides which objects belong to a set and which to prune, by the ApplySet
+// specification (KEP-3659). [Read] the parent, [Render] it with a wider promise before members are
+// written, and [Decide]. It never reads or writes the cluster.
 package applyset
 
 import (
@@ -19,9 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Tooling is the [ToolingAnnotation] of a new parent. kubectl applies to a set only if the
-// annotation has the name kubectl, with any version. The format of a set is exactly that of
-// kubectl; managed fields show which tool wrote a parent.
+// Tooling is the [ToolingAnnotation] of a new parent. kubectl accepts only its own name, with any
+// version. Our format is the same; managed fields show who wrote the parent.
 const Tooling = "kubectl/v1.36.0+k8sconnect"
 
 // Manager is the field manager of our writes to parents.
@@ -30,20 +28,19 @@ const Manager = "k8sconnect-applyset"
 // Record is the content of a parent object.
 type Record struct {
 	Parent object.Ref
-	// ID is the value of the parent's label; empty if it has none yet.
+	// ID is the value of the parent's label, or "".
 	ID string
-	// Tooling is the tool that writes the set, as NAME/VERSION; empty if no set has been written
-	// yet.
+	// Tooling is the tool that writes the set, as NAME/VERSION. It is empty before the first write.
 	Tooling string
 	Promise Promise
-	// Resources are the resources in the deprecated annotation. A caller with a server converts
-	// them into kinds, and passes these to [Record.Resolve].
+	// Resources are from the deprecated annotation. A caller with a server passes their kinds to
+	// [Record.Resolve].
 	Resources []schema.GroupResource
-	// Told means that the parent lists its kinds, even if the list is empty.
+	// Told is set if the parent lists its kinds, even if the list is empty.
 	Told bool
 }
 
-// Read reads a parent without validating it: see [Record.Check].
+// Read reads a parent. [Record.Check] validates it.
 func Read(u *unstructured.Unstructured) Record {
 	notes := u.GetAnnotations()
 	r := Record{Parent: object.RefOf(u), ID: u.GetLabels()[IDLabel], Tooling: notes[ToolingAnnotation]}
@@ -76,14 +73,14 @@ func words(list string) []string {
 	return all
 }
 
-// Resolve returns the record with the given kinds instead of its Resources.
+// Resolve returns the record with these kinds instead of its Resources.
 func (r Record) Resolve(kinds []schema.GroupKind) Record {
 	r.Promise = r.Promise.Union(Promise{Kinds: kinds})
 	r.Resources = nil
 	return r
 }
 
-// IsNew reports whether no set has been written to the parent yet.
+// IsNew reports whether the parent has no set yet.
 func (r Record) IsNew() bool { return r.ID == "" && r.Tooling == "" }
 
 // Check returns an error if we must not change the set. Reading is always allowed.
@@ -111,8 +108,7 @@ func (r Record) Check() error {
 	return nil
 }
 
-// Render returns the parent object to apply, with the promise. It refuses names that the
-// annotations cannot represent.
+// Render returns the parent to apply. It refuses names that the annotations cannot represent.
 func Render(r Record, p Promise) (*unstructured.Unstructured, error) {
 	var kinds []string
 	for _, gk := range p.Kinds {
@@ -168,30 +164,28 @@ const (
 	// ParentTypeLabel marks a CRD whose objects may be parents.
 	ParentTypeLabel = "applyset.kubernetes.io/is-parent-type"
 
-	// ToolingAnnotation is the tool that writes the set, as NAME/VERSION.
+	// ToolingAnnotation names the tool that writes the set, as NAME/VERSION.
 	ToolingAnnotation = "applyset.kubernetes.io/tooling"
 	// KindsAnnotation lists the promised kinds.
 	KindsAnnotation = "applyset.kubernetes.io/contains-group-kinds"
-	// NamespacesAnnotation lists the promised namespaces, without the parent's own, which is always
-	// promised.
+	// NamespacesAnnotation lists the promised namespaces. The parent's own is always promised and
+	// not listed.
 	NamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces"
-	// resourcesAnnotation is the deprecated predecessor of KindsAnnotation. It is read, but never
-	// written.
+	// It is the predecessor of KindsAnnotation, and only read.
 	resourcesAnnotation = "applyset.kubernetes.io/contains-group-resources"
 )
 
-// ID returns the id of the set with this parent. The id depends on the parent's name, so that a
-// copy of the parent under another name is detected.
+// ID returns the id of the set with this parent. It depends on the parent's name, so a copy of the
+// parent under another name is detected.
 func ID(parent object.Ref) string {
-	// The prefix and suffix are necessary, because base64 may begin or end with a character that a
-	// label value must not begin or end with.
+	// base64 may begin or end with a character that a label value must not begin or end with.
 	return "applyset-" + base64.RawURLEncoding.EncodeToString(sum(parent)) + "-v1"
 }
 
-// LeaseName returns the name of the Lease that locks the set, in the namespace of its parent. It
-// contains only characters that are valid in the name of an object, unlike the set's id.
+// LeaseName returns the name of the Lease that locks the set, in the parent's namespace. Unlike the
+// set's id, it is a valid name of an object.
 func LeaseName(parent object.Ref) string {
-	const enough = 16 // bytes are enough to distinguish the sets in one namespace
+	const enough = 16 // bytes that distinguish the sets in one namespace
 	return "applyset-" + hex.EncodeToString(sum(parent)[:enough])
 }
 
@@ -208,13 +202,13 @@ func ParentKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 }
 
-// MayBeParent reports whether every server accepts objects of the kind as parents. For other kinds,
-// the CRD must have [ParentTypeLabel].
+// MayBeParent reports whether every server accepts the kind as a parent. Other kinds need
+// [ParentTypeLabel] on their CRD.
 func MayBeParent(gk schema.GroupKind) bool {
 	return gk.Group == "" && (gk.Kind == "Secret" || gk.Kind == "ConfigMap")
 }
 
-// ParseName parses the name of a set: NAME, or KIND[.GROUP]/NAME. kind is empty for [ParentKind].
+// ParseName parses NAME, or KIND[.GROUP]/NAME. kind is empty for [ParentKind].
 func ParseName(text string) (kind, name string, err error) {
 	kind, name, typed := strings.Cut(text, "/")
 	if !typed {
@@ -230,14 +224,13 @@ func ParseName(text string) (kind, name string, err error) {
 	return kind, name, nil
 }
 
-// Promise lists where members of a set may be: the kinds of the members, and the namespaces of
-// those in namespaces. Both lists are sorted, without duplicates.
+// Promise lists where members of a set may be. Both lists are sorted, without duplicates.
 type Promise struct {
 	Kinds      []schema.GroupKind
 	Namespaces []string
 }
 
-// PromiseOf returns the smallest promise that covers the objects.
+// PromiseOf returns the smallest promise for the objects.
 func PromiseOf(refs []object.Ref) Promise {
 	var p Promise
 	for _, ref := range refs {
@@ -249,12 +242,12 @@ func PromiseOf(refs []object.Ref) Promise {
 	return p.sorted()
 }
 
-// Union returns the smallest promise that covers both.
+// Union returns the smallest promise for both.
 func (p Promise) Union(q Promise) Promise {
 	return Promise{Kinds: slices.Concat(p.Kinds, q.Kinds), Namespaces: slices.Concat(p.Namespaces, q.Namespaces)}.sorted()
 }
 
-// Equal reports whether both promises are the same.
+// Equal reports whether both are the same.
 func (p Promise) Equal(q Promise) bool {
 	return slices.Equal(p.Kinds, q.Kinds) && slices.Equal(p.Namespaces, q.Namespaces)
 }

@@ -19,12 +19,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// mostText limits the size of a decompressed run, because the Secrets may not be ours: any user may
-// have written them.
+// Any user may have written the Secrets.
 const mostText = 256 << 20
 
-// Decode reads the Secrets of a set's history, and returns the newest run first. A run with a
-// missing or changed part is a fault, which does not affect other runs.
+// Decode reads the Secrets of a set's history. The newest run comes first. A run with a missing or
+// changed part is a fault, and does not affect the others.
 func Decode(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
 	return readEach(secrets, decode)
 }
@@ -45,8 +44,7 @@ func readEach(secrets []*unstructured.Unstructured, read func([]*unstructured.Un
 	return runs, faults
 }
 
-// grouped returns the Secrets of each run. Secrets of a later version, or without the id of a run,
-// are faults.
+// Secrets of a later version, or without the id of a run, are faults.
 func grouped(secrets []*unstructured.Unstructured) (byRun map[Name][]*unstructured.Unstructured, faults []error) {
 	byRun = map[Name][]*unstructured.Unstructured{}
 	told := map[string]bool{}
@@ -139,8 +137,8 @@ func unpack(content []byte) ([]Object, error) {
 	return objects, nil
 }
 
-// Heads returns the runs without their objects, the newest first. It reads only the annotations of
-// the Secrets. A run with unreadable annotations is a fault.
+// Heads returns the runs without their objects, the newest first. It reads only annotations. A run
+// with unreadable annotations is a fault.
 func Heads(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
 	return readEach(secrets, func(parts []*unstructured.Unstructured) (Run, error) { return head(parts[0].GetAnnotations()) })
 }
@@ -160,9 +158,9 @@ func head(notes map[string]string) (Run, error) {
 	return run, nil
 }
 
-// Excess returns the Secrets of runs beyond the limit, the oldest first. It never returns the two
-// newest successful runs or the two newest usable runs, because users roll back to these. It also
-// keeps the run that precedes the newest one, and Secrets with unreadable annotations.
+// Excess returns the Secrets of runs beyond the limit, the oldest first. Users roll back to the two
+// newest successful runs and the two newest usable runs, so these stay. So do the newest run, the
+// run before it, and Secrets with unreadable annotations.
 func Excess(secrets []*unstructured.Unstructured, keep int) []*unstructured.Unstructured {
 	runs, _ := Heads(secrets)
 	stays := map[Name]bool{}

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// Label is a label of every Secret of the history. Its value is the id of the set.
+	// Label is on every Secret of the history. Its value is the id of the set.
 	Label = "k8sconnect.io/history-of"
 	// Type is the type of every Secret of the history.
 	Type = "k8sconnect.io/history"
@@ -35,11 +35,9 @@ const (
 	placeNote   = "k8sconnect.io/place"
 	field       = "objects"
 
-	// partSize is the size of the data in one Secret. The server's limit is 1 MiB, including small
-	// annotations.
+	// The server's limit for a Secret is 1 MiB, including small annotations.
 	partSize = 768 << 10
-	// mostParts limits the size of a run. 12 MiB of compressed data hold far more than 10,000
-	// objects.
+	// 12 MiB of compressed data hold far more than 10,000 objects.
 	mostParts = 16
 )
 
@@ -48,8 +46,8 @@ type stored struct {
 	Withheld bool           `json:"withheld,omitempty"`
 }
 
-// Encode returns the Secrets that store a run, to be applied in the parent's namespace. A run that
-// is too large is stored without its objects (see [Run.TooLarge]).
+// Encode returns the Secrets that store a run in the parent's namespace. A run that is too large is
+// stored without its objects (see [Run.TooLarge]).
 func Encode(parent object.Ref, set string, run Run) ([]*unstructured.Unstructured, error) {
 	var content []byte
 	if !run.TooLarge {
@@ -97,11 +95,10 @@ func Encode(parent object.Ref, set string, run Run) ([]*unstructured.Unstructure
 	return secrets, nil
 }
 
-// nameOf returns the part of the Secret's name that identifies a run. It is a digest of the run's
-// input and id, because users may choose an id that is no valid name. A second attempt with the
-// same id and input replaces the first.
+// nameOf returns a digest of the run's input and id, because a user's id may be no valid name. A
+// second attempt with the same id and input replaces the first.
 func nameOf(run Run) string {
-	const enough = 6 // bytes are enough to distinguish the runs of one history
+	const enough = 6 // bytes that distinguish the runs of one history
 	sum := sha256.Sum256([]byte(run.ID + "\n" + run.Input))
 	return hex.EncodeToString(sum[:enough])
 }
@@ -134,7 +131,7 @@ func partOf(text string) (part, of int, err error) {
 	return part, of, nil
 }
 
-// Digest returns a digest of the objects, which depends on their order.
+// Digest returns a digest of the objects in their order.
 func Digest(manifests []*unstructured.Unstructured) (string, error) {
 	sum := sha256.New()
 	enc := json.NewEncoder(sum)

@@ -9,20 +9,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Kept is the history of a set as it is stored. Runs may be missing, because users deleted them or
-// because they were never written.
+// Kept is the history of a set as it is stored. Runs may be missing: deleted by users, or never
+// written.
 type Kept struct {
 	// Runs and Faults are the results of [Decode] or [Heads].
 	Runs   []Run
 	Faults []error
-	// Last is the last run that applied something, as the note in the set's Lease describes it (see
-	// [ReadNote]). Its ID is empty if the Lease has no note.
+	// Last is the last run that applied something, from the note in the set's Lease (see
+	// [ReadNote]). Its ID is empty without a note.
 	Last Run
 }
 
 // To returns the run with the id. Without an id, it returns the last successful run before the
-// newest run. It returns an error if that run was deleted, was too large or cannot be read, because
-// the user does not expect the state of an even older run.
+// newest one. It returns an error if that run cannot be used, because the user does not expect an
+// even older one.
 func (k Kept) To(id string) (Run, error) {
 	all := k.all()
 	if id != "" {
@@ -68,8 +68,7 @@ func (k Kept) called(id string, all []Run) (Run, error) {
 	return readable(named[0], all)
 }
 
-// Newest returns the last run that applied something. It returns false if there is no such run, or
-// if it is unknown.
+// Newest returns the last run that applied something, if it is known.
 func (k Kept) Newest() (Run, bool) {
 	if k.blind() != nil {
 		return Run{}, false
@@ -77,13 +76,13 @@ func (k Kept) Newest() (Run, bool) {
 	return newest(k.all())
 }
 
-// Keeps reports whether the history contains the run, even if the run is not readable.
+// Keeps reports whether the history contains the run, even if it is not readable.
 func (k Kept) Keeps(run Run) bool {
 	return slices.ContainsFunc(k.all(), func(r Run) bool { return r.Name() == run.Name() && !errors.Is(r.damage, errNotKept) })
 }
 
-// Follow returns the run with its place after all other runs. again reports that the run adds
-// nothing to the history: the last run was successful, is in the history and had the same input.
+// Follow returns the run with its place after all other runs. again is set if the run adds nothing:
+// the last run was successful, is stored and had the same input.
 func (k Kept) Follow(run Run) (placed Run, again bool) {
 	for _, r := range append(k.all(), k.Last) {
 		run.Place.Number = max(run.Place.Number, r.Place.Number)
@@ -104,9 +103,8 @@ func (k Kept) Follow(run Run) (placed Run, again bool) {
 	return run, ok && last.damage == nil && last.Usable() && last.Input == run.Input
 }
 
-// Unlisted is like [Kept.Follow], for a run that is not stored and has read only the note of the
-// last run. sure means that the writer of the note has released its lock since, so that no other
-// run has followed it.
+// Unlisted is like [Kept.Follow] for a run that has read only the note of the last run. sure is set
+// if the writer of the note has released its lock, so that no other run has followed it.
 func Unlisted(last, run Run, sure bool) Run {
 	// A killed run may have written Secrets with a higher number but no note.
 	const room = 1000
@@ -118,8 +116,7 @@ func Unlisted(last, run Run, sure bool) Run {
 	return placed
 }
 
-// blind returns the reason why the last run is unknown: a later version of this program wrote one
-// of the runs. It returns nil if the last run is known.
+// The last run is unknown if a later version of this program wrote one of the runs.
 func (k Kept) blind() error {
 	for _, err := range k.Faults {
 		if fault, ok := errors.AsType[*FaultError](err); ok && fault.blind {
@@ -129,8 +126,8 @@ func (k Kept) blind() error {
 	return nil
 }
 
-// all returns all known runs, the newest first: the readable runs, the unreadable runs and the last
-// run. It omits runs without a start time.
+// all returns the readable runs, the unreadable runs and the last run, the newest first. It omits
+// runs without a start time.
 func (k Kept) all() []Run {
 	all := slices.Clone(k.Runs)
 	for _, err := range k.Faults {
@@ -146,7 +143,7 @@ func (k Kept) all() []Run {
 			last.damage = errNotKept
 			all = append(all, last)
 		case all[at].Place.Number > 0 && all[at].Place.Number <= k.Last.Place.Number:
-			// The Lease may be the only record of the end of a run, or of its second attempt.
+			// The Lease may be the only record of a run's end, or of its second attempt.
 			all[at].Result, all[at].Started, all[at].Place = k.Last.Result, k.Last.Started, k.Last.Place
 		}
 	}
@@ -154,8 +151,8 @@ func (k Kept) all() []Run {
 	return all
 }
 
-// newest returns the last run that applied something, which is the run with the highest number. A
-// run of a former version has no number, and is ordered by its start time.
+// newest returns the run with the highest number. A run of a former version has no number, and is
+// ordered by its start time.
 func newest(all []Run) (Run, bool) {
 	if len(all) == 0 {
 		return Run{}, false
@@ -189,8 +186,6 @@ func before(run Run, all []Run) (name Name, known bool) {
 	return Name{}, true
 }
 
-// readable returns the run if its objects can be read. Otherwise it returns an error with a hint
-// that names the usable runs.
 func readable(run Run, all []Run) (Run, error) {
 	why := ""
 	switch {
@@ -206,14 +201,13 @@ func readable(run Run, all []Run) (Run, error) {
 	return Run{}, unusable(run.ID, why, usableOf(all))
 }
 
-// Listed is a run in a list. Name is the name that a rollback accepts. Line describes the run with
-// its time and user.
+// Listed is a run in a list. A rollback accepts Name. Line has the run's time and user.
 type Listed struct {
 	Run
 	Name, Line string
 }
 
-// List returns the runs in the history, the newest first.
+// List returns the stored runs, the newest first.
 func (k Kept) List() []Listed {
 	all := k.all()
 	var out []Listed
@@ -230,7 +224,6 @@ var errNoneBefore error = &object.HintedError{
 	Advice: "apply the manifests that you want to roll back to",
 }
 
-// others returns a hint that names the usable runs, or another remedy if there are none.
 func others(known []string) string {
 	if len(known) == 0 {
 		return "it has no successful run to roll back to: apply the manifests that you want"
@@ -240,7 +233,7 @@ func others(known []string) string {
 
 func listed(runs []string) string { return "\n    " + strings.Join(runs, "\n    ") }
 
-// naming is like others, for a rollback to a run that the user has not named.
+// naming is like others, for a rollback without a named run.
 func naming(known []string) string {
 	if len(known) == 0 {
 		return others(known)
@@ -254,17 +247,17 @@ func unusable(id, why string, known []string) error {
 
 var errNotKept = errors.New("it is not in the history: its Secrets were deleted, or never written")
 
-// FaultError says that a run in the history cannot be read. Other runs are not affected.
+// FaultError says that a run in the history cannot be read.
 type FaultError struct {
-	// Run is the id of the run, or the name of its Secret if the id is unknown.
+	// Run is an id or, if that is unknown, the name of a Secret.
 	Run string
 	Err error
 
-	// note means that the note in the Lease cannot be read.
+	// note is set if the note in the Lease cannot be read.
 	note bool
-	// blind means that the run's place among the other runs is unknown.
+	// blind is set if the run's place among the others is unknown.
 	blind bool
-	// of is the run without its objects. If its start time cannot be read, it is zero.
+	// of is the run without its objects. It is zero if its start time cannot be read.
 	of Run
 }
 

@@ -1,7 +1,6 @@
 // Package history stores the manifests of a set's last runs in compressed Secrets of limited size.
-// [Encode] makes the Secrets, [Decode] reads them and detects missing or changed parts, and
-// [Excess] returns the Secrets to delete. The package never stores values of Secrets outside the
-// parent's namespace, and sends no requests.
+// Start with [Encode] and [Decode]; [Excess] returns the Secrets to delete. It never stores values
+// of Secrets outside the parent's namespace, and sends no requests.
 package history
 
 import (
@@ -30,48 +29,45 @@ const (
 	// RolledBack means that the run was rolled back.
 	RolledBack Result = "rolledBack"
 	// Refused means that nothing was written, because a user must confirm the run. Only the lock
-	// records this result.
+	// records it.
 	Refused Result = "refused"
 )
 
 // Run is one run of a set.
 type Run struct {
-	// ID is the id of the run, as in the server's audit log.
+	// ID is as in the server's audit log.
 	ID string
-	// Started is when the run started, by the local clock of its machine.
+	// Started is by the clock of the run's machine.
 	Started time.Time
-	// The user of the run; empty if unknown.
+	// Who may be empty.
 	Who    string
 	Result Result
-	// Input is a digest of the run's input.
+	// Input is a digest of the input.
 	Input string
-	// Objects are the applied manifests as they were sent; nil if TooLarge is set.
+	// Objects are the manifests as they were sent; nil if TooLarge.
 	Objects []Object
-	// TooLarge means that the manifests exceed the limit of the history, so that a rollback to the
-	// run is impossible.
+	// TooLarge means that the manifests exceed the limit of the history, so a rollback is
+	// impossible.
 	TooLarge bool
-	// Place is the run's place in the history of its set. It is zero if a former version of this
-	// program recorded the run.
+	// Place is zero if a former version of this program recorded the run.
 	Place Place
 
-	// damage is the reason why the run's objects cannot be read.
+	// damage says why the objects cannot be read.
 	damage error
 }
 
 // Object is one applied manifest.
 type Object struct {
 	Manifest *unstructured.Unstructured
-	// Withheld means that the object is a Secret outside the parent's namespace, so that its values
-	// are not stored.
+	// Withheld is set for a Secret outside the parent's namespace. Its values are not stored.
 	Withheld bool
 }
 
-// Usable reports whether the set can be rolled back to the run: its whole input was applied and
-// stored.
+// Usable reports whether the set can be rolled back to the run.
 func (r Run) Usable() bool { return r.Result == Applied && !r.TooLarge }
 
-// ObjectOf returns a manifest for the history. A Secret outside the parent's namespace loses its
-// values. The given manifest is not modified.
+// ObjectOf returns a copy of a manifest for the history. A Secret outside the parent's namespace
+// loses its values.
 func ObjectOf(parent object.Ref, manifest *unstructured.Unstructured) Object {
 	u := manifest.DeepCopy()
 	isSecret := u.GroupVersionKind().GroupKind().String() == "Secret"
@@ -85,7 +81,7 @@ func ObjectOf(parent object.Ref, manifest *unstructured.Unstructured) Object {
 			withheld = true
 		}
 	}
-	// The annotation of kubectl's client-side apply contains a copy of the values.
+	// The annotation has a copy of the values.
 	if notes := u.GetAnnotations(); notes[lastApplied] != "" {
 		delete(notes, lastApplied)
 		u.SetAnnotations(notes)
@@ -95,8 +91,8 @@ func ObjectOf(parent object.Ref, manifest *unstructured.Unstructured) Object {
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// newestFirst orders runs by their numbers, then by their start times, then by their ids. If one of
-// two runs has no number, their numbers do not count.
+// Runs are ordered by number, start time and id. Without a number on both, the number does not
+// count.
 func newestFirst(a, b Run) int {
 	if a.Place.Number > 0 && b.Place.Number > 0 && a.Place.Number != b.Place.Number {
 		return cmp.Compare(b.Place.Number, a.Place.Number)
@@ -107,8 +103,7 @@ func newestFirst(a, b Run) int {
 	return strings.Compare(b.ID, a.ID)
 }
 
-// named returns the runs that a user means by a name, which is an id, or an id with the beginning
-// of the input's digest.
+// A user's name for a run is an id, perhaps with the beginning of the input's digest.
 func named(runs []Run, name string) []Run {
 	var out []Run
 	for _, r := range runs {
@@ -119,8 +114,8 @@ func named(runs []Run, name string) []Run {
 	return out
 }
 
-// Names returns the names that a rollback accepts for the runs. A name is the run's id. If several
-// runs have the same id, the beginning of the input's digest is added.
+// Names returns the names that a rollback accepts. They are ids. Runs with the same id have the
+// beginning of the input's digest added.
 func Names(runs []Run) []string {
 	out := make([]string, len(runs))
 	for i, r := range runs {
@@ -131,15 +126,12 @@ func Names(runs []Run) []string {
 	return out
 }
 
-// name returns the run's id with the beginning of its input's digest, which distinguishes runs with
-// the same id.
 func (r Run) name() string {
-	const enough = 6 // digits are enough, because few runs have the same id
+	const enough = 6 // digits that distinguish the few runs with the same id
 	_, digits, _ := strings.Cut(r.Input, ":")
 	return r.ID + "." + digits[:min(enough, len(digits))]
 }
 
-// as returns the line that describes the run in a list.
 func (r Run) as(name string) string {
 	name += " of " + r.Started.UTC().Format(time.RFC3339)
 	if r.Who != "" {
@@ -156,7 +148,6 @@ func names(runs []Run) []string {
 	return out
 }
 
-// usableOf returns the lines that describe the usable runs.
 func usableOf(runs []Run) []string {
 	var out []string
 	for i, name := range Names(runs) {
@@ -167,25 +158,23 @@ func usableOf(runs []Run) []string {
 	return out
 }
 
-// format is the version of the storage format that this program writes. Former programs wrote no
-// version, and their runs are readable. Any other version comes from a later program and is not
+// Former programs wrote no format, and their runs are readable. A later program's format is not
 // readable.
 const format = 1
 
-// Place is a run's place in the history of its set. It reveals gaps, because each run names the run
-// before it, even if that run is no longer stored.
+// Place is a run's place in the history. Each run names the run before it, even if that run is no
+// longer stored, which reveals gaps.
 type Place struct {
-	// Number increases with each run of the set, from 1, possibly with gaps. It is zero if unknown.
-	// It orders runs without relying on clocks.
+	// Number increases with each run from 1, possibly with gaps. It orders runs without clocks.
+	// Zero is unknown.
 	Number int64 `json:"number"`
-	// Known means that the run before this one is known.
+	// Known is set if the run before this one is known.
 	Known bool `json:"known"`
 	// Before is the last successful run before this one; zero if there was none.
 	Before Name `json:"before,omitzero"`
 }
 
-// Name identifies a run in its set. The id is not enough, because users choose ids and may reuse an
-// id with different input.
+// Name identifies a run in its set. Users choose ids, and may reuse an id with different input.
 type Name struct {
 	ID    string `json:"run"`
 	Input string `json:"input"`
@@ -194,7 +183,7 @@ type Name struct {
 // Name returns the identity of the run in its set.
 func (r Run) Name() Name { return Name{ID: r.ID, Input: r.Input} }
 
-// note describes the last run that applied something. It is stored in the set's Lease.
+// A note in the set's Lease describes the last run that applied something.
 type note struct {
 	Format int `json:"format"`
 	Name
@@ -203,14 +192,14 @@ type note struct {
 	Place
 }
 
-// Note encodes the run without its objects. [ReadNote] decodes it.
+// Note encodes the run without its objects.
 func Note(run Run) (string, error) {
 	text, err := json.Marshal(note{Format: format, Name: run.Name(), Started: run.Started.UTC(), Result: run.Result, Place: run.Place})
 	return string(text), err
 }
 
-// ReadNote decodes a note. If the text is empty, the run has no ID. Any error is a [FaultError],
-// and belongs in [Kept.Faults].
+// ReadNote decodes a note. Without text, the run has no ID. An error is a [FaultError], and belongs
+// in [Kept.Faults].
 func ReadNote(text string) (Run, error) {
 	if text == "" {
 		return Run{}, nil
@@ -235,7 +224,6 @@ func ReadNote(text string) (Run, error) {
 	return Run{ID: n.ID, Input: n.Input, Started: n.Started, Result: n.Result, Place: n.Place}, nil
 }
 
-// later returns an error unless this program can read the format.
 func later(written string) error {
 	if written == fmt.Sprint(format) {
 		return nil
