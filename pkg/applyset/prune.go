@@ -58,18 +58,18 @@ const (
 	Disabled Reason = "disabled"
 	// Claimed means that another tool or set owns the object.
 	Claimed Reason = "claimed"
-	// NotAllowed means that its contents would be deleted too, and that the user has not allowed
+	// NotAllowed means that the member's contents would be deleted too, and that the user has not allowed
 	// it.
 	NotAllowed Reason = "not-allowed"
-	// Holds means that it contains an object that stays.
+	// Holds means that the member contains an object that stays.
 	Holds Reason = "holds"
-	// Unseen means that the owners of its contents are unknown.
+	// Unseen means that the owners of the member's contents are unknown.
 	Unseen Reason = "unseen"
-	// Copied means that a controller created it with the labels of its source.
+	// Copied means that a controller created the member with the labels of its source.
 	Copied Reason = "copied"
-	// Unshown means that it was not in the list of deletions that the user saw before the run.
+	// Unshown means that the member was not in the list of deletions that the user saw before the run.
 	Unshown Reason = "unshown"
-	// Gone means that it is no longer a member of the set.
+	// Gone means that the object is no longer a member of the set.
 	Gone Reason = "gone"
 )
 

@@ -257,7 +257,7 @@ type FaultError struct {
 	note bool
 	// blind is set if the run's place among the others is unknown.
 	blind bool
-	// of is the run without its objects. It is zero if its start time cannot be read.
+	// of has no objects. Its Started is zero if it cannot be read.
 	of Run
 }
 

@@ -39,7 +39,7 @@ type Run struct {
 	ID string
 	// Started is by the clock of the run's machine.
 	Started time.Time
-	// Who may be empty.
+	// The user of the run; may be empty.
 	Who    string
 	Result Result
 	// Input is a digest of the input.
