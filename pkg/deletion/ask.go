@@ -67,8 +67,8 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 	}
 }
 
-// goesAt reports whether this version of the object is to be deleted, and binds the deletion to the
-// version. If Stays keeps the object, goesAt finishes the target as kept.
+// goesAt reports whether to delete this version of the object, and binds the deletion to it. If
+// Stays keeps the object, the target is finished as kept.
 func (e *Engine) goesAt(t *target, live *unstructured.Unstructured, how *object.Deletion) bool {
 	if t.Stays == nil || live == nil {
 		return true
@@ -81,7 +81,7 @@ func (e *Engine) goesAt(t *target, live *unstructured.Unstructured, how *object.
 	return true
 }
 
-// lost handles a request whose answer was lost: it reads the object to see what happened.
+// The answer was lost, so lost reads the object to see what happened.
 func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	live, readErr := e.Server.Get(ctx, *t.kind, t.Ref)
 	switch {
@@ -148,8 +148,7 @@ func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 	}
 }
 
-// each runs do for all targets concurrently. The client already limits the rate of requests; the
-// limit on goroutines here only bounds memory.
+// The client already limits the rate of requests. The limit on goroutines only bounds memory.
 func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Context, *target)) {
 	const side = 256
 	var g errgroup.Group
@@ -165,11 +164,11 @@ func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Co
 	_ = g.Wait() // do reports errors as events
 }
 
-// otherNow is the reason reported if another object has the target's name now (edge case 68).
+// otherNow is for an object that has the target's name now (edge case 68).
 const otherNow = "it is gone; another object has its name now, and was left alone"
 
 // isUnserved reports whether the kind is gone, with all its objects. It is false if the server did
-// not answer, or serves the kind at another version.
+// not answer, or serves another version.
 func isUnserved(err error) bool {
 	return meta.IsNoMatchError(err) && errors.Unwrap(err) == nil
 }
@@ -177,15 +176,14 @@ func isUnserved(err error) bool {
 type contents struct {
 	running    bool
 	left, most int
-	// due is the time of the next count; it is zero before the first one. pause is the pause before
-	// the latest count.
+	// due is the time of the next count, or zero before the first one. pause is the latest pause.
 	due   time.Time
 	pause time.Duration
 }
 
 const (
-	// The first count comes countAfter after the request. The pauses after it grow from countFirst
-	// to countLast.
+	// countAfter is the pause between the request and the first count. Later pauses grow from
+	// countFirst to countLast.
 	countAfter = 500 * time.Millisecond
 	countFirst = 2 * time.Second
 	countLast  = 10 * time.Second

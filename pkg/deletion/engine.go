@@ -1,6 +1,6 @@
 // Package deletion deletes objects in reverse order, each bound to its UID, and watches until they
 // are gone. Start with [Reverse] and [Engine.Run]. It never reports an object as gone that it
-// cannot see. It does not find out why objects are stuck, and prints nothing.
+// cannot see. It does not explain stuck objects, and prints nothing.
 package deletion
 
 import (
@@ -27,19 +27,18 @@ type Server interface {
 	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
 	// RemoveFinalizer removes one finalizer from this version of the object.
 	RemoveFinalizer(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error)
-	// ExplainRefusal adds the name of the webhook that refused the object to its error. It returns
-	// other errors unchanged.
+	// ExplainRefusal adds the name of the webhook that refused the object. It returns other errors
+	// unchanged.
 	ExplainRefusal(ctx context.Context, kind object.Kind, err error) error
 }
 
-// Counter counts the objects that must be deleted before a given object: the contents of a
-// namespace, or the instances of a CRD.
+// Counter counts the contents of a namespace, or the instances of a CRD.
 type Counter interface {
 	Count(ctx context.Context, live *unstructured.Unstructured) (int, error)
 }
 
 // Explainer explains why a terminating object still exists, the most important cause first. It may
-// return causes together with an error about objects that it could not read.
+// return causes together with an error.
 type Explainer interface {
 	Explain(ctx context.Context, kind object.Kind, live *unstructured.Unstructured) ([]event.Cause, error)
 }
@@ -48,40 +47,38 @@ const (
 	// blindFor is how long reads may fail before an object's state is unknown.
 	blindFor = 5 * time.Minute
 	// glance is how long the engine searches for objects after an outage that lasted too long.
-	glance = 2 * time.Second
-	// stuckAfter is the default of [Engine.StuckAfter].
+	glance     = 2 * time.Second
 	stuckAfter = 15 * time.Second
 )
 
 // Engine deletes objects. Server and Emit are required. Use an Engine for one Run.
 type Engine struct {
 	Server Server
-	// First replaces Server for listing the objects, before any deletion was requested and after an
-	// outage that lasted too long. If it is nil, Server is used.
+	// First replaces Server to list the objects before the first deletion, and after an outage that
+	// lasted too long. It may be nil.
 	First     watchset.Watcher
 	Explainer Explainer
 	Counter   Counter
 
-	// Propagation decides what happens to dependents; empty leaves it to the server.
+	// An empty Propagation leaves it to the server.
 	Propagation metav1.DeletionPropagation
-	// GracePeriod is the grace period in seconds; nil means that each object's own applies.
+	// GracePeriod is in seconds; nil means each object's own.
 	GracePeriod *int64
 	DryRun      object.DryRun
-	// Wait makes Run wait until all objects are gone.
+	// With Wait, Run waits until all objects are gone.
 	Wait         bool
 	IgnoreAbsent bool
-	// Timeout returns how long the deletion of an object of the kind may take. 0 means no limit,
-	// and so does a nil function.
+	// Timeout returns how long the deletion of an object may take; 0 or a nil function means no
+	// limit.
 	Timeout func(object.Kind) time.Duration
-	// StuckAfter is how long an object must show no progress before the Explainer is called; 0
-	// means 15 seconds.
+	// StuckAfter is how long an object must show no progress before it is explained; 0 means 15
+	// seconds.
 	StuckAfter time.Duration
-	// EndsFor returns how long a cause must persist, while the object shows no progress, to end the
-	// wait for that object. 0 means that the cause never ends the wait. A nil function means 0 for
-	// all causes.
+	// EndsFor returns how long a cause must last, without progress, to end the wait for its object;
+	// 0 or a nil function means never.
 	EndsFor func(event.Cause) time.Duration
-	// Finalizer, if set, is removed from terminating objects, and no deletion is requested. Confirm
-	// is called before the removal, once every object was explained.
+	// Finalizer, if set, is removed from terminating objects, and nothing is deleted. Confirm is
+	// called before that, once every object was explained.
 	Finalizer string
 	Confirm   func(ctx context.Context, finalizer string, refs []object.Ref) error
 	// Emit is called for one event at a time.
@@ -89,29 +86,27 @@ type Engine struct {
 
 	mu      sync.Mutex // guards everything below, the views and their targets
 	planned bool
-	// underway is set once a deletion was requested: from then on, the engine waits for an outage
+	// underway is set once a deletion was requested. From then on, the engine waits for an outage
 	// to end. outlived is set if an outage lasted too long and the server has not answered since.
 	underway, outlived bool
 	outcome            Outcome
-	// aggregates are the deleted ClusterRoles that had an aggregationRule.
+	// deleted ClusterRoles that had an aggregationRule
 	aggregates []*target
-	// pending counts the targets of the current phase without a result. explained counts the
-	// targets of the phase that were explained.
+	// These count the targets of the phase that have no result, and those that were explained.
 	pending, explained int
-	// passed is set once the user was told that some targets of the phase are not explained.
+	// passed is set once the user knows that some targets of the phase are not explained.
 	passed bool
 	woken  chan struct{}
 	turns  chan struct{}  // limits concurrent explanations
 	side   sync.WaitGroup // counts and explanations in progress
 }
 
-// keepsWatch reports whether the engine waits for the objects to go.
 func (e *Engine) keepsWatch() bool { return e.Wait && e.DryRun == object.DryRunNone }
 
 func (e *Engine) wake() {
 	select {
 	case e.woken <- struct{}{}:
-	default: // It is awake already.
+	default:
 	}
 }
 
@@ -157,8 +152,7 @@ func (e *Engine) Run(ctx context.Context, phases []Phase) error {
 	return nil
 }
 
-// phase deletes the objects of a phase. It returns false if some of the objects still exist, or may
-// exist.
+// phase returns false if some of its objects still exist, or may exist.
 func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 	watching, stop := context.WithCancel(ctx)
 	var views []*view
@@ -193,8 +187,8 @@ func (e *Engine) phase(ctx context.Context, index int, ph Phase) bool {
 	return e.close(ctx, targets)
 }
 
-// isDark reports whether an outage has lasted too long, and none of the views has received an
-// answer since. The engine must be locked.
+// isDark reports whether an outage has lasted too long, and no view has received an answer since.
+// The engine must be locked.
 func (e *Engine) isDark(views []*view) bool {
 	dark := e.outlived
 	for _, v := range views {
@@ -213,8 +207,7 @@ type Outcome struct {
 	Remaining, Refused, Unknown int
 }
 
-// IncompleteError is the error of a run that did not delete all objects. The events have reported
-// each of these objects.
+// IncompleteError says that not all objects were deleted. The events have reported each of them.
 type IncompleteError struct {
 	Outcome
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// explain starts the explanation of a target in the background. The engine must be locked.
+// explain works in the background. The engine must be locked.
 func (e *Engine) explain(ctx context.Context, t *target) {
 	t.goes()
 	x := &t.explanation
@@ -68,7 +68,6 @@ func (e *Engine) passOver() {
 	e.Emit(event.Warned{Text: fmt.Sprintf("%d objects are still there; the first %d of them are explained, %d are not", e.pending, e.explained, e.pending-e.explained)})
 }
 
-// reasons calls the Explainer. It limits the number of concurrent calls.
 func (e *Engine) reasons(ctx context.Context, t *target, live *unstructured.Unstructured) ([]event.Cause, error) {
 	select {
 	case e.turns <- struct{}{}:
@@ -83,32 +82,31 @@ func (e *Engine) reasons(ctx context.Context, t *target, live *unstructured.Unst
 
 const (
 	explainFor = 30 * time.Second
-	// explainMost limits the pause between two explanations of an object.
+	// the longest pause between two explanations of an object
 	explainMost = 2 * time.Minute
-	// explainMany limits how many objects of a phase are explained: if a thousand objects are
-	// stuck, most have the same cause.
+	// If a thousand objects of a phase are stuck, most have the same cause.
 	explainMany = 50
 	explainSide = 8
 )
 
 type explanation struct {
 	running bool
-	// last is the time of the latest explanation; it is zero before the first one. pause is the
-	// minimum pause before the next one.
+	// last is the time of the latest explanation; zero before the first one. pause is the shortest
+	// pause before the next one.
 	last  time.Time
 	pause time.Duration
 	// causes are the latest causes; told is what the user was shown.
 	causes []event.Cause
 	told   schedule.Told
 	passed bool
-	// lasting maps the code of each cause that may end the wait to the time since when every
-	// explanation has found it.
+	// lasting has the codes of causes that may end the wait, and since when every explanation has
+	// found them.
 	lasting map[string]time.Time
 }
 
-// endsFor records the latest causes, which were found at the time now; moved is when the object
-// last made progress. If a cause has lasted long enough to end the wait, endsFor returns it as
-// over. Otherwise next is the time when the first cause will have; zero if none can end the wait.
+// endsFor records the latest causes. over is a cause that has lasted long enough to end the wait.
+// Otherwise next is when the first cause will have; zero if none can end the wait. moved is when
+// the object last made progress.
 func (x *explanation) endsFor(ends func(event.Cause) time.Duration, moved, now time.Time) (over *event.Cause, next time.Time) {
 	before := x.lasting
 	x.lasting = map[string]time.Time{}
@@ -133,7 +131,7 @@ func (x *explanation) endsFor(ends func(event.Cause) time.Duration, moved, now t
 	return nil, next
 }
 
-// next returns when to explain a target that has made no progress since the given time.
+// since is when the target last made progress.
 func (x *explanation) next(since time.Time, after time.Duration) time.Time {
 	at := since.Add(after)
 	if again := x.last.Add(x.pause); again.After(at) {
@@ -142,14 +140,14 @@ func (x *explanation) next(since time.Time, after time.Duration) time.Time {
 	return at
 }
 
-// over reports whether no other explanation is needed when the target's time is over at due: the
-// latest explanation is newer than the target's last progress, or than due.
+// over reports whether the target needs no other explanation when its time is over at due. The
+// latest one must be newer than its last progress, or than due.
 func (x *explanation) over(moved, due time.Time) bool {
 	known := !x.last.IsZero() && (!x.last.Before(moved) || !x.last.Before(due))
 	return !x.running && (x.passed || known)
 }
 
-// see records a new version of a terminating object. The engine must be locked.
+// u is a new version of a terminating object. The engine must be locked.
 func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	t.keep(u)
 	t.goes()
@@ -175,8 +173,8 @@ func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	}
 }
 
-// goes reports progress of an object, at most once a second. A report that has to wait is replaced
-// by a newer one. The engine must be locked.
+// goes reports progress at most once a second. A report that has to wait is replaced by a newer
+// one. The engine must be locked.
 func (e *Engine) goes(t *target, g event.Going) {
 	t.news = &g
 	if e.tellNews(t, time.Now()) > 0 {
@@ -184,8 +182,7 @@ func (e *Engine) goes(t *target, g event.Going) {
 	}
 }
 
-// tellNews emits the pending report about an object. If the report still has to wait, tellNews
-// returns for how long.
+// tellNews emits the pending report, or returns how long it still has to wait.
 func (e *Engine) tellNews(t *target, now time.Time) time.Duration {
 	if t.news == nil {
 		return 0
@@ -198,7 +195,7 @@ func (e *Engine) tellNews(t *target, now time.Time) time.Duration {
 	return left
 }
 
-// count counts a target's contents in the background. The engine must be locked.
+// count works in the background. The engine must be locked.
 func (e *Engine) count(ctx context.Context, t *target) {
 	c, live := &t.contents, t.live
 	c.running = true

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// refuse returns why the finalizer must not be removed from an object; nil if it may be removed.
+// A nil result allows the removal.
 func refuse(live *unstructured.Unstructured, finalizer string) error {
 	switch {
 	case live == nil || live.GetDeletionTimestamp() == nil:
@@ -39,8 +39,7 @@ func refuse(live *unstructured.Unstructured, finalizer string) error {
 	return nil
 }
 
-// release removes the finalizer from terminating targets, after each was explained and the user has
-// agreed (edge case 69).
+// The finalizer goes after each target was explained and the user has agreed (edge case 69).
 func (e *Engine) release(ctx context.Context, targets []*target) {
 	var eligible []*target
 	var refs []object.Ref
@@ -79,8 +78,8 @@ func (e *Engine) release(ctx context.Context, targets []*target) {
 	e.each(ctx, eligible, e.releaseOne)
 }
 
-// releaseOne removes the finalizer from the version of the object that was seen. After a conflict,
-// it reads the object again and retries.
+// releaseOne removes the finalizer from the version that was seen. After a conflict, it reads the
+// object again.
 func (e *Engine) releaseOne(ctx context.Context, t *target) {
 	if !e.begin(t) {
 		return

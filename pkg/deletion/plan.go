@@ -22,35 +22,31 @@ type Phase struct {
 	Sets []Set
 }
 
-// Set selects objects of one kind: the objects in Items or, if Items is nil, those that match
-// Selection.
+// Set selects objects of one kind: Items or, if they are nil, those that match Selection.
 type Set struct {
 	Kind      object.Kind
 	Selection object.Selection
 	Items     []Item
 }
 
-// Item is an object to delete.
 type Item struct {
 	Ref    object.Ref
 	Source object.Source
-	// Err is why the object cannot be deleted; usually nil.
+	// Err says why the object cannot be deleted; usually nil.
 	Err error
-	// Absent is set if the object cannot exist, because the cluster does not serve its kind.
+	// Absent is set if the cluster does not serve the object's kind.
 	Absent bool
-	// UID is the object's UID if the object was seen before: another object with the same name is
-	// then not deleted. If it is empty, any object with the name is deleted.
+	// If UID is set, another object with the same name is not deleted.
 	UID types.UID
-	// Stays returns why this version of the object is kept after all; "" if it is to be deleted.
-	// The deletion is bound to the version; for a newer version, Stays is called again. If Stays is
-	// nil, every version with the UID is deleted.
+	// Stays returns why this version of the object is kept after all, or "". The deletion is bound
+	// to the version. For a newer version, Stays is called again. If Stays is nil, every version is
+	// deleted.
 	Stays func(live *unstructured.Unstructured) string
 }
 
-// Reverse returns the phases for deleting the objects of a plan, in reverse order. Within a phase,
-// two groups are deleted before the rest. Objects whose CRD is in the set come first because
-// controllers in the rest clean up after them. Aggregated ClusterRoles come first because their
-// controller recreates them when one of their parts is deleted.
+// Reverse returns the phases for deleting the objects of a plan. Two groups of a phase come first.
+// The rest of the phase may have the controllers that clean up after objects whose CRD is in the
+// set. An aggregated ClusterRole is recreated by its controller when one of its parts is deleted.
 func Reverse(p *plan.Plan) []Phase {
 	defined := map[object.Key]bool{}
 	for _, ph := range p.Phases {
@@ -84,8 +80,7 @@ func Reverse(p *plan.Plan) []Phase {
 	return phases
 }
 
-// split separates the items for which the function is true from the others. If there are none, it
-// does not copy the set, which may be large.
+// Without a match, split does not copy the set, which may be large.
 func split(items []plan.Item, match func(plan.Item) bool) (matching, others []plan.Item) {
 	if !slices.ContainsFunc(items, match) {
 		return nil, items
@@ -132,11 +127,9 @@ func (ph Phase) refs() []object.Ref {
 	return refs
 }
 
-// aggregator is the field manager of kube-controller-manager for the rules of aggregated
-// ClusterRoles.
+// kube-controller-manager writes the rules of aggregated ClusterRoles with this field manager.
 const aggregator = "clusterrole-aggregation-controller"
 
-// isAggregated reports whether kube-controller-manager writes the rules of u.
 func isAggregated(u *unstructured.Unstructured) bool {
 	if u == nil || u.GetKind() != "ClusterRole" || u.GroupVersionKind().Group != "rbac.authorization.k8s.io" {
 		return false
@@ -144,9 +137,9 @@ func isAggregated(u *unstructured.Unstructured) bool {
 	return u.Object["aggregationRule"] != nil
 }
 
-// isRemnant reports whether u is an aggregated ClusterRole that its controller has recreated after
-// the deletion. The controller applies the rules to each role in its cache, by name and without a
-// UID. If the role was deleted meanwhile, the server creates a role with only these rules.
+// isRemnant reports whether the controller has recreated an aggregated ClusterRole after its
+// deletion. The controller applies rules to each role in its cache, by name and without a UID. If
+// the role was deleted meanwhile, the server creates one with only these rules.
 func isRemnant(u *unstructured.Unstructured) bool {
 	entries := u.GetManagedFields()
 	for _, entry := range entries {
@@ -157,8 +150,7 @@ func isRemnant(u *unstructured.Unstructured) bool {
 	return len(entries) > 0 && !isAggregated(u)
 }
 
-// sweep reads deleted aggregated ClusterRoles again, and deletes those that the controller has
-// recreated.
+// sweep deletes aggregated ClusterRoles that the controller has recreated.
 func (e *Engine) sweep(ctx context.Context) {
 	e.mu.Lock()
 	gone := e.aggregates

@@ -17,8 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// finish emits the result of a target, unless the target already has one. The engine must be
-// locked.
+// finish emits a target's result, but only one. The engine must be locked.
 func (e *Engine) finish(t *target, d event.Deleted) {
 	if t.done {
 		return
@@ -68,7 +67,7 @@ func (e *Engine) unreadable(v *view) {
 	e.Emit(event.Deleted{Ref: ref, Action: event.Unknown, Err: redact.Refusal(ref, v.ended)})
 }
 
-// fail reports a target that was not deleted: it was refused, or its outcome is unknown.
+// fail reports a target that was refused, or whose outcome is unknown.
 func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		// The server did not refuse: we stopped.
@@ -88,7 +87,7 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 		apierrors.IsServerTimeout(err), apierrors.IsTooManyRequests(err):
 		action = event.Unknown // The server did not decide.
 	case apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		// Admission and RBAC refuse with the same code. Find out which of them it was.
+		// Admission and RBAC refuse with the same code.
 		permitted, askErr := e.Server.Permitted(ctx, *t.kind, t.Ref, verb)
 		if askErr == nil && permitted {
 			break
@@ -101,8 +100,7 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	e.end(t, event.Deleted{Action: action, Err: err})
 }
 
-// denied adds the missing permission to an error. If the object is a Secret, it omits the server's
-// text.
+// denied adds the missing permission. It omits the server's text about a Secret.
 func denied(t *target, verb string, err error) error {
 	words := []string{"see: " + command.Kubectl("auth", "can-i"), verb, t.kind.GVR().GroupResource().String()}
 	if t.Ref.Namespace != "" {
@@ -111,7 +109,7 @@ func denied(t *target, verb string, err error) error {
 	return &object.HintedError{Err: redact.Refusal(t.Ref, err), Advice: strings.Join(words, " ")}
 }
 
-// skipAll reports the objects of a phase as skipped, because the phase was not begun.
+// The phase was not begun.
 func (e *Engine) skipAll(ph Phase, why error) {
 	for _, s := range ph.Sets {
 		for _, it := range s.Items {
@@ -120,8 +118,8 @@ func (e *Engine) skipAll(ph Phase, why error) {
 	}
 }
 
-// close reports the targets that have no result after an interrupt. It returns whether all objects
-// of the phase are gone.
+// close reports the targets without a result after an interrupt. It returns true if all objects of
+// the phase are gone.
 func (e *Engine) close(ctx context.Context, targets []*target) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -137,10 +135,9 @@ func (e *Engine) close(ctx context.Context, targets []*target) bool {
 	return !slices.ContainsFunc(targets, e.inTheWay)
 }
 
-// inTheWay reports whether a target still exists, so that later phases have to wait. A target that
-// was never seen delays nothing: otherwise one unknown object would block the whole deletion. An
-// object that is kept on purpose delays nothing either, because the caller has considered its
-// dependents.
+// inTheWay reports whether later phases have to wait for a target. A target that was never seen
+// delays nothing: otherwise one unknown object would block the whole deletion. An object that is
+// kept on purpose delays nothing, because the caller has considered its dependents.
 func (e *Engine) inTheWay(t *target) bool {
 	switch t.result {
 	case event.Gone, event.Absent, event.Kept:
@@ -152,7 +149,7 @@ func (e *Engine) inTheWay(t *target) bool {
 	}
 }
 
-// plan emits which objects will be deleted. For a selection, they are known only after the list.
+// For a selection, the objects are known only after the list.
 func (e *Engine) plan(phases []Phase) {
 	e.planned = true
 	planned := event.Planned{Phases: make([]event.Phase, len(phases))}

@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// settle makes targets of the objects that were found and reports the phase. It finishes the
-// targets that do not exist or could not be read.
+// settle makes targets of the objects that were found. It finishes those that do not exist or could
+// not be read.
 func (e *Engine) settle(index int, ph Phase, views []*view) []*target {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -62,15 +62,14 @@ func (e *Engine) classify(t *target) {
 	}
 }
 
-// mayAskUnseen reports whether to delete a target that we may not read. The user named the target,
-// and may have the right to delete it without the right to read it. Without a read, no precondition
-// can be checked.
+// mayAskUnseen reports whether to delete a target that we may not read. The user named it, and may
+// have the right to delete it. Without a read, no precondition can be checked.
 func (e *Engine) mayAskUnseen(t *target) bool {
 	return t.view.ended != nil && apierrors.IsForbidden(t.view.ended) && !t.view.open &&
 		t.Stays == nil && e.Finalizer == "" && e.DryRun != object.DryRunClient
 }
 
-// absent finishes a target that does not exist: it was deleted before, or its name is a typo.
+// The target was deleted before, or its name is a typo.
 func (e *Engine) absent(t *target, reason string) {
 	t.found = false
 	if e.IgnoreAbsent {
@@ -88,8 +87,7 @@ func (e *Engine) absent(t *target, reason string) {
 	e.finish(t, event.Deleted{Action: event.Failed, Err: err})
 }
 
-// await waits until all targets are done. It explains targets that make no progress, and gives up
-// targets whose time is over.
+// await explains targets that make no progress, and gives up targets whose time is over.
 func (e *Engine) await(ctx context.Context, targets []*target) {
 	left := targets
 	for {
@@ -108,15 +106,14 @@ func (e *Engine) await(ctx context.Context, targets []*target) {
 	}
 }
 
-// review examines the remaining targets. It returns those still not done, and the time of the next
-// review.
+// review returns the targets still not done, and the time of the next review.
 func (e *Engine) review(ctx context.Context, targets []*target) (left []*target, next time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := time.Now()
 	next = now.Add(time.Minute)
 	for _, t := range targets {
-		if t.done || t.asked.IsZero() { // It was interrupted before its request.
+		if t.done || t.asked.IsZero() { // interrupted before its request
 			continue
 		}
 		if t.lost {
@@ -134,7 +131,7 @@ func (e *Engine) review(ctx context.Context, targets []*target) (left []*target,
 		case e.Explainer == nil, t.explanation.over(t.moved, due):
 			e.finish(t, event.Deleted{Action: event.Remains, Overdue: true})
 			continue
-		default: // Before it is given up, its latest state is explained.
+		default: // Its latest state is explained before it is given up.
 			e.explain(ctx, t)
 		}
 		if left := e.tellNews(t, now); left > 0 {
@@ -146,7 +143,6 @@ func (e *Engine) review(ctx context.Context, targets []*target) (left []*target,
 	return left, next
 }
 
-// dueAt returns when a target's time is over; zero for never.
 func (e *Engine) dueAt(t *target) time.Time {
 	if e.Timeout == nil {
 		return time.Time{}
@@ -158,8 +154,7 @@ func (e *Engine) dueAt(t *target) time.Time {
 	return t.asked.Add(timeout)
 }
 
-// examine starts a count or an explanation of a target if one is due, and returns when the next one
-// will be.
+// examine starts a count or an explanation if one is due, and returns when the next one will be.
 func (e *Engine) examine(ctx context.Context, t *target, now time.Time) time.Time {
 	next := now.Add(time.Minute)
 	if t.live == nil || t.view.blind {
@@ -189,8 +184,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// seek reads a target that its selector no longer matches. If the object still exists, seek watches
-// it by name.
+// The selector of the target no longer matches. If the object still exists, seek watches it by
+// name.
 func (e *Engine) seek(ctx context.Context, t *target) {
 	e.side.Go(func() {
 		if e.still(ctx, t) == nil {

@@ -19,37 +19,34 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// target is an object to delete. The engine's lock guards it.
+// The engine's lock guards a target.
 type target struct {
 	Item
 	kind *object.Kind // from its set
 	view *view        // nil without anything to watch
 
 	found bool
-	// accepted is set if the server accepted the target's deletion although the target was never
-	// seen.
+	// The server accepted the deletion of a target that was never seen.
 	accepted bool
-	// unseen is set if we may not read the target, so that its deletion is requested by name.
-	unseen bool
-	uid    types.UID
-	// aggregated is the result of [isAggregated] for the object.
+	// We may not read an unseen target, so its deletion is requested by name.
+	unseen     bool
+	uid        types.UID
 	aggregated bool
-	// live is the object as last seen; nil unless it is terminating.
+	// the object as last seen; nil unless it is terminating
 	live *unstructured.Unstructured
-	// seen is the object as last seen, which Stays needs; nil once the deletion was requested.
+	// the object as last seen, for Stays; nil once the deletion was requested
 	seen *unstructured.Unstructured
-	// started is set once the phase was reported; from then on, results of the target are reported
-	// too.
+	// started is set once the phase was reported. Then results of the target are reported too.
 	started bool
 	lost    bool
 	// asked is when the server accepted the deletion; zero before that.
 	asked time.Time
 	done  bool
-	// result is valid once done is set.
+	// valid once done is set
 	result event.Action
 
-	// passage is nil before the deletion begins and after the target is done, to save memory: of a
-	// hundred thousand objects, only a few are being deleted at any time.
+	// passage is nil before the deletion begins and after the target is done. Of a hundred thousand
+	// objects, only a few are being deleted at any time.
 	*passage
 }
 
@@ -67,14 +64,13 @@ type passage struct {
 	explanation explanation
 }
 
-// goes creates the passage of a target if there is none.
 func (t *target) goes() {
 	if t.passage == nil {
 		t.passage = &passage{}
 	}
 }
 
-// keep stores the object if it is terminating, or if Stays needs it.
+// keep stores a terminating object, or one that Stays needs.
 func (t *target) keep(u *unstructured.Unstructured) {
 	t.aggregated = isAggregated(u)
 	if u.GetDeletionTimestamp() != nil {
@@ -85,7 +81,7 @@ func (t *target) keep(u *unstructured.Unstructured) {
 	}
 }
 
-// terminatingSince returns the object's deletion timestamp; zero if unknown.
+// zero if unknown
 func (t *target) terminatingSince() time.Time {
 	if t.live != nil {
 		return t.live.GetDeletionTimestamp().Time
@@ -93,8 +89,8 @@ func (t *target) terminatingSince() time.Time {
 	return time.Time{}
 }
 
-// quietSince returns since when the object has made no progress. For a Pod in its grace period,
-// that is the end of this period, which is also the deletion timestamp.
+// quietSince returns since when the object has made no progress. The grace period of a Pod does not
+// count; it ends at the deletion timestamp.
 func (t *target) quietSince() time.Time {
 	if until := t.terminatingSince(); until.After(t.moved) {
 		return until
@@ -102,19 +98,19 @@ func (t *target) quietSince() time.Time {
 	return t.moved
 }
 
-// view is a watch and its targets. The engine's lock guards it.
+// The engine's lock guards a view.
 type view struct {
 	*watchset.View
 	engine *Engine
-	// open is set if every object found before the view is synced becomes a target.
+	// With open, every object found before the view is synced becomes a target.
 	open    bool
 	targets map[types.NamespacedName]*target
 	order   []*target
 
-	// ready is closed once it is known which objects exist, or known that this cannot be found out.
+	// ready is closed once it is known which objects exist, or that this cannot be found out.
 	ready chan struct{}
 	once  sync.Once
-	// synced is set once the watch has listed the objects; kindGone is set if the kind is no longer
+	// synced is set once the watch has listed the objects. kindGone is set if the kind is no longer
 	// served.
 	synced, kindGone bool
 	blind            bool
@@ -130,15 +126,15 @@ func (v *view) wait(ctx context.Context) {
 
 func (v *view) isReady() { v.once.Do(func() { close(v.ready) }) }
 
-// mark is the part of an object that changes as its deletion progresses. It excludes the messages
-// of conditions, because some contain the time.
+// mark is the part of an object that changes as its deletion progresses. It omits the messages of
+// conditions, because some contain the time.
 type mark struct {
 	terminating bool
 	finalizers  []string
-	// conditions are types, statuses and reasons, sorted; phase is status.phase.
+	// types, statuses and reasons, sorted
 	conditions []string
 	phase      string
-	// held is how many objects are in a namespace according to its status; -1 if unknown.
+	// held is the number of objects in a namespace by its status; -1 if unknown.
 	held int
 }
 
@@ -159,20 +155,18 @@ func markOf(u *unstructured.Unstructured) mark {
 
 func (m mark) text() string { return fmt.Sprintf("%v", m) }
 
-// isCascades reports whether the server has set the finalizer because of --cascade. The garbage
-// collector removes such a finalizer.
+// The server sets these finalizers because of --cascade, and the garbage collector removes them.
 func isCascades(finalizer string) bool {
 	return finalizer == metav1.FinalizerOrphanDependents || finalizer == metav1.FinalizerDeleteDependents
 }
 
-// cascading reports whether the object waits only for the garbage collector. Meanwhile, other
-// changes in it, such as in a workload's conditions, are not progress of the deletion.
+// cascading reports whether the object waits only for the garbage collector. Then other changes,
+// such as in a workload's conditions, are not progress.
 func (m mark) cascading() bool {
 	return len(m.finalizers) > 0 && !slices.ContainsFunc(m.finalizers, func(f string) bool { return !isCascades(f) })
 }
 
-// step describes the change from one mark to the next; it returns "" for a change that need not be
-// reported.
+// step describes the change, or returns "" if it need not be reported.
 func (m mark) step(next mark) string {
 	if m.cascading() || next.cascading() && len(m.finalizers) <= len(next.finalizers) {
 		return ""
@@ -196,8 +190,7 @@ func (m mark) step(next mark) string {
 	return ""
 }
 
-// heldBy returns how many objects are left in a namespace according to the namespace controller,
-// which states the number only in a condition's message.
+// The namespace controller states the number only in a condition's message.
 func heldBy(u *unstructured.Unstructured) int {
 	c := object.ConditionOf(u, "NamespaceContentRemaining")
 	if c.Status != "True" {

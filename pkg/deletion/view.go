@@ -15,11 +15,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// few is the largest number of objects of a set that are watched one by one. More objects are
-// watched together with all others of their kind in the namespace.
+// So many objects of a set are watched one by one. More are watched together with all others of
+// their kind in the namespace.
 const few = 6
 
-// viewsOf returns the views for a set.
 func (e *Engine) viewsOf(s Set) []*view {
 	if s.Items == nil {
 		v := e.newView(&watchset.View{Kind: s.Kind, Selection: s.Selection})
@@ -42,7 +41,6 @@ func (e *Engine) viewsOf(s Set) []*view {
 	return views
 }
 
-// viewOf returns a view of named targets.
 func (e *Engine) viewOf(kind object.Kind, sel object.Selection, targets ...*target) *view {
 	sight := &watchset.View{Kind: kind, Selection: sel}
 	for _, t := range targets {
@@ -99,7 +97,7 @@ func (v *view) follow(ctx context.Context) {
 	}
 }
 
-// oneByOne watches each target of a view by itself; parts has a view for each.
+// parts has a view for each target.
 func (v *view) oneByOne(ctx context.Context, parts []*watchset.View) {
 	views := make([]*view, len(parts))
 	v.engine.mu.Lock()
@@ -118,7 +116,6 @@ func (v *view) oneByOne(ctx context.Context, parts []*watchset.View) {
 	followers.Wait()
 }
 
-// receive handles a change from the watch.
 func (v *view) receive(change object.Change) {
 	e := v.engine
 	e.mu.Lock()
@@ -182,7 +179,6 @@ func (v *view) gone(u *unstructured.Unstructured) {
 	}
 }
 
-// sees records that reads succeed again.
 func (v *view) sees() {
 	if !v.blind {
 		return
@@ -195,8 +191,7 @@ func (v *view) sees() {
 	}
 }
 
-// blinded records that reads fail. It reports only the first failure; the client reports the
-// others.
+// Only the first failure is reported here; the client reports the others.
 func (v *view) blinded(err error) {
 	if !v.blind {
 		v.blind = true
@@ -205,7 +200,6 @@ func (v *view) blinded(err error) {
 	}
 }
 
-// end records that the watch has ended.
 func (v *view) end(err error) {
 	v.engine.mu.Lock()
 	v.ended = err
@@ -214,8 +208,7 @@ func (v *view) end(err error) {
 	v.engine.wake()
 }
 
-// kindIsGone handles a kind that is no longer served. The server removes a CRD only after the last
-// of its objects, so these objects are gone.
+// The server removes a CRD only after the last of its objects, so these are gone.
 func (v *view) kindIsGone() {
 	e := v.engine
 	e.mu.Lock()
@@ -232,13 +225,12 @@ func (v *view) kindIsGone() {
 	}
 }
 
-// acceptedUnseen is the reason reported for an object whose deletion was accepted, but which we may
-// not read: it may still wait for a finalizer.
+// acceptedUnseen is for an object that may still wait for a finalizer.
 const acceptedUnseen = "its deletion was accepted, but without permission to get it, it is unknown whether it is gone"
 
-// askUnseen requests the deletion of a target that we may not read. If its UID is not known,
-// whichever object has the name is deleted. The answer contains the UID. A dry run of another
-// deletion, bound to this UID, shows whether that object still exists.
+// askUnseen deletes a target that we may not read. Without a known UID, it deletes whichever object
+// has the name. The answer contains the UID. A dry run of another deletion, bound to this UID,
+// shows whether that object still exists.
 func (e *Engine) askUnseen(ctx context.Context, t *target) {
 	how := object.Deletion{UID: t.UID, Propagation: e.Propagation, GracePeriod: e.GracePeriod, DryRun: e.DryRun == object.DryRunServer}
 	live, err := e.Server.Delete(ctx, *t.kind, t.Ref, how)
