@@ -12,6 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
+// Member is a live object with the label of a set.
 type Member struct {
 	Ref  object.Ref
 	Kind object.Kind

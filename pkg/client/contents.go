@@ -225,6 +225,7 @@ func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.R
 // FieldsPage is one page of a list. It is valid only during the call.
 type FieldsPage []ObjectFields
 
+// ObjectFields is one object of a FieldsPage.
 type ObjectFields struct {
 	Ref    object.Ref
 	Fields []metav1.ManagedFieldsEntry

@@ -29,6 +29,7 @@ type Set struct {
 	Items     []Item
 }
 
+// Item is an object to delete.
 type Item struct {
 	Ref    object.Ref
 	Source object.Source

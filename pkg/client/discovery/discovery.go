@@ -31,6 +31,7 @@ const (
 	forSchemas = "schemas"
 )
 
+// Reader reads one object.
 type Reader = func(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
 
 // Options are all required.

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// Class is a class of failures that are handled in the same way.
 type Class int
 
 const (

@@ -37,6 +37,7 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
+// Unreachable marks an error that says nothing about the object.
 func (e *UnreachableError) Unreachable() bool { return true }
 
 func (e *UnreachableError) Hint() string {
@@ -180,6 +181,7 @@ func explain(err error) error {
 }
 
 var (
+	// ErrNoAnswerInTime says that a request timed out.
 	ErrNoAnswerInTime = errors.New("no answer in time")
 	errCutShort       = errors.New("the answer is truncated")
 )

@@ -59,6 +59,7 @@ func (r Request) ahead() bool {
 	}
 }
 
+// GroupPath returns the path of a group version.
 func GroupPath(group, version string) []string {
 	if group == "" {
 		return []string{"/api", version}

@@ -30,6 +30,7 @@ const (
 	longest       = 2 * time.Second
 )
 
+// Result is the result of an expression on one object.
 type Result struct {
 	Met bool
 	// Reason is one stable word; Message is one sentence.
