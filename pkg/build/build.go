@@ -1,5 +1,5 @@
-// Package build returns the version, commit and date of this program: those that the linker set in
-// a release, or else those that the Go tool recorded for `go install …@version` or a clone.
+// Package build returns the version of this program, from the linker or else from the Go tool. Call
+// [This]. It never reads files.
 package build
 
 import (
@@ -20,7 +20,7 @@ var (
 
 // Info describes a build. Unknown fields are empty.
 type Info struct {
-	// Version is the tag with its leading v; "(devel)" if unknown.
+	// Version is the tag with its leading v, or "(devel)".
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
 	// Date is that of the commit, in UTC, so that two builds of a commit have the same.
@@ -42,9 +42,8 @@ func This() Info {
 	return info
 }
 
-// fromGo reads what the Go tool recorded. The pseudo-version of a commit without a tag ends in the
-// time and the first digits of the commit, which are recorded nowhere else in a program installed
-// by `go install`.
+// The pseudo-version of a commit without a tag ends in the time and the first digits of the commit.
+// A program from `go install` has them nowhere else.
 func fromGo(recorded *debug.BuildInfo) Info {
 	info := Info{Version: recorded.Main.Version}
 	if found := regexp.MustCompile(`[-.](\d{14})-([0-9a-f]{12})(\+|$)`).FindStringSubmatch(info.Version); found != nil {
@@ -63,15 +62,14 @@ func fromGo(recorded *debug.BuildInfo) Info {
 	return info
 }
 
-// Pages is the URL of the repository's files, to which a version is appended.
+// Pages is the URL of the repository's files, without the version.
 const Pages = "https://github.com/k8sconnect/kubectl-k8sconnect/blob/"
 
-// Page returns the URL of a page in docs, such as "webhook.md#install", at the version of the
-// running program, because users of a release have no clone.
+// Page returns the URL of a page in docs, such as "webhook.md#install", at this program's version.
 func Page(name string) string { return This().Page(name) }
 
-// Page returns the URL of a page in docs: at the tag of a release, the commit of other builds, or
-// else the main branch.
+// Page returns the URL of a page in docs: at the tag of a release, the commit of another build, or
+// the main branch.
 func (i Info) Page(name string) string {
 	at := "main"
 	switch {

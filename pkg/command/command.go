@@ -1,6 +1,5 @@
 // Package command builds commands that are printed for people to paste. [Kubectl] leaves a
-// placeholder after the verb for the flags of the connection, and [Fill] replaces it when text is
-// printed. It runs nothing.
+// placeholder for the flags of the connection, and [Fill] replaces it. It never runs a command.
 package command
 
 import (
@@ -12,14 +11,14 @@ import (
 const (
 	// slot is the placeholder for the flags of the connection.
 	slot = "\x1f"
-	// slotAs is the placeholder in a command with its own --as.
+	// in a command with its own --as
 	slotAs = "\x1e"
-	// slotOurs is the placeholder in a command of this plugin.
+	// in a command of this plugin
 	slotOurs = "\x1d"
 	plugin   = "k8sconnect"
 )
 
-// Kubectl returns the beginning of a command: kubectl, the words of the verb, and the placeholder.
+// Kubectl returns kubectl, the words of the verb, and the placeholder.
 func Kubectl(verb ...string) string {
 	begun := "kubectl " + strings.Join(verb, " ")
 	if verb[0] == plugin {
@@ -33,8 +32,7 @@ func KubectlAs(verb ...string) string { return "kubectl " + strings.Join(verb, "
 
 // Flags choose the cluster and the user.
 type Flags struct {
-	// Cluster chooses the cluster and the credentials, As the user to impersonate. They are not
-	// quoted.
+	// Cluster and As are flags. They are not quoted.
 	Cluster, As []string
 	// Guards are flags of this plugin that refuse clusters.
 	Guards []string

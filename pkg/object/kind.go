@@ -12,7 +12,7 @@ import (
 // Kind describes a kind as the cluster, or a CRD of the same set, declares it.
 type Kind struct {
 	GVK schema.GroupVersionKind
-	// Resource is empty if the kind is declared only by a CRD that is not applied yet.
+	// Resource is empty if only a CRD that is not applied yet declares the kind.
 	Resource   string
 	ShortNames []string
 	Namespaced bool
@@ -33,23 +33,23 @@ func (k Kind) GVR() schema.GroupVersionResource {
 type Write struct {
 	Manager string
 	Force   bool
-	// Create makes the write fail with a conflict if the object exists. If an earlier attempt of
-	// the same write may have created the object, [MayBeWritten] is true for the error.
+	// Create makes the write fail with a conflict if the object exists. If an earlier attempt may
+	// have created it, [MayBeWritten] is true for the error.
 	Create bool
 	DryRun bool
-	// Validation is the server's field validation: Strict, Warn or Ignore; empty means Strict.
+	// Validation is Strict, Warn or Ignore; empty means Strict.
 	Validation string
 }
 
-// IsReserved reports whether a group is reserved for Kubernetes. Kinds in such a group change only
-// with the server's version, or with CRDs that are rarely replaced.
+// IsReserved reports whether a group is reserved for Kubernetes. Its kinds change only with the
+// server's version, or with CRDs that are rarely replaced.
 func IsReserved(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// IsBuiltIn reports whether a group is one of Kubernetes' own. No CRD or operator can add kinds to
-// such a group. The group of a custom resource always has a dot. The list has the groups of
-// Kubernetes 1.36 with a dot.
+// IsBuiltIn reports whether a group is one of Kubernetes' own. No CRD can add kinds to it. The
+// group of a custom resource always has a dot. The list has the groups of Kubernetes 1.36 with a
+// dot.
 func IsBuiltIn(group string) bool {
 	return !strings.Contains(group, ".") || slices.Contains([]string{
 		"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
@@ -63,12 +63,12 @@ func IsBuiltIn(group string) bool {
 
 // Deletion contains the options of a deletion.
 type Deletion struct {
-	// Any object is deleted if UID is empty.
+	// empty for any object
 	UID types.UID
-	// Any version is deleted if ResourceVersion is empty.
+	// empty for any version
 	ResourceVersion string
 	Propagation     metav1.DeletionPropagation
-	// GracePeriod is in seconds; nil means the object's own grace period.
+	// GracePeriod is in seconds; nil means the object's own.
 	GracePeriod *int64
 	DryRun      bool
 }
@@ -76,7 +76,7 @@ type Deletion struct {
 // DryRun says how much of a run is simulated.
 type DryRun string
 
-// These are the kinds of dry runs.
+// DryRunNone, DryRunServer and DryRunClient are the kinds of dry runs.
 const (
 	DryRunNone   DryRun = ""
 	DryRunServer DryRun = "server"

@@ -10,15 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Ref identifies an object by its kind and version, its namespace and its name. The namespace is
-// empty for a cluster-scoped object.
+// Ref identifies an object. A cluster-scoped object has no namespace.
 type Ref struct {
 	GVK       schema.GroupVersionKind
 	Namespace string
 	Name      string
 }
 
-// Key is a Ref without its API version. Two Refs with the same Key identify the same object.
+// Key is a Ref without its API version. The same Key means the same object.
 type Key struct {
 	Group, Kind, Namespace, Name string
 }
@@ -33,9 +32,8 @@ func (r Ref) Key() Key {
 	return Key{Group: r.GVK.Group, Kind: r.GVK.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
-// String returns kubectl's notation: "deployment.apps/web -n prod", or "namespace/prod" without a
-// namespace. All output uses this notation, because users can paste it after kubectl get. If the
-// Ref has no name, String returns the kind.
+// String returns kubectl's notation: "deployment.apps/web -n prod". Users can paste it after
+// kubectl get. Without a name, it is the kind.
 func (r Ref) String() string {
 	text := strings.TrimSuffix(r.Resource(), "/")
 	if r.Namespace == "" {
@@ -44,8 +42,8 @@ func (r Ref) String() string {
 	return text + " -n " + r.Namespace
 }
 
-// Resource returns kind.group/name in lower case, without the namespace. kubectl prints objects in
-// this notation, and flags such as --take expect it.
+// Resource returns kind.group/name in lower case, as kubectl prints it and flags such as --take
+// expect it.
 func (r Ref) Resource() string {
 	kind := strings.ToLower(r.GVK.Kind)
 	switch {
@@ -86,7 +84,7 @@ func (r Ref) Compare(other Ref) int {
 
 // Source is the place of an object in the input.
 type Source struct {
-	// File is a path, "-" for standard input, or a URL without possible secrets.
+	// File is a path, "-" for standard input, or a URL without secrets.
 	File string
 	// Line counts from 1; 0 means unknown, as in the output of a kustomization.
 	Line int
@@ -100,8 +98,8 @@ func (s Source) String() string {
 	return s.File + ":" + strconv.Itoa(s.Line)
 }
 
-// Manifest is an object with its place, as its author wrote it: without defaults, without an added
-// namespace, and without fields from the server.
+// Manifest is an object as its author wrote it: without defaults, an added namespace, or fields
+// from the server.
 type Manifest struct {
 	Object *unstructured.Unstructured
 	Source Source

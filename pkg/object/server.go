@@ -14,7 +14,7 @@ type Getter interface {
 
 // LiveReader reads many objects.
 type LiveReader interface {
-	// Live calls visit for each object, one at a time. live is nil if the object does not exist.
+	// Live calls visit for each object, one at a time. live is nil if there is no object.
 	Live(ctx context.Context, kind Kind, refs []Ref, visit func(i int, live *unstructured.Unstructured, err error))
 }
 
@@ -26,6 +26,6 @@ type Applier interface {
 
 // Deleter deletes single objects.
 type Deleter interface {
-	// Delete returns the object if it still exists, and nil if it is gone.
+	// Delete returns nil if the object is gone.
 	Delete(ctx context.Context, kind Kind, ref Ref, how Deletion) (*unstructured.Unstructured, error)
 }

@@ -12,19 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// AtVersion returns a copy with the resource version. The copy shares the other fields with u.
+// AtVersion returns a copy with the resource version. It shares other fields with u.
 func AtVersion(u *unstructured.Unstructured, version string) *unstructured.Unstructured {
 	return withMetadata(u, func(metadata map[string]any) { metadata["resourceVersion"] = version })
 }
 
-// WithUID returns a copy of the object with the UID. An apply with a UID cannot create an object.
-// An apply with only a resource version can, because the server ignores the version if the object
-// is gone. The copy shares the other fields with u.
+// WithUID returns a copy with the UID. It shares other fields with u. An apply with a UID cannot
+// create an object. An apply with only a resource version can, because the server ignores the
+// version if the object is gone.
 func WithUID(u *unstructured.Unstructured, uid types.UID) *unstructured.Unstructured {
 	return withMetadata(u, func(metadata map[string]any) { metadata["uid"] = string(uid) })
 }
 
-// WithLabel returns a copy with the label. The copy shares the other fields with u.
+// WithLabel returns a copy with the label. It shares other fields with u.
 func WithLabel(u *unstructured.Unstructured, key, value string) *unstructured.Unstructured {
 	return withMetadata(u, func(metadata map[string]any) {
 		labels, _ := metadata["labels"].(map[string]any)
@@ -47,15 +47,15 @@ func withMetadata(u *unstructured.Unstructured, change func(map[string]any)) *un
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// Newer reports whether one resource version is certainly later than another (KEP-5504). It is
-// false if a version is not a number, but Kubernetes returns only numbers.
+// Newer reports whether a resource version is certainly later than another (KEP-5504). It is false
+// for versions that are no numbers, which Kubernetes never returns.
 func Newer(version, than string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, than)
 	return err == nil && order > 0
 }
 
-// WholeNumber reads a whole number, such as a generation. Some controllers write generations as
-// strings (edge case 47, https://github.com/helm/helm/issues/32615).
+// WholeNumber reads a whole number. Some controllers write a generation as a string (edge case 47,
+// https://github.com/helm/helm/issues/32615).
 func WholeNumber(v any) (n int64, ok bool) {
 	switch v := v.(type) {
 	case int64:
@@ -74,14 +74,14 @@ func WholeNumber(v any) (n int64, ok bool) {
 type FaultError struct {
 	Source  Source
 	Subject string
-	// Text is one line. Detail is the end of the line, which is specific to this object.
+	// Text is one line. Detail is the end of that line for this object.
 	Text, Detail string
 	Advice       string
 }
 
 func (e *FaultError) Error() string { return e.Place() + e.Text + e.Detail }
 
-// Place returns the beginning of the error's text, which names the place and the object.
+// Place returns the part of the text that names the place and the object.
 func (e *FaultError) Place() string {
 	var place strings.Builder
 	for _, part := range []string{e.Source.String(), e.Subject} {
@@ -109,13 +109,13 @@ func IsUnanswered(err error) bool {
 	return errors.As(err, &unreachable)
 }
 
-// MayBeWritten reports whether a write got no answer, so that the server may have accepted it.
+// MayBeWritten reports whether a write got no answer, so the server may have accepted it.
 func MayBeWritten(err error) bool {
 	var underway interface{ MayBeWritten() bool }
 	return errors.As(err, &underway)
 }
 
-// HintedError is an error with a hint, for errors without a type of their own.
+// HintedError has a hint, for errors without a type of their own.
 type HintedError struct {
 	Err    error
 	Advice string

@@ -14,30 +14,29 @@ type Selection struct {
 	Fields    string
 }
 
-// Narrowed reports whether the selection is by labels or fields. An object can then leave the
-// selection without being deleted.
+// Narrowed reports whether the selection is by labels or fields. Then an object can leave it
+// without being deleted.
 func (s Selection) Narrowed() bool { return s.Labels != "" || s.Fields != "" }
 
-// Change is an event of a watch: a Present, Gone, Synced or Unreadable.
+// Change is a Present, Gone, Synced or Unreadable.
 type Change interface{ change() }
 
-// Present says that the object exists at this version, because it was listed, added or changed.
+// Present says that the object exists at this version.
 type Present struct {
 	Object *unstructured.Unstructured
 }
 
-// Gone says that the object was deleted. If a later list showed that it is gone, only its
-// namespace, name and UID may be known.
+// Gone says that the object was deleted. Perhaps only its namespace, name and UID are known.
 type Gone struct {
 	Object *unstructured.Unstructured
 }
 
-// Synced says that every selected object has been reported, so that no others exist. It follows
-// each list. It also follows an Unreadable, when the watch continues.
+// Synced says that every selected object has been reported. It follows each list, and an Unreadable
+// when the watch continues.
 type Synced struct{}
 
-// Unreadable says that the watch is interrupted for a transient reason. Known objects may be
-// outdated until the next Present or Synced.
+// Unreadable says that the watch is interrupted. Objects may be outdated until the next Present or
+// Synced.
 type Unreadable struct {
 	Err error
 }
@@ -47,7 +46,7 @@ func (Gone) change()       {}
 func (Synced) change()     {}
 func (Unreadable) change() {}
 
-// Stub returns an object that is gone, with only the fields that are known.
+// Stub returns an object that is gone, with only the known fields.
 func Stub(kind Kind, key types.NamespacedName, uid types.UID) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(kind.GVK)

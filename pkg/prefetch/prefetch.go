@@ -1,6 +1,5 @@
-// Package prefetch reads the live objects of a whole plan at the beginning of a run, so that later
-// phases need not wait for reads. It sends one read for each kind, all concurrently. Call [Start],
-// then [Reader.Live]. The package writes nothing.
+// Package prefetch reads the live objects of a plan at the beginning of a run, so that later phases
+// need not wait. Call [Start], then [Reader.Live]. It never writes.
 package prefetch
 
 import (
@@ -18,12 +17,11 @@ import (
 const (
 	// Larger plans spend only a small part of each phase on reads.
 	most = 2_000
-	// fresh is how long a read is valid. A later phase, for example after a wait for readiness,
-	// reads again.
+	// A later phase, for example after a wait for readiness, reads again.
 	fresh = 10 * time.Second
 )
 
-// Reader answers reads with prefetched objects, and reads all other objects from the server.
+// Reader returns prefetched objects, and reads all others from the server.
 type Reader struct {
 	server object.LiveReader
 	cancel context.CancelFunc
@@ -31,8 +29,7 @@ type Reader struct {
 
 	mu     sync.Mutex
 	groups map[schema.GroupVersionKind]*group
-	// stale means that the run has written an object. After that, a prefetched object is not valid,
-	// but a prefetched absence is.
+	// After a write by the run, a prefetched object is stale, but a prefetched absence is not.
 	stale bool
 }
 
@@ -40,7 +37,7 @@ type group struct {
 	kind object.Kind
 	done chan struct{} // closed when all objects are read
 
-	// The fields below are set before done is closed.
+	// set before done is closed
 	read map[object.Ref]reading
 	at   time.Time
 }
@@ -50,7 +47,7 @@ type reading struct {
 	err  error
 }
 
-// Start starts to read the objects of all phases whose kinds are served. The caller must call
+// Start begins to read the objects of all phases whose kinds are served. The caller must call
 // Close. Only Live may be called concurrently.
 func Start(ctx context.Context, server object.LiveReader, p *plan.Plan) *Reader {
 	r := &Reader{server: server, cancel: func() {}}
@@ -87,8 +84,8 @@ func Start(ctx context.Context, server object.LiveReader, p *plan.Plan) *Reader 
 	return r
 }
 
-// Live implements [object.LiveReader]. It returns each prefetched object once. A second call for
-// the object reads it from the server.
+// Live implements [object.LiveReader]. It returns each prefetched object once, and reads it the
+// next time.
 func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	read := r.await(ctx, kind, refs)
 	var rest []object.Ref
@@ -105,8 +102,8 @@ func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, 
 	}
 }
 
-// Items is like Live, for items of several kinds, which are read concurrently. For each kind, it
-// calls visit one at a time.
+// Items is like Live for items of several kinds. The calls of visit for one kind are not
+// concurrent.
 func (r *Reader) Items(ctx context.Context, items []*plan.Item, visit func(item *plan.Item, live *unstructured.Unstructured, err error)) {
 	groups := map[schema.GroupVersionKind][]*plan.Item{}
 	for _, item := range items {
@@ -125,7 +122,7 @@ func (r *Reader) Items(ctx context.Context, items []*plan.Item, visit func(item 
 	kinds.Wait()
 }
 
-// await removes the requested objects from the prefetch, and returns those that are still valid.
+// await removes the objects from the prefetch, and returns those that are still valid.
 func (r *Reader) await(ctx context.Context, kind object.Kind, refs []object.Ref) map[object.Ref]reading {
 	r.mu.Lock()
 	g := r.groups[kind.GVK]
@@ -157,9 +154,9 @@ func (r *Reader) await(ctx context.Context, kind object.Kind, refs []object.Ref)
 	return taken
 }
 
-// Stale makes all prefetched objects invalid, because a write, or a controller's reaction to a
-// write, may change any object. An absence stays valid, because a create fails if the object
-// exists. Stale must not be called during a call of Live.
+// Stale makes all prefetched objects invalid, because a write or a controller's reaction may change
+// any of them. An absence stays valid, because a create fails if the object exists. It must not be
+// called during Live.
 func (r *Reader) Stale() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,13 +9,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// LostError says that other clients wrote an object so often that every write of ours failed.
-// Nothing was written.
+// LostError says that other clients wrote the object before every write of ours. Nothing was
+// written.
 type LostError struct {
 	Ref      object.Ref
 	Attempts int
 	Took     time.Duration
-	// Writers has the most frequent writer first.
+	// the most frequent writer first
 	Writers []string
 }
 
@@ -23,7 +23,7 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("the object keeps changing: in %d attempts within %s, another client always wrote it first", e.Attempts, e.Took.Round(100*time.Millisecond))
 }
 
-// Hint names the other writers and the next step for the user.
+// Hint names the other writers and the next step.
 func (e *LostError) Hint() string {
 	who := "another client keeps writing to it"
 	if len(e.Writers) > 0 {

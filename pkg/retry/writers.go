@@ -11,15 +11,14 @@ import (
 
 type writer struct{ manager, operation, subresource, version string }
 
-// writers counts the writes of others by the times in managed fields. These times are in whole
-// seconds, so several writes of a manager in one second count as one.
+// The times in managed fields are whole seconds, so several writes of a manager in one second count
+// as one.
 type writers struct {
 	last  *unstructured.Unstructured
 	wrote map[writer]int
 }
 
-// saw counts the writers since the last known version. It decodes nothing before it has two
-// versions, because most objects have no other writer.
+// saw decodes nothing before it has two versions, because most objects have no other writer.
 func (w *writers) saw(live *unstructured.Unstructured) {
 	if w.last != nil && live != nil {
 		if w.wrote == nil {

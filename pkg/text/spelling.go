@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Nearest returns the first of the known words that are most similar to word; "" if none is similar
-// enough.
+// Nearest returns the first of the most similar known words; "" if none is similar enough.
 func Nearest(word string, known []string) string {
 	best, bestEdits := "", 0
 	for _, k := range known {
@@ -20,8 +19,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// WithMeant returns an unknown name with the word that was probably meant: "flx (did you mean
-// flux?)".
+// WithMeant adds the word that was probably meant: "flx (did you mean flux?)".
 func WithMeant(name string, known []string) string {
 	if meant := Nearest(name, known); meant != "" {
 		return name + " (did you mean " + meant + "?)"
@@ -38,8 +36,8 @@ func AllWithMeant(names, known []string) []string {
 	return out
 }
 
-// Similar reports whether one word may be a typo for the other: at most one edit for every three
-// letters, ignoring case.
+// Similar reports whether one word may be a typo for the other: one edit for every three letters,
+// ignoring case.
 func Similar(a, b string) bool {
 	const letters = 3
 	return min(len(a), len(b)) >= letters &&
@@ -88,7 +86,7 @@ func IsGlob(glob string) bool {
 	return err == nil
 }
 
-// shellGlob converts a shell's [!…] to package path's [^…].
+// The shell's [!…] is [^…] in package path.
 func shellGlob(glob string) string {
 	out := []byte(glob)
 	within := false

@@ -1,7 +1,6 @@
 // Package text makes untrusted text safe to print: [Printable] for names, [OneLine] for prose,
-// [Excerpt] for evidence, [ShellQuote] for words of a command. [Nearest] suggests a word. It
-// escapes characters that a terminal would interpret (docs/design/text.md). It knows no terminal
-// width.
+// [Excerpt] for evidence, [ShellQuote] for commands. It escapes characters that a terminal would
+// interpret (docs/design/text.md). It never looks at the terminal's width.
 package text
 
 import (
@@ -14,10 +13,9 @@ import (
 
 // ShellQuote quotes a word for a POSIX shell.
 //
-// A word with unprintable characters takes the form $'…' with octal escapes, which a terminal shows
-// and pastes without interpreting them. bash, zsh, ksh and shells that follow POSIX 2024 decode it
-// exactly. Older shells read a different word and execute no part of it, since it contains no
-// quote.
+// A word with unprintable characters becomes $'…' with octal escapes, which a terminal does not
+// interpret. bash, zsh, ksh and shells of POSIX 2024 decode it. Older shells read a different word
+// and execute no part of it, because it contains no quote.
 func ShellQuote(word string) string {
 	special := func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-…", r)
@@ -50,7 +48,7 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// List joins at most the given number of names and says how many are left: "a, b and 3 more".
+// List joins at most so many names: "a, b and 3 more".
 func List(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
@@ -72,7 +70,7 @@ func Distinct[T comparable](items []T) []T {
 }
 
 // Printable escapes unprintable characters as in a Go string, also invalid UTF-8 and marks that
-// change the direction of text. It keeps the characters in keep.
+// change the direction of text. It does not escape keep.
 func Printable(s string, keep ...rune) string {
 	var b strings.Builder
 	for i, width := 0, 0; i < len(s); i += width {
@@ -91,8 +89,8 @@ func Printable(s string, keep ...rune) string {
 	return b.String()
 }
 
-// OneLine makes prose one line. It reduces white space to single spaces, removes terminal
-// sequences, and escapes other unprintable characters.
+// OneLine makes prose one line. It removes terminal sequences, and escapes other unprintable
+// characters.
 func OneLine(s string) string {
 	return Printable(strings.Join(strings.Fields(withoutSequences(s)), " "))
 }
@@ -119,18 +117,17 @@ func withoutSequences(s string) string {
 const Ellipsis = "…"
 
 const (
-	// excerptHead and excerptTail are how many characters of a longer text an excerpt keeps. The
-	// end usually says why.
+	// An excerpt keeps so many characters. The end usually says why.
 	excerptHead = 180
 	excerptTail = 160
 )
 
-// Excerpt returns a text on one line, like OneLine. It removes the middle of a long text.
+// Excerpt is OneLine without the middle of a long text.
 func Excerpt(s string) string {
 	return ends(OneLine(s), excerptHead, excerptTail, excerptHead+excerptTail, " "+Ellipsis+" ")
 }
 
-// Truncate shortens a text to at most the given number of bytes without splitting a character.
+// Truncate shortens a text to so many bytes without splitting a character.
 func Truncate(s string, bytes int) string {
 	if len(s) <= bytes {
 		return s
@@ -142,8 +139,7 @@ func Truncate(s string, bytes int) string {
 	return strings.TrimRight(s[:end], " ") + Ellipsis
 }
 
-// TruncateMiddle removes the middle of a text that is too long: two names often differ only at the
-// end.
+// TruncateMiddle removes the middle of a long text, because two names often differ only at the end.
 func TruncateMiddle(s string, characters int) string {
 	characters = max(characters, 1)
 	head := characters / 2
