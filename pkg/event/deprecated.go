@@ -7,41 +7,36 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Deprecations lists what still uses deprecated API versions and fields before an upgrade: the
+// Deprecations lists the uses of deprecated API versions and fields before an upgrade. It is the
 // result of the verb deprecated.
 type Deprecations struct {
-	// Release is the release to upgrade to. Server is the release of the server; empty without a
-	// server.
+	// Release is the release to upgrade to. Server is that of the server; empty without one.
 	Release, Server string
-	// Namespace is the only namespace whose live objects were read. It is empty if all were read,
-	// or none.
+	// Namespace is the only namespace that was read, or "".
 	Namespace string
-	// Uses lists the uses. Uses of APIs that the release removes come first.
+	// Uses of APIs that the release removes come first.
 	Uses []DeprecatedUse
 	// Left counts managed-fields entries at deprecated versions whose managers no longer write
 	// them. Hint says how to rewrite them.
-	Left int
-	Hint string
-	// Stored lists CRDs that may have objects stored at deprecated versions.
+	Left   int
+	Hint   string
 	Stored []StoredVersions
 	Unread []Unread
 }
 
-// DeprecatedUse is a deprecated version or field in one object, and who uses it.
+// DeprecatedUse is a deprecated version or field in one object.
 type DeprecatedUse struct {
 	Ref object.Ref
-	// Path is the deprecated field; empty if the whole version is deprecated.
+	// Path is empty if the whole version is deprecated.
 	Path string
-	// Text is the text that the webhook's warning has, too.
+	// Text is also in the webhook's warning.
 	Text string
 	// Goes means that the release removes the version or field.
 	Goes bool
-	// Since and Removed are releases; empty if unknown. Use is the replacement; empty for a field,
-	// or if there is none.
+	// Since and Removed are releases. Use is the replacement. Each may be empty.
 	Since, Removed string
 	Use            schema.GroupVersionKind
-	// Writers are the managers that still write the version or field, Sources its places in
-	// manifests, and Releases the Helm releases that contain it.
+	// Writers still write the version or field. Sources are places in manifests.
 	Writers  []managedfields.Owner
 	Sources  []object.Source
 	Releases []HelmRevision
@@ -54,15 +49,14 @@ type HelmRevision struct {
 	Revision  int    `json:"revision"`
 }
 
-// StoredVersions are versions at which objects of a CRD may still be stored although the CRD
-// deprecates or no longer serves them.
+// StoredVersions are versions that a CRD deprecates or no longer serves, at which objects may still
+// be stored.
 type StoredVersions struct {
 	Definition string   `json:"definition"`
 	Versions   []string `json:"versions"`
-	// Storage is the version at which objects are stored now.
-	Storage string   `json:"storage"`
-	Why     string   `json:"message"`
-	Next    []string `json:"next"`
+	Storage    string   `json:"storage"`
+	Why        string   `json:"message"`
+	Next       []string `json:"next"`
 }
 
 // Lines returns Why and Next.

@@ -16,7 +16,7 @@ type Event interface{ event() }
 // Action is the outcome for one object.
 type Action string
 
-// These are the actions of apply.
+// Created and the others are the actions of apply.
 const (
 	Created    Action = "created"
 	Configured Action = "configured"
@@ -24,7 +24,7 @@ const (
 	InConflict Action = "conflict"
 	Failed     Action = "failed"
 	Skipped    Action = "skipped"
-	// Pruned members left the set and were deleted. Kept members left the set and were not deleted.
+	// Pruned members left the set and were deleted.
 	Pruned Action = "pruned"
 	// Recreated objects were deleted and created from the manifest.
 	Recreated Action = "recreated"
@@ -32,7 +32,7 @@ const (
 	Shared Action = "shared"
 )
 
-// These are the actions of diff.
+// Create and the others are the actions of diff.
 const (
 	Create  Action = "create"
 	Update  Action = "update"
@@ -74,7 +74,7 @@ func (a Action) Compared() Action {
 	return a
 }
 
-// Preparing reports what the run is doing before it has a plan, such as discovering kinds.
+// Preparing says what the run does before it has a plan, such as discovering kinds.
 type Preparing struct {
 	Text string
 	// Since is when this step began; zero means now. Within is how long it may take; 0 means
@@ -98,7 +98,7 @@ type Phase struct {
 	Refs  []object.Ref
 }
 
-// PhaseStarted means that a phase begins. Index is the index of the phase in Planned.
+// PhaseStarted means that a phase begins. Index is its index in Planned.
 type PhaseStarted struct {
 	Index int
 }
@@ -106,7 +106,7 @@ type PhaseStarted struct {
 // Started means that work on an object has begun.
 type Started struct {
 	Ref object.Ref
-	// Within is how long the work may take; 0 means no limit.
+	// Within limits the work; 0 means no limit.
 	Within time.Duration
 }
 
@@ -116,46 +116,46 @@ type Applied struct {
 	Source object.Source
 	Action Action
 	DryRun bool
-	// Err is set if the action is Failed, and is the reason if the action is Skipped. If the action
-	// is InConflict, Err may say why taking all paths would fail.
+	// Err is set if the action is Failed or Skipped. With InConflict, it may say why taking all
+	// paths would fail.
 	Err error
 	// Reason says what was not checked, such as an object in a namespace that the same dry run
-	// would create. If the action is Recreated, Reason names the immutable fields.
+	// would create. With Recreated, it names the immutable fields.
 	Reason string
-	// Conflicts lists all paths in conflict. Unleavable lists those that cannot be yielded.
-	// Adopting AdoptFrom would settle all conflicts.
+	// Unleavable lists the conflicts that cannot be yielded. Adopting AdoptFrom would settle all
+	// conflicts.
 	Conflicts  []managedfields.Conflict
 	Unleavable []fieldpath.Path
 	AdoptFrom  string
-	// Released lists paths that left the manifest but stay in the object, because others own them
-	// or because they are yielded. Removed lists paths that left both the manifest and the object.
+	// Released paths left the manifest, but stay because others own them or they are yielded.
+	// Removed paths left both the manifest and the object.
 	Released, Removed []managedfields.Change
-	// Taken lists paths of other owners that now have the manifest's value. These are conflicts
-	// that the user chose to take, and fields of adopted managers.
+	// Taken paths of other owners now have the manifest's value. The user chose to take them, or
+	// adopted their managers.
 	Taken []managedfields.Change
-	// Yielded lists paths that the user left to their owners; Left lists values that differ from the
-	// manifest's because something in the cluster sets them.
+	// Yielded paths stay with their owners. Left values differ from the manifest because something
+	// in the cluster sets them.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
-	// Adopted lists the managers whose fields became ours in this run. OnlyOwners means that
-	// nothing but owners changed in the object.
+	// The fields of Adopted managers became ours in this run. OnlyOwners means that nothing else
+	// changed.
 	Adopted    []string
 	OnlyOwners bool
-	// Object is the object as the server has it, or would have it, without managed fields and
-	// Secret values. Object is nil if it was not requested or not applied.
+	// Object is the server's, or what the server would have, without managed fields and Secret
+	// values. It may be nil.
 	Object  *unstructured.Unstructured
 	Sharing *managedfields.Sharing
 	// Departed means that the member left the set. Causes say why it still exists.
 	Departed bool
 	Causes   []Cause
-	// Joined is set if an existing object became a member of the set in this run; otherwise nil.
+	// Joined is set if an existing object became a member in this run.
 	Joined *Joined
 }
 
 // Joined describes how an existing object became part of a set.
 type Joined struct {
 	Set string `json:"set"`
-	// From lists the former owners of the object, such as "Helm release prod/web".
+	// From lists the former owners, such as "Helm release prod/web".
 	From []string `json:"from,omitempty"`
 }
 
@@ -168,26 +168,24 @@ type Compared struct {
 	// Reason says why the action is Unknown or Recreate, or what was not checked.
 	Reason string
 	Err    error
-	// Yielded lists paths that the user left to their owners; Left lists values that differ from the
-	// manifest's because something in the cluster sets them.
+	// Yielded paths stay with their owners. Left values differ from the manifest because something
+	// in the cluster sets them.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
 	Changes []managedfields.Change
-	// Adopted lists the managers whose fields would become ours. OnlyOwners means that nothing but
-	// owners would change in the object.
+	// The fields of Adopted managers would become ours. OnlyOwners means that nothing else would
+	// change.
 	Adopted    []string
 	OnlyOwners bool
 	Sharing    *managedfields.Sharing
-	// Before holds the managed fields as they are now, and After as the server would make them.
-	// Before is nil for Create, After for Delete.
+	// Before is nil for Create, After for Delete. After is what the server would make.
 	Before, After map[string]any
 }
 
-// Reviewed is emitted at the end of a diff in which no action is Unknown.
+// Reviewed ends a diff in which no action is Unknown.
 type Reviewed struct {
 	Digest string
-	// Objects lists the objects that would change, so that --confirm can name those that differ
-	// later.
+	// Objects would change, so that --confirm can name those that differ later.
 	Objects []ReviewedObject
 }
 
@@ -197,31 +195,29 @@ type ReviewedObject struct {
 	Digest string
 }
 
-// Warned is a warning from the server or from us. If Ref is zero, the warning concerns the whole
-// run.
+// Warned is a warning from the server or from us. With a zero Ref, it is about the whole run.
 type Warned struct {
 	Ref  object.Ref
 	Text string
-	// Detail is appended to Text. Warnings that differ only in Ref and Detail become one line.
+	// Detail follows Text. Warnings that differ only in Ref and Detail become one line.
 	Detail string
 }
 
 func (w Warned) String() string { return w.Text + w.Detail }
 
-// Remarked predicts a failure, or points out something that may mislead. If Ref is zero, the remark
-// concerns the whole run.
+// Remarked predicts a failure, or points out something that may mislead. With a zero Ref, it is
+// about the whole run.
 type Remarked struct {
 	Ref object.Ref `json:"-"`
-	// Code is a stable identifier for programs, such as SecretMissing.
+	// Code is a stable identifier, such as SecretMissing.
 	Code string `json:"code"`
-	// Path is the field in question; it may be empty.
 	Path string `json:"path,omitempty"`
-	// Text is one sentence for people. Hint says what to do.
+	// Text is one sentence. Hint says what to do.
 	Text string `json:"message"`
 	Hint string `json:"hint,omitempty"`
 }
 
-// Decided explains the decision about each path of an object. It is emitted only on request.
+// Decided explains the decision about each path, on request.
 type Decided struct {
 	Ref       object.Ref
 	Decisions []Decision
@@ -230,10 +226,10 @@ type Decided struct {
 // Decision is the decision about one path, and its reason.
 type Decision struct {
 	Path fieldpath.Path
-	// Outcome is yielded, taken, left or overruled.
+	// yielded, taken, left or overruled
 	Outcome string
 	// By is a flag, the annotation, or a place in a file; empty for the built-in table. Choice is
-	// the text of the choice there.
+	// the text there.
 	By, Choice string
 }
 
@@ -242,7 +238,7 @@ type LeftOut struct {
 	Err error
 }
 
-// HooksLeftOut lists the Helm hooks in the input that are skipped. Skipping them is not an error.
+// HooksLeftOut lists the Helm hooks that are skipped, which is not an error.
 type HooksLeftOut struct {
 	Hooks []Hook
 	Hint  string
@@ -255,21 +251,21 @@ type Hook struct {
 	On     []string
 }
 
-// Retrying means that a request failed temporarily and will be retried.
+// Retrying means that a request failed and will be retried.
 type Retrying struct {
-	// Ref is the object of the request. It is zero if the whole server is unavailable.
+	// Ref is zero if the whole server is unavailable.
 	Ref object.Ref
 	Err error
 	// In is the pause before the next attempt; Left is the remaining time for retries.
 	In, Left time.Duration
-	// Of is the total time for retries; 0 if unknown.
+	// Of is the total time for retries; 0 means unknown.
 	Of time.Duration
 }
 
 // Reachable means that the API server answers again, after a Retrying about the whole server.
 type Reachable struct{}
 
-// Waiting means that the run is blocked until something else happens, such as a CRD being served.
+// Waiting means that the run is blocked, such as until a CRD is served.
 type Waiting struct {
 	Ref  object.Ref
 	For  string

@@ -10,24 +10,21 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Fights is the result of fights: the objects that are written in circles.
+// Fights lists the objects that are written in circles. It is the result of the verb fights.
 type Fights struct {
-	Found []Fight
-	// Objects is the number of objects that were watched. For is how long they were watched.
+	Found   []Fight
 	Objects int
 	For     time.Duration
-	// Namespace is the only namespace that was watched; empty for all.
+	// Namespace is the only one that was watched, or "".
 	Namespace string
-	// Unclear counts objects with repeated writes that were not read in full, because other objects
-	// are busier.
+	// Unclear counts objects with repeated writes that were not read in full, because others are
+	// busier.
 	Unclear int
-	// Unstored lists writes that changed nothing, by kind. They were too few to prove a fight over
-	// one object.
-	Unstored []Fight
-	// Uncounted is the reason why writes that changed nothing could not be counted.
+	// Unstored lists writes that changed nothing, by kind, too few to prove a fight over one
+	// object.
+	Unstored  []Fight
 	Uncounted error
-	// Unread lists what could not be watched the whole time.
-	Unread []Unread
+	Unread    []Unread
 }
 
 // FightClass is the form of a fight.
@@ -40,13 +37,13 @@ const (
 	OneWriter FightClass = "one-writer"
 	// NoChange means that writes are stored, but no value changes.
 	NoChange FightClass = "no-change"
-	// NotStored means that the writes change nothing. The API server does not store them, so no
-	// watch shows the object or the writer.
+	// NotStored means that writes change nothing. The API server does not store them, so no watch
+	// shows the object or the writer.
 	NotStored FightClass = "not-stored"
 )
 
-// Fight is one object that is written in circles. For [NotStored], it is a kind, or the only object
-// of a kind.
+// Fight is one object that is written in circles. With [NotStored], it is a kind, or the only
+// object of a kind.
 type Fight struct {
 	Ref    object.Ref
 	UID    types.UID
@@ -55,7 +52,7 @@ type Fight struct {
 	Paths  []FoughtPath
 	// Writers is set only for NoChange. An unknown writer is nil.
 	Writers []*managedfields.Owner
-	// Next lists commands, any one of which ends the fight.
+	// Any command in Next ends the fight.
 	Next []string
 }
 
@@ -74,10 +71,10 @@ func (f Fight) Applied() bool {
 // FoughtPath is a path that is written in circles.
 type FoughtPath struct {
 	Path fieldpath.Path
-	// Values holds the last value of each of the Writers, or the last two of a single writer. A nil
+	// Values has the last value of each of the Writers, or the last two of a single writer. A nil
 	// element is an absent value; Values is nil if unknown.
 	Values []*any
-	// Writers lists the owners that set or removed the path. An unknown one is nil.
+	// Writers set or removed the path. An unknown one is nil.
 	Writers  []*managedfields.Owner
 	Recorded *Transition
 }

@@ -11,16 +11,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Owned is an object with the owners of its fields: the result of the verb owners.
+// Owned is an object with the owners of its fields. It is the result of the verb owners.
 type Owned struct {
 	Ref object.Ref
-	// Path is the selected part of the object. If it is nil, the whole object is selected.
+	// Path selects a part; nil means the whole object.
 	Path fieldpath.Path
-	// Fields lists the object's fields with their values. Absent lists fields that have an owner
-	// but are not in the object.
+	// Absent lists fields that have an owner but are not in the object.
 	Fields, Absent []managedfields.Node
 	// Holdings counts the fields of each owner in the whole object, the most first. The zero Owner
-	// stands for fields without an owner.
+	// has the fields without an owner.
 	Holdings     []Holding
 	StatusHidden bool
 	Unmanaged    bool
@@ -33,9 +32,9 @@ type Holding struct {
 	Fields int
 }
 
-// History lists the ownership changes of an object that the webhook recorded.
+// History lists the ownership changes that the webhook recorded.
 type History struct {
-	// Transitions is sorted by the time of the last occurrence. If From is set, none is older.
+	// Transitions are sorted by their last occurrence. If From is set, none is older.
 	Transitions []Transition
 	From        time.Time
 	Dropped     int
@@ -48,18 +47,19 @@ type History struct {
 type Coverage struct {
 	// Since is when the watch of this kind and namespace began. If it is zero, Unknown says why.
 	Since time.Time `json:"since,omitzero"`
-	// Until is when the webhook last saved its progress, which it does every minute; zero if never.
+	// Until is when the webhook last saved its progress, which it does every minute; zero means
+	// never.
 	Until time.Time `json:"until,omitzero"`
 	Gaps  []Gap     `json:"gaps,omitempty"`
 	// Behind is nil if the webhook had recorded all changes at Until.
 	Behind  *Behind `json:"behind,omitempty"`
 	Unknown string  `json:"unknown,omitempty"`
-	// Stale means that Until is so long ago that the webhook is probably down.
+	// Stale means that the webhook is probably down, because Until is long ago.
 	Stale bool `json:"-"`
 }
 
-// Behind counts changes, in the whole cluster, that the webhook has seen and not yet recorded. It
-// saw the oldest of them at Since.
+// Behind counts changes in the whole cluster that the webhook has seen but not recorded. It saw the
+// oldest at Since.
 type Behind struct {
 	Changes int       `json:"changes"`
 	Since   time.Time `json:"since"`
@@ -74,14 +74,13 @@ func (c Coverage) From(since time.Time) Coverage {
 	return c.For(since)
 }
 
-// For returns the coverage of an object created at the given time. It omits gaps that ended before.
+// For returns the coverage since an object was created.
 func (c Coverage) For(created time.Time) Coverage {
 	c.Gaps = slices.DeleteFunc(slices.Clone(c.Gaps), func(g Gap) bool { return !g.To.After(created) })
 	return c
 }
 
-// Gap is a period in which changes may be missing, because the webhook was down or could not keep
-// up.
+// Gap is a period in which the webhook was down or could not keep up.
 type Gap struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
@@ -91,19 +90,17 @@ type Gap struct {
 // lists are not nil.
 type Transition struct {
 	Path string `json:"path"`
-	// Kind describes the last occurrence: taken, released or lost.
+	// Kind is that of the last occurrence: taken, released or lost.
 	Kind string                `json:"change"`
 	From []managedfields.Owner `json:"from"`
 	To   []managedfields.Owner `json:"to"`
 	// Cut means that there were more owners than From and To list.
 	Cut bool `json:"cut,omitempty"`
-	// Forced means that the last change was forced. Gap means that one of the changes fell into a
-	// gap in the watch.
+	// Forced is about the last change. Gap means that a change fell into a gap in the watch.
 	Forced bool   `json:"forced,omitempty"`
 	Gap    bool   `json:"gap,omitempty"`
 	User   string `json:"user,omitempty"`
-	// FromValue and ToValue are the values before and after the last occurrence; empty if they are
-	// not recorded.
+	// FromValue and ToValue are those of the last occurrence; empty if not recorded.
 	FromValue string    `json:"fromValue,omitempty"`
 	ToValue   string    `json:"toValue,omitempty"`
 	Count     int       `json:"count"`
@@ -113,15 +110,14 @@ type Transition struct {
 
 func (Owned) event() {}
 
-// PastChanges lists the recorded ownership changes of many objects: the result of owners --history
-// without a named object.
+// PastChanges lists recorded ownership changes of many objects. It is the result of owners
+// --history without a named object.
 type PastChanges struct {
 	Where    string
 	From     time.Time
 	Changes  []ObjectTransition
 	Coverage Coverage
-	// Limits lists the selected objects that were not watched for the whole period.
-	Limits []string
+	Limits   []string
 	// Dropped counts older changes that are no longer kept. Lost counts changes that the webhook
 	// could not write.
 	Dropped, Lost int
@@ -135,21 +131,19 @@ type ObjectTransition struct {
 
 func (PastChanges) event() {}
 
-// Surveyed counts the owners of fields in many objects. It is the result of the verb owners if no
-// object is named.
+// Surveyed counts the owners of fields in many objects. It is the result of the verb owners without
+// a named object.
 //
-// A field is shared if another manager also owns the field or something below it. Any other field
-// has a sole owner: without this manager, the field would have no owner.
+// A field is shared if another manager owns it or something below it. Any other field has a sole
+// owner: without this manager, it would have no owner.
 type Surveyed struct {
-	Where string
-	// Objects is the number of objects that were read, Unmanaged the number of those without
-	// managed fields.
+	Where              string
 	Objects, Unmanaged int
-	// Managers has one row for each manager, Holdings one for each owner and kind.
+	// Managers has a row for each manager, Holdings one for each owner and kind.
 	Managers []ManagerHolding
 	Holdings []KindHolding
-	// Unexpected lists, by object, the fields outside the status that belong to managers which
-	// --expect does not name. Expecting means that --expect was given.
+	// Unexpected lists, by object, the fields outside the status whose managers --expect does not
+	// name. Expecting means that --expect was given.
 	Unexpected []ObjectHolding
 	Expecting  bool
 	Leaving    []ObjectHolding
@@ -161,11 +155,10 @@ type Surveyed struct {
 
 // Fields counts paths of managed fields.
 type Fields struct {
-	// All counts all fields. Shared counts the shared ones among them.
 	All, Shared int
 }
 
-// Sole returns how many of the fields have no other owner.
+// Sole returns how many fields have no other owner.
 func (f Fields) Sole() int { return f.All - f.Shared }
 
 // Plus returns the sum of two counts.
@@ -210,7 +203,7 @@ type VersionHolding struct {
 	Objects int
 }
 
-// Unread is a kind that could not be listed, or an object that could not be read.
+// Unread is a kind or an object that could not be read.
 type Unread struct {
 	Ref object.Ref
 	Err error
@@ -218,7 +211,7 @@ type Unread struct {
 
 func (Surveyed) event() {}
 
-// Migrated is the result for one object that has owners at versions that the server does not serve.
+// Migrated is the result for an object with owners at versions that the server does not serve.
 type Migrated struct {
 	Ref       object.Ref
 	To        string
@@ -230,8 +223,8 @@ type Migrated struct {
 // LeftOwner is an owner that stays at its version.
 type LeftOwner struct {
 	Owner managedfields.Owner
-	// Unknown lists the owner's paths that the served version does not have. It is empty if the
-	// served version has no schema.
+	// Unknown lists the owner's paths that the served version lacks. It is empty if that version
+	// has no schema.
 	Unknown []FieldName
 }
 
@@ -244,7 +237,7 @@ type MigrationEnded struct {
 func (Migrated) event()       {}
 func (MigrationEnded) event() {}
 
-// Handed means that fields changed owners, and nothing else changed.
+// Handed means that fields changed owners, and nothing else.
 const Handed Action = "given"
 
 // Given is the result of a give for one object.
@@ -273,19 +266,20 @@ type Withheld struct {
 	Paths []fieldpath.Path
 	Owner managedfields.Owner
 	Why   string
-	// Unstated means that the receiver's manifest does not contain the fields, so that its next
-	// apply would remove them.
+	// Unstated means that the receiver's manifest lacks the fields, so its next apply would remove
+	// them.
 	Unstated bool
 }
 
-// NextApply predicts a manager's next apply from the manifest that it applied last.
+// NextApply predicts a manager's next apply of its last manifest.
 type NextApply struct {
 	Manager       string
 	Before, After []managedfields.Conflict
-	// Guarded and StillGuarded count the fields in the manifest that others own, before and after
-	// the transfer.
+	// Guarded and StillGuarded count the manifest's fields that others own, before and after the
+	// transfer.
 	Guarded, StillGuarded int
-	// Overwrites lists values that the manager will replace, now that no other owner prevents it.
+	// Overwrites lists values that the manager will replace, because no other owner prevents it
+	// now.
 	Overwrites []managedfields.Change
 	Removes    []fieldpath.Path
 	Err        error

@@ -7,24 +7,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Set describes one set: the result of the verb sets.
+// Set describes one set. It is the result of the verb sets.
 type Set struct {
 	Ref               object.Ref
 	ID                string
 	Tooling           string
 	Kinds, Namespaces []string
-	// Members is nil if they were not requested, or if Err says why they are unknown.
+	// Members is nil if they were not requested, or are unknown.
 	Members []Member
 	Err     error
-	// Fault is the reason why we cannot apply to the set; nil if we can.
-	Fault error
-	Lock  *Lock
-	// LastRun is the run that holds or last held the lock; nil if unknown.
+	Fault   error
+	Lock    *Lock
+	// LastRun holds or last held the lock; nil if unknown.
 	LastRun *SetRun
 	Runs    []SetRun
 }
 
-// SetBegun says that a set was created. Parent is the object that stores it.
+// SetBegun says that a set was created. Parent stores it.
 type SetBegun struct{ Parent object.Ref }
 
 // NoSets says that no set was found.
@@ -38,18 +37,18 @@ type SetRun struct {
 	Who string `json:"who,omitempty"`
 	// Result is applied, failed, rolledBack, running, or unfinished if the run was killed.
 	Result string `json:"result"`
-	// Started and Ended are times by the clock of the run's machine; zero if unknown.
+	// by the clock of the run's machine; zero if unknown
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
-	// Line describes a run of the history: its id, start and user.
+	// Line has the id, start and user of a run of the history.
 	Line string `json:"-"`
 }
 
 // Member is a member of a set.
 type Member struct {
 	Ref object.Ref
-	// Ready is valid if Judged is set. Reason says why the member is not ready, or why its
-	// readiness is unknown.
+	// Ready is valid if Judged is set. Reason says why the member is not ready, or why that is
+	// unknown.
 	Ready, Judged bool
 	Reason        string
 }
@@ -68,19 +67,18 @@ func (SetBegun) event() {}
 
 func (NoSets) event() {}
 
-// These are the actions of a rollback. It also uses Failed, and it uses Gone for objects that the
-// run had created.
+// Restored and Kept are the actions of a rollback. It also uses Failed, and Gone for objects that
+// the run had created.
 const (
 	// Restored objects have their former values and owners again.
 	Restored Action = "restored"
-	// Kept objects were not changed, for the reason in Reason. Prune uses this action too.
+	// Kept objects were not changed; Reason says why. Prune uses this too.
 	Kept Action = "kept"
 )
 
-// RollingBack means that the run is being rolled back, and says why.
+// RollingBack means that the run is being rolled back, because of Err.
 type RollingBack struct {
-	Err error
-	// Objects is how many objects the run wrote.
+	Err     error
 	Objects int
 	Within  time.Duration
 }
@@ -96,8 +94,8 @@ type RolledBack struct {
 	Err        error
 }
 
-// Unreturned lists paths that Manager owned before the run and that now have no owner. Manager has
-// since applied at another API version.
+// Unreturned lists paths of Manager that now have no owner, because Manager has applied at another
+// API version.
 type Unreturned struct {
 	Manager string
 	Paths   []fieldpath.Path

@@ -8,16 +8,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// These are the actions of wait. It also uses Failed and Unknown, and it uses Gone for selected
-// objects that were deleted before they met their conditions.
+// Met and the others are the actions of wait. It also uses Failed and Unknown, and Gone for objects
+// that were deleted before they met their conditions.
 const (
 	Met Action = "met"
 	// TimedOut objects did not meet their conditions in time.
 	TimedOut Action = "timeout"
-	// Unmet objects had not met their conditions when the wait ended for another reason than a
-	// timeout.
+	// Unmet objects had not met their conditions when the wait ended without a timeout.
 	Unmet Action = "unmet"
-	// Unselected objects were deleted, or their labels changed: a watch by labels does not
+	// Unselected objects were deleted, or their labels changed. A watch by labels does not
 	// distinguish the two.
 	Unselected Action = "unselected"
 )
@@ -50,13 +49,12 @@ type Waited struct {
 	Conditions []Condition
 	Note       string
 	Err        error
-	// Causes say why the conditions were not met, as far as known.
-	Causes []Cause
-	// Object is the version that met the conditions. It is set with Met if objects were requested.
+	Causes     []Cause
+	// Object is the version that met the conditions, if objects were requested.
 	Object *unstructured.Unstructured
 }
 
-// Condition is one condition, evaluated for one version of an object.
+// Condition is one condition for one version of an object.
 type Condition struct {
 	For string
 	// Forbidden means that the wait fails when the condition is met.
@@ -64,7 +62,7 @@ type Condition struct {
 	Met       bool
 	// Failed means that the condition will not be met without an intervention.
 	Failed bool
-	// Reason is for programs, Message a sentence for people; both may be empty.
+	// Reason is for programs, Message for people. Each may be empty.
 	Reason, Message string
 	Values          []Value
 	Err             error
@@ -72,10 +70,9 @@ type Condition struct {
 
 // Value is a value that a condition read.
 type Value struct {
-	// Expr is the expression in the condition, such as self.status.readyReplicas.
-	Expr  string
-	Value any
-	// Absent means that the object does not have this path.
+	// Expr is the expression, such as self.status.readyReplicas.
+	Expr   string
+	Value  any
 	Absent bool
 }
 
@@ -86,37 +83,34 @@ func (Waited) event()  {}
 
 // Cause is a reason why an object is not ready, or not deleted.
 type Cause struct {
-	// Code is a stable identifier for programs, such as FinalizerControllerGone.
+	// Code is a stable identifier, such as FinalizerControllerGone.
 	Code     string   `json:"code"`
 	Message  string   `json:"message"`
 	Evidence []string `json:"evidence,omitempty"`
-	// Log is the end of the log of Container, line by line, if logs were requested.
+	// Log is the end of the log of Container, if logs were requested.
 	Log []string `json:"log,omitempty"`
-	// Next is the command to run, or the decision to make; empty if only waiting helps. A command
-	// has a placeholder for flags, which package command fills in.
-	Next string `json:"next,omitempty"`
-	// Risk is what Next may destroy; empty if nothing.
+	// Next is the command to run, or the decision to make; empty if only waiting helps. Package
+	// command fills in its flags.
+	Next      string     `json:"next,omitempty"`
 	Risk      string     `json:"risk,omitempty"`
 	BlockedBy object.Ref `json:"blockedBy,omitzero"`
-	// Passing means that the cause does not prevent readiness: it concerns Pods that are being
+	// Passing means that the cause does not prevent readiness. It concerns Pods that are being
 	// replaced, or something behind a load balancer.
 	Passing bool `json:"-"`
-	// Doubt means that this is not a cause, but something that could not be read while searching
-	// for one.
+	// Doubt means that this is no cause, but something that could not be read.
 	Doubt bool `json:"-"`
-	// Hearsay means that the cause is a controller's record of its last attempt, which may be
-	// outdated. Age is the age of the record.
+	// Hearsay means that a controller recorded the cause in its last attempt, which may be
+	// outdated. Age is that of the record.
 	Hearsay bool          `json:"-"`
 	Age     time.Duration `json:"-"`
-	// Container is the container whose log would help, if any.
+	// Container has the log that would help, if any.
 	Container Container `json:"-"`
 }
 
 // Container names a container of a Pod.
 type Container struct {
 	Namespace, Pod, Name string
-	// Previous selects the log of the container's previous instance.
-	Previous bool
+	Previous             bool
 }
 
 // Runs lists the images that the Pods of a workload run.
@@ -128,11 +122,11 @@ type Runs struct {
 // Image is an image that a container of a workload runs.
 type Image struct {
 	Container string `json:"container"`
-	// Image is the name of the image in the Pod template. ID is the name on the node, with the
-	// registry's digest if known.
+	// Image is the name in the Pod template. ID is the name on the node, with the registry's digest
+	// if known.
 	Image string `json:"image"`
 	ID    string `json:"imageID"`
-	// Pulls means that nodes pull the image whenever they start the container.
+	// Pulls means that nodes pull the image at every start of the container.
 	Pulls bool         `json:"-"`
 	Pods  []RunningPod `json:"pods"`
 }
@@ -146,7 +140,7 @@ type RunningPod struct {
 
 func (Runs) event() {}
 
-// These are the actions of delete. It also uses Failed, Skipped and Unknown.
+// Gone, Remains and Absent are the actions of delete. It also uses Failed, Skipped and Unknown.
 const (
 	// Gone objects were deleted and no longer exist.
 	Gone Action = "deleted"
@@ -162,15 +156,13 @@ type Deleted struct {
 	Source object.Source
 	Action Action
 	DryRun bool
-	// Since is when the deletion of an object that Remains was requested, by the server's clock;
-	// zero if unknown.
+	// Since is when the deletion was requested, by the server's clock; zero if unknown.
 	Since time.Time
-	// Reason is a remark: another object now has the name, or why the object was Kept.
+	// Reason says that another object has the name now, or why the object was Kept.
 	Reason  string
 	Err     error
 	Overdue bool
-	// Causes say why an object Remains, as far as known.
-	Causes []Cause
+	Causes  []Cause
 }
 
 // Going reports progress of a terminating object, which is slow and not stuck.
@@ -187,8 +179,7 @@ type Stuck struct {
 	Ref    object.Ref
 	Since  time.Time
 	Causes []Cause
-	// Err says why some causes are unknown.
-	Err error
+	Err    error
 }
 
 // Rooted is a cause with all objects that it blocks.
