@@ -16,9 +16,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Deep masks all strings in a value, at any depth, but not map keys. Names of objects, paths and
-// owners stay, and are learned as not secret. If then is not nil, each string passes through it
-// afterwards. The result shares unchanged parts with x, which is never changed.
+// Deep masks all strings in a value, but not map keys. Names of objects, paths and owners stay, and
+// are learned as not secret. Each string then passes through then, which may be nil. The result
+// shares unchanged parts with x, which is never changed.
 func (v *Vault) Deep(x any, then func(string) string) any {
 	if x == nil {
 		return x
@@ -36,7 +36,7 @@ type walker struct {
 	text  func(string) string
 }
 
-// error masks an error and all that it wraps. Type and reason stay known.
+// Type and reason of the error stay known.
 func (w *walker) error(err error) error {
 	if !w.quotes(err) {
 		return err
@@ -69,8 +69,7 @@ func (w *walker) deep(x reflect.Value) (out reflect.Value, changed bool) {
 	}
 }
 
-// isName reports whether values of a type are names: they are neither text from elsewhere nor
-// values of a Secret.
+// A name is neither foreign text nor a value of a Secret.
 func isName(t reflect.Type) bool {
 	switch {
 	case t.Kind() == reflect.String:
@@ -155,8 +154,6 @@ func (w *walker) deepParts(x reflect.Value) (out reflect.Value, changed bool) {
 	return out, changed
 }
 
-// quotes reports whether the text of an error, or the text of an error that it wraps, contains a
-// value to mask.
 func (w *walker) quotes(err error) bool {
 	text := err.Error()
 	if w.text(text) != text {
@@ -190,8 +187,8 @@ func hintOf(err error) string {
 	return ""
 }
 
-// vaultError is an error with masked text. errors.As returns the original errors in the chain;
-// Unwrap returns only masked ones.
+// errors.As returns the original errors in the chain of a vaultError. Unwrap returns only masked
+// ones.
 type vaultError struct {
 	err    error
 	walker *walker
@@ -199,12 +196,10 @@ type vaultError struct {
 
 func (e *vaultError) Error() string { return e.walker.text(e.err.Error()) }
 
-// Hint returns the first hint in the chain.
 func (e *vaultError) Hint() string {
 	return e.walker.text(object.HintOf(e.err))
 }
 
-// Of returns the masked error for the given number of objects, or the error itself.
 func (e *vaultError) Of(objects int) error {
 	many := several(e.err, objects)
 	if many == nil {
@@ -213,7 +208,6 @@ func (e *vaultError) Of(objects int) error {
 	return e.walker.error(many)
 }
 
-// As looks for the type in the original error.
 func (e *vaultError) As(target any) bool {
 	t := reflect.TypeOf(target).Elem()
 	if !reflect.TypeOf(e.err).AssignableTo(t) {
@@ -224,7 +218,6 @@ func (e *vaultError) As(target any) bool {
 	return true
 }
 
-// Is compares the target with the original error.
 func (e *vaultError) Is(target error) bool {
 	if reflect.TypeOf(e.err).Comparable() && e.err == target {
 		return true
@@ -260,8 +253,8 @@ func (e *joinedVaultError) Unwrap() []error {
 	return below
 }
 
-// Error masks the values of a Secret in the text of an error, which the result wraps. It returns
-// err itself for other objects.
+// Error masks the values of a Secret in the text of an error, which the result wraps. For other
+// objects, it returns err.
 func Error(u *unstructured.Unstructured, err error) error {
 	if err == nil {
 		return nil
@@ -273,9 +266,9 @@ func Error(u *unstructured.Unstructured, err error) error {
 	return &maskedError{about: u, err: err, text: text}
 }
 
-// Refusal masks a server's error about an object whose values are unknown. For a Secret, it keeps
-// only the status code, or that the Secret does not exist. The result does not wrap err, because a
-// printer might show it.
+// Refusal masks a server's error about a Secret whose values are unknown. It keeps only the status
+// code, or that the Secret does not exist. The result does not wrap err, because a printer might
+// show it. For other objects, it returns err.
 func Refusal(ref object.Ref, err error) error {
 	var status apierrors.APIStatus
 	if !IsSecret(ref) || !errors.As(err, &status) {
@@ -298,7 +291,6 @@ func (e *maskedError) Error() string { return e.text }
 
 func (e *maskedError) Unwrap() error { return e.err }
 
-// Of returns the masked error for several objects, or the error itself.
 func (e *maskedError) Of(objects int) error {
 	many := several(e.err, objects)
 	if many == nil {

@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// realLength is the minimum length of a value that is masked everywhere. A value shorter than
-	// anyPlace is masked only as a whole word.
+	// A value shorter than realLength is not masked everywhere. A value shorter than anyPlace is
+	// masked only as a whole word.
 	realLength = 6
 	anyPlace   = 8
 )
 
-// index finds forms of secret values in a text by their first bytes. It can grow while in use.
-// Entries are small, because a run may read ten thousand Secrets with fifty forms each.
+// index finds forms of secret values by their first bytes. Entries are small, because a run may
+// read ten thousand Secrets with fifty forms each.
 type index struct {
-	// first maps the first bytes of a form to the latest entry for them.
+	// the latest entry for the first bytes of a form
 	first   map[uint64]int32
 	entries []entry
-	// filter has a bit for each hash of the first bytes of a form, so that most places in a text
-	// need no look-up. heads has a bit for each shorter beginning of a form.
+	// filter has a bit for each hash of a form's first bytes, so most places in a text need no
+	// look-up. heads has a bit for each shorter beginning of a form.
 	filter, heads []uint64
 	sure          int
 	longest       int
@@ -27,10 +27,10 @@ type index struct {
 
 type entry struct {
 	form string
-	// next links entries with the same first bytes: it is the position of the previous one plus
-	// one; 0 if there is none.
+	// next is the position of the previous entry with the same first bytes, plus one; 0 if there is
+	// none.
 	next int32
-	// sure is set if the form is so unmistakable that it is also masked in finished output.
+	// A sure form is unmistakable, so it is masked in finished output too.
 	sure bool
 }
 
@@ -40,8 +40,8 @@ func newIndex() index {
 
 const filterBits = 20
 
-// number returns the first realLength bytes as a number. It must be inlined: it is called for each
-// byte of a text.
+// number returns the first realLength bytes. It must be inlined, because it is called for each byte
+// of a text.
 func number(text string) uint64 {
 	_ = text[realLength-1]
 	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 |
@@ -56,7 +56,6 @@ func shortNumber(text string) uint64 {
 	return n
 }
 
-// bit returns the position of a hash in a filter.
 func bit(n uint64) (word, mask uint64) {
 	hash := n * 0x9e3779b97f4a7c15 >> (64 - filterBits)
 	return hash / 64, 1 << (hash % 64)
@@ -98,7 +97,7 @@ func (x *index) add(form string, sure bool) {
 	x.longest = max(x.longest, len(form))
 }
 
-// forms are the forms of an index or, if sure is set, only those that are sure.
+// With onlySure, forms has only the sure forms of an index.
 type forms struct {
 	*index
 	onlySure bool
@@ -114,8 +113,7 @@ func (x forms) beginning(text string, f func(form string) bool) {
 	}
 }
 
-// mask replaces every form in the text. Matches that overlap are usually pieces of one value, and
-// become one mask.
+// Matches that overlap are usually pieces of one value, and become one mask.
 func (x forms) mask(text string, names *nameSet) string {
 	if x.none() {
 		return text
@@ -133,7 +131,7 @@ func (x forms) mask(text string, names *nameSet) string {
 	return b.String() + text[done:]
 }
 
-// next returns the next stretch of overlapping forms; empty if there is none.
+// next returns the next stretch of overlapping forms, which is empty if there is none.
 func (x forms) next(text string, at int, names *nameSet) (from, to int) {
 	for ; at+realLength <= len(text) && (to == 0 || at < to); at++ {
 		n := x.match(text, at, names)
@@ -207,7 +205,7 @@ func common(a, b string) int {
 	return n
 }
 
-// breaksOff reports whether a text was truncated just before rest.
+// The text may be truncated just before rest.
 func breaksOff(rest string) bool {
 	if rest == "" {
 		return true
@@ -221,15 +219,14 @@ func breaksOff(rest string) bool {
 	return false
 }
 
-// isWhole reports whether a part of a text is a whole word: no letter or digit is next to it.
+// A whole word has no letter or digit next to it.
 func isWhole(text string, from, to int) bool {
 	last, _ := utf8.DecodeLastRuneInString(text[:from])
 	next, _ := utf8.DecodeRuneInString(text[to:])
 	return !isWord(last) && !isWord(next)
 }
 
-// isAlone reports whether a part of a text is the whole text between two quotes or after an equals
-// sign.
+// isAlone reports whether the part is all that is between two quotes or after an equals sign.
 func isAlone(text string, from, to int) bool {
 	const quotes = "\"'`"
 	if from == 0 || to == len(text) {

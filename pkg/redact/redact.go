@@ -1,6 +1,5 @@
 // Package redact keeps the values of Secrets out of all output. [Pair] masks two versions of an
-// object, so that equal values stay equal. The [Vault] of a run masks foreign text that may quote a
-// Secret. It prints nothing.
+// object, and the [Vault] of a run masks foreign text. It never prints.
 package redact
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// The masks. If two compared values differ, each gets its own mask, as in kubectl diff.
+// Mask hides a value. Two values that differ get different masks, as in kubectl diff.
 const (
 	Mask   = "***"
 	before = Mask + " (before)"
@@ -29,8 +28,8 @@ func IsSecret(ref object.Ref) bool {
 	return ref.GVK.Group == "" && ref.GVK.Kind == "Secret"
 }
 
-// Pair masks two versions of an object, so that equal values stay equal. It returns objects other
-// than Secrets unchanged. Results may share data with the arguments: do not change them.
+// Pair masks two versions of a Secret; equal values stay equal. It returns other objects unchanged.
+// Results may share data with the arguments: do not change them.
 func Pair(ref object.Ref, b, a map[string]any) (masked, maskedToo map[string]any) {
 	if !IsSecret(ref) {
 		return b, a
@@ -41,7 +40,7 @@ func Pair(ref object.Ref, b, a map[string]any) (masked, maskedToo map[string]any
 	return masked, maskedToo
 }
 
-// Changes masks values in the changes to one object.
+// Changes masks values in the changes to a Secret.
 func Changes(ref object.Ref, changes []managedfields.Change) []managedfields.Change {
 	if !IsSecret(ref) || changes == nil {
 		return changes
@@ -54,7 +53,7 @@ func Changes(ref object.Ref, changes []managedfields.Change) []managedfields.Cha
 	return out
 }
 
-// Conflicts masks values in the conflicts over one object.
+// Conflicts masks values in the conflicts over a Secret.
 func Conflicts(ref object.Ref, conflicts []managedfields.Conflict) []managedfields.Conflict {
 	if !IsSecret(ref) || conflicts == nil {
 		return conflicts
@@ -87,12 +86,11 @@ func names(p fieldpath.Path) []string {
 	return out
 }
 
-// secrecy is whether the value at a path in a Secret is secret.
 type secrecy int
 
 const (
 	open secrecy = iota
-	// A holder is not secret itself, but contains secret values.
+	// A holder is not secret, but contains secret values.
 	holder
 	secret
 )
@@ -117,7 +115,7 @@ func secrecyOf(path []string) secrecy {
 	return open
 }
 
-// pair masks two values at one path. hasX and hasY are set for the values that exist.
+// hasX and hasY are set for the values that exist.
 func pair(path []string, x, y any, hasX, hasY bool, tagX, tagY string) (any, any) {
 	level := secrecyOf(path)
 	if level == open {

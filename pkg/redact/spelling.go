@@ -20,10 +20,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// spellings returns the forms in which a program may quote a value: unchanged; in base64; in
-// hexadecimal; and quoted for Go, JSON, YAML, Python and URLs. Each quoted form is also quoted
-// again, because a log may quote a body that quotes the value. To save memory, a long value has
-// fewer forms; its lines are added as values of their own ([parts]).
+// spellings returns the forms in which a program may quote a value: unchanged, in base64, in
+// hexadecimal, and quoted for Go, JSON, YAML, Python and URLs. Each quoted form is quoted again,
+// because a log may quote a body that quotes the value. To save memory, a long value has fewer
+// forms; its lines are values of their own ([parts]).
 func spellings(value string) []string {
 	standard := base64.StdEncoding.EncodeToString([]byte(value))
 	forms := append(folded(standard), standard, strings.TrimRight(standard, "="))
@@ -41,7 +41,7 @@ func spellings(value string) []string {
 	return text.Distinct(append(forms, quotings(quotings([]string{value}))...))
 }
 
-// quotings returns the strings themselves, and each string as it looks within every kind of quotes.
+// quotings returns each string as it is and within every kind of quotes.
 func quotings(texts []string) []string {
 	out := texts
 	for _, t := range texts {
@@ -56,7 +56,7 @@ func quotings(texts []string) []string {
 	return text.Distinct(out)
 }
 
-// isUnquoted reports whether a string looks the same in every kind of quotes.
+// The string looks the same in every kind of quotes.
 func isUnquoted(text string) bool {
 	return strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == ""
 }
@@ -66,8 +66,7 @@ func inGo(text string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// inJSON returns a string as it is quoted in JSON, and in JSON that is limited to ASCII, which is
-// Python's default.
+// Python limits JSON to ASCII by default.
 func inJSON(text string) (plain, ascii string) {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
@@ -92,7 +91,7 @@ func inJSON(text string) (plain, ascii string) {
 	return plain, b.String()
 }
 
-// asHTML escapes what Go's JSON encoder escapes for HTML.
+// Go's JSON encoder escapes these for HTML.
 func asHTML(quoted string) string {
 	return strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(quoted)
 }
@@ -119,8 +118,7 @@ func inPython(text string) string {
 	return b.String()
 }
 
-// inPath escapes a string for a URL path, as Python and JavaScript do. It does not escape the bytes
-// in safe.
+// Like Python and JavaScript, inPath does not escape the bytes in safe.
 func inPath(text, safe string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -133,7 +131,7 @@ func inPath(text, safe string) string {
 	return b.String()
 }
 
-// folded returns the lines into which base64 and openssl break an encoded value.
+// base64 and openssl break an encoded value into these lines.
 func folded(encoded string) []string {
 	var lines []string
 	for _, width := range []int{64, 76} {
@@ -146,14 +144,14 @@ func folded(encoded string) []string {
 }
 
 var (
-	// userinfo matches the password in a connection string.
+	// the password in a connection string
 	userinfo = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^:/?#\s]*:([^/?#\s]+)@`)
-	// setting matches the value of a setting: k=v, k: v.
+	// the value of a setting: k=v, k: v
 	setting = regexp.MustCompile(`(?:^|[\s;,&?])[A-Za-z_][\w.-]*(?:=|:[ \t]+)("[^"]*"|'[^']*'|[^\s;,&]+)`)
 )
 
-// parts returns the parts of a value that a message may quote without the rest: its lines, the
-// password in a connection string, the values of settings, and the scalars in JSON.
+// A message may quote a part without the rest: a line, the password in a connection string, the
+// value of a setting, or a scalar in JSON.
 func parts(value string) []string {
 	var out []string
 	if !utf8.ValidString(value) {
@@ -188,7 +186,7 @@ func parts(value string) []string {
 	return out
 }
 
-// values calls f for each value of a Secret, including those in its last-applied annotation.
+// The last-applied annotation has values too.
 func values(u *unstructured.Unstructured, f func(string)) {
 	dataOf(u.Object, f)
 	last := u.GetAnnotations()[managedfields.LastAppliedAnnotation]
@@ -215,8 +213,8 @@ func dataOf(o map[string]any, f func(string)) {
 	each(o["stringData"], f)
 }
 
-// each calls f for every scalar in a value of any shape. In a manifest, a Secret's data may have
-// any shape; a server rejects data that is not a map of strings, and quotes it in the error.
+// each calls f for every scalar in a value. In a manifest, a Secret's data may have any shape; a
+// server rejects data that is not a map of strings, and quotes it in the error.
 func each(value any, f func(string)) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -238,9 +236,9 @@ func each(value any, f func(string)) {
 	}
 }
 
-// nameSet contains names that are not masked, because a run prints them anyway: those of objects,
-// namespaces, kinds, groups, keys and files. A message with a masked name would be useless, and
-// would reveal that the name is also a secret value.
+// A nameSet has names of objects, namespaces, kinds, groups, keys and files. They are not masked,
+// because a run prints them anyway. A message with a masked name would be useless, and would reveal
+// that the name is a secret value.
 type nameSet struct {
 	words map[string]bool
 	kinds map[schema.GroupKind]bool
@@ -288,7 +286,7 @@ func (n *nameSet) knows(r object.Ref) bool {
 	return known(r.Name) && known(r.Namespace) && n.kinds[r.GVK.GroupKind()]
 }
 
-// cover reports whether a part of a text is within one of the names.
+// cover reports whether a part of a text is within a name.
 func (n *nameSet) cover(text string, from, to int) bool {
 	if n == nil {
 		return false

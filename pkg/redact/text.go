@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// shortest is the minimum length of a value that is masked within words. A shorter value is
-	// masked only as a whole word: a secret "a" must not mask every a in a message.
+	// A value shorter than shortest is masked only as a whole word: a secret "a" must not mask
+	// every a in a message.
 	shortest     = 4
 	shortestLine = 8
 )
 
-// Text masks the values of a Secret in a text, in every form in which a program may quote them. It
-// returns the text unchanged for other objects.
+// Text masks the values of a Secret in a text, in every form in which a program may quote them. For
+// other objects, it returns the text.
 func Text(u *unstructured.Unstructured, text string) string {
 	if u == nil || !IsSecret(object.RefOf(u)) {
 		return text
@@ -44,7 +44,7 @@ func Text(u *unstructured.Unstructured, text string) string {
 	return maskForms(text, forms, names)
 }
 
-// maskForms masks every occurrence of a form. Overlapping occurrences become one mask.
+// Overlapping occurrences become one mask.
 func maskForms(text string, forms map[string]bool, names *nameSet) string {
 	var found [][2]int
 	for form := range forms {
@@ -113,7 +113,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 			}
 		}
 	}
-	// Do not hold back a value that is already complete.
+	// Do not hold back a value that is complete.
 	for from, to := 0, 0; ; {
 		if from, to = x.next(text, to, w.vault.names); from == to || to > end {
 			if from < to {
@@ -133,8 +133,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// eraseLine is the end of each drawing of the status line. No value continues after it, so nothing
-// is held back.
+// Each drawing of the status line ends with eraseLine. No value continues after it, so nothing is
+// held back.
 const eraseLine = "\x1b[K"
 
 // Flush writes the text that was held back.

@@ -10,14 +10,14 @@ import (
 )
 
 // Vault knows the values of every Secret that a run has read, and masks them in everything that the
-// run prints. It does not mask values shorter than [realLength], such as "true" or "1"; [Text] does
-// in texts about the Secret itself.
+// run prints. It does not mask values shorter than [realLength], such as "true". [Text] does in
+// texts about the Secret itself.
 //
-// It does not mask a value where it is, or is part of, a name of an object, kind, file or key:
-// names are printed anyway, and useless if masked. It masks a value that is a plain word
-// ("postgres") only where it is quoted alone, since sentences are ours.
+// It does not mask a value within a name of an object, kind, file or key: names are printed anyway,
+// and useless if masked. It masks a plain word ("postgres") only where it is quoted alone, because
+// sentences are ours.
 //
-// A Vault is safe for concurrent use. A nil Vault knows nothing.
+// It is safe for concurrent use. A nil Vault knows nothing.
 type Vault struct {
 	mu    sync.RWMutex
 	index index
@@ -25,9 +25,9 @@ type Vault struct {
 }
 
 const (
-	// tokenLength is the minimum length of a line or word that must be a secret.
+	// A line or word of this length must be a secret.
 	tokenLength = 16
-	// piece is the length of the parts of long values that are recognized without the rest.
+	// Pieces of long values of this length are recognized without the rest.
 	piece = 512
 )
 
@@ -36,8 +36,8 @@ func NewVault() *Vault {
 	return &Vault{index: newIndex(), names: newNames()}
 }
 
-// Learn adds the names of an object and, if it is a Secret, its values. For a list, it does so for
-// each item.
+// Learn adds the names of an object, and the values of a Secret. For a list, it does so for each
+// item.
 func (v *Vault) Learn(o map[string]any) {
 	if v == nil || o == nil {
 		return
@@ -69,7 +69,7 @@ func (v *Vault) Learn(o map[string]any) {
 	values(u, v.Add)
 }
 
-// Ref declares that the names of an object are not secret.
+// Ref declares that an object's names are not secret.
 func (v *Vault) Ref(r object.Ref) {
 	v.declare(func() bool { return v.names.knows(r) }, func() { v.names.ref(r) })
 }
@@ -143,26 +143,26 @@ func pieces(form string) []string {
 	return append(parts, form[len(form)-piece:])
 }
 
-// isRare reports whether a value is unlikely to occur in our own output.
+// A rare value is unlikely to occur in our own output.
 func isRare(value string) bool {
 	value = strings.TrimSpace(value)
 	return len(value) >= anyPlace && !isPlainWord(value)
 }
 
-// isPlainWord reports whether a value may occur as a word in our own sentences.
+// A plain word may occur in our own sentences.
 func isPlainWord(text string) bool {
 	return len(text) < tokenLength && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// isToken reports whether a line may be from a key or a token. Configuration is not masked, because
-// YAML that we print may have equal lines.
+// A token is a line of a key or the like. Configuration is not masked, because YAML that we print
+// may have equal lines.
 func isToken(line string) bool {
 	return len(line) >= tokenLength &&
 		strings.Trim(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_-.") == ""
 }
 
-// Text masks the known values in foreign text, such as a server's message or a log. If the text is
-// truncated within a value, it masks the part that is there.
+// Text masks the known values in foreign text, such as a server's message or a log. If the text
+// ends within a value, it masks the part that is there.
 func (v *Vault) Text(text string) string {
 	if v == nil || len(text) < realLength {
 		return text
