@@ -17,15 +17,15 @@ import (
 // Search is the result of a search for an object's controller.
 type Search struct {
 	Operator string
-	// Workloads are the most likely controllers. If there are several, they are equally likely.
+	// Several Workloads are equally likely.
 	Workloads []Candidate
 	Lease     *Lease
 	Evidence  []string
-	// Sure is set if the search could read everything that it needed.
+	// Sure is set if all that is needed could be read.
 	Sure bool
 	// Proven is set if the evidence identifies the controller, so that its absence can be reported.
 	Proven bool
-	// Suspects may be the controller, if nothing identifies it. Alive describes a recent write by
+	// Suspects may be the controller if nothing identifies it. Alive describes a recent write by
 	// the manager that set the finalizer.
 	Suspects []Suspect
 	Alive    string
@@ -35,7 +35,7 @@ type Search struct {
 type Candidate struct {
 	Workload
 	Why []string
-	// Lease is a Lease that a Pod of the workload holds, or has held.
+	// A Pod of the workload holds the Lease, or has held it.
 	Lease *Lease
 
 	score int
@@ -44,8 +44,8 @@ type Candidate struct {
 // Likely reports whether there is another clue than the right to write the object.
 func (c Candidate) Likely() bool { return c.score >= worthGrant }
 
-// The right to update is a weak clue, since many accounts have it. A webhook for the kind is weak
-// too, since it may only enforce a policy.
+// The right to update is a weak clue, because many accounts have it. A webhook for the kind is weak
+// too, because it may only enforce a policy.
 const (
 	worthName  = 4
 	worthLease = 3
@@ -55,9 +55,8 @@ const (
 	worthLabel = 1
 )
 
-// Controller finds the workload that is an object's controller. With a finalizer, it finds the
-// controller that removes the finalizer. It uses managers, well-known names, Leases, webhooks,
-// rights and labels.
+// Controller finds the workload that is an object's controller, or that removes the finalizer if
+// there is one. It uses managers, well-known names, Leases, webhooks, rights and labels.
 func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search {
 	t := r.traitsOf(u, finalizer)
 	s := Search{Operator: t.operator, Sure: true}
@@ -190,7 +189,7 @@ func (c *Candidate) clue(worth int, why string) {
 	c.Why = append(c.Why, why)
 }
 
-// of reports whether the Lease has a name by which a controller with these traits would call it.
+// A controller with these traits would use this name for its Lease.
 func (l Lease) of(t traits) bool {
 	if slices.ContainsFunc(t.names, func(n managerName) bool { return n.name == l.Ref.Name }) {
 		return true
@@ -229,12 +228,11 @@ func called(names []managerName) string {
 	return " is called " + strings.Join(quotedNames, " or ")
 }
 
-// Suspect is a workload that may write the object, which does not prove that it removes the
+// Suspect is a workload that may write the object. It may not be the one that removes the
 // finalizer.
 type Suspect struct {
 	Workload
-	// role is the role by which the workload may write the object. named is set if one of its
-	// containers has the name of the manager that set the finalizer.
+	// named is set if a container has the name of the manager that set the finalizer.
 	role  string
 	named bool
 }
@@ -286,7 +284,7 @@ func (r *Run) writers(u *unstructured.Unstructured) []account {
 	return made.items
 }
 
-// alive describes a write after the deletion was requested, by the manager that set the finalizer.
+// The manager set the finalizer and has written since the deletion was requested.
 func (r *Run) alive(u *unstructured.Unstructured, finalizer string) string {
 	entries, err := managedfields.Entries(u)
 	if err != nil {

@@ -1,7 +1,6 @@
 // Package diagnose gathers the facts that rules ask for, and finds an object's controller. A rule
-// is a function over a [Run]. [Gatherer.Fill] reads the facts that a rule asked for and runs it
-// again, until it asks for no more. Unknown differs from absent. The package changes nothing in the
-// cluster.
+// is a function over a [Run]. Start with [Gatherer.Fill], which reads facts and runs the rule until
+// it asks for no more. Unknown is not absent. It never changes the cluster.
 package diagnose
 
 import (
@@ -22,26 +21,22 @@ import (
 )
 
 const (
-	// sideBySide limits the number of concurrent requests.
 	sideBySide  = 24
 	readTimeout = 4 * time.Second
 	budget      = 600
 	rounds      = 12
 )
 
-// Gatherer reads only what the rules ask for. Reader is required. A Gatherer is safe for concurrent
-// use.
+// Gatherer reads only what the rules ask for. Reader is required. It is safe for concurrent use.
 type Gatherer struct {
 	Reader Reader
-	// Now returns the time; nil means time.Now.
-	Now func() time.Time
+	Now    func() time.Time
 	// ReadTimeout limits one read; 0 means 4 seconds.
 	ReadTimeout time.Duration
 	// Budget limits the requests for one explanation; 0 means 600. Questions beyond it fail with
 	// [ErrNotAsked].
 	Budget int
-	// WorthList is the number of objects of a kind and namespace from which one list replaces
-	// single reads; 0 means 4.
+	// From WorthList objects of a kind and namespace, one list replaces single reads; 0 means 4.
 	WorthList int
 
 	mu   sync.Mutex
@@ -63,8 +58,8 @@ func (g *Gatherer) Time() time.Time {
 	return g.Now()
 }
 
-// Fill runs the rules and reads what they ask for, until they ask nothing new. If a read fails, the
-// error is the answer to its question. Fill returns an error only if ctx ends.
+// Fill runs the rules and reads what they ask for, until they ask nothing new. The error of a
+// failed read is the answer to its question. Fill returns an error only if ctx ends.
 func (g *Gatherer) Fill(ctx context.Context, f *Facts, rules func(*Run)) error {
 	left := cmp.Or(g.Budget, budget)
 	for round := 0; ; round++ {
@@ -155,8 +150,7 @@ func (g *Gatherer) ask(ctx context.Context, f *Facts, q Question, collector func
 	return a
 }
 
-// list reads objects page by page. It drops duplicates, which occur if an expired page token makes
-// the reader start over.
+// An expired page token makes the reader start over, which lists objects twice.
 func (g *Gatherer) list(ctx context.Context, q Question, sel object.Selection, collector func() Collector) ([]*unstructured.Unstructured, int, error) {
 	var keep Collector = &everything{}
 	if collector != nil {
@@ -188,7 +182,7 @@ func (e *everything) Collected() ([]*unstructured.Unstructured, int) { return e.
 var (
 	// ErrSlow is the error of a read that took too long.
 	ErrSlow error = slowError{}
-	// ErrNotAsked is the error for a question that was not asked because the budget was used up.
+	// ErrNotAsked is the error for a question beyond the budget.
 	ErrNotAsked = errors.New("not read: the explanation reached its limit of requests")
 
 	errGone = errors.New("it no longer exists")
@@ -198,7 +192,6 @@ type slowError struct{}
 
 func (slowError) Error() string { return "no answer in time" }
 
-// Unreachable marks this as an error that says nothing about the object.
 func (slowError) Unreachable() bool { return true }
 
 // Slow reports whether a read timed out.
@@ -218,13 +211,11 @@ func Troubled(err error) bool {
 
 const (
 	worthList = 4
-	// worthAll is the number of namespaces from which one list of the whole cluster is used instead
-	// of one for each namespace.
+	// From so many namespaces, one list of the whole cluster replaces one for each.
 	worthAll = 8
 )
 
-// batches returns the requests for the questions, in order. One list replaces several questions
-// unless that list has failed before.
+// One list replaces several questions, unless that list has failed before.
 func batches(f *Facts, asked map[Question]func() Collector, worth int) []Question {
 	lists := map[Question]int{}
 	for q := range asked {
@@ -259,32 +250,30 @@ func batches(f *Facts, asked map[Question]func() Collector, worth int) []Questio
 	return questions
 }
 
-// Reader reads the cluster. A failed read is a fact too. If the error is forbidden (apierrors), the
-// answer is unknown. If [meta.IsNoMatchError] is true for the error, the server does not serve the
-// kind. A Reader must be safe for concurrent use.
+// Reader reads the cluster. A failed read is a fact too. A forbidden answer (apierrors) is unknown.
+// [meta.IsNoMatchError] is true for the error if the server does not serve the kind. A Reader must
+// be safe for concurrent use.
 type Reader interface {
 	// Get returns one object; nil, nil if it does not exist.
 	Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
-	// Exists reports whether an object exists. It does not read its contents.
+	// Exists does not read the contents.
 	Exists(ctx context.Context, ref object.Ref) (bool, error)
 	// Select calls visit for each selected object, never concurrently. fields is a field selector
-	// in kubectl's notation; empty for all objects.
+	// in kubectl's notation.
 	Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error
-	// Metadata returns only the metadata of the selected objects.
+	// Metadata reads only metadata.
 	Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection) ([]unstructured.Unstructured, error)
-	// Kinds returns the served kinds that can be listed, each at one version. It omits the kinds of
-	// an aggregated API whose server does not answer.
+	// Kinds returns the served kinds that can be listed, each at one version. It omits those of an
+	// aggregated API whose server does not answer.
 	Kinds(ctx context.Context) ([]object.Kind, error)
-	// DryRunRemoveFinalizer sends the update that removes a finalizer, as a dry run. If the server
-	// refuses the update, it returns the refusal.
+	// DryRunRemoveFinalizer tries to remove a finalizer in a dry run. The error is the server's
+	// refusal.
 	DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *unstructured.Unstructured, finalizer string) error
-	// Allowed reports whether a user may use the verb on the object. An empty user is the current
-	// one.
+	// An empty user is the current one.
 	Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error)
 }
 
-// ExclusiveMode returns the access mode of a claim that only one node or one Pod can use. It
-// returns "" for any other claim.
+// ExclusiveMode returns the access mode of a claim for one node or one Pod, or "".
 func ExclusiveMode(claim *corev1.PersistentVolumeClaim) corev1.PersistentVolumeAccessMode {
 	for _, mode := range claim.Spec.AccessModes {
 		if mode != corev1.ReadWriteOnce && mode != corev1.ReadWriteOncePod {

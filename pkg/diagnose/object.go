@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// KindOf returns the GroupVersionKind of a kind at an API version.
+// KindOf returns the GroupVersionKind of a kind.
 func KindOf(apiVersion, kind string) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(apiVersion, kind)
 }
@@ -30,8 +30,8 @@ func IsKind(u *unstructured.Unstructured, group, kind string) bool {
 	return u.GroupVersionKind().GroupKind() == schema.GroupKind{Group: group, Kind: kind}
 }
 
-// As converts an object to a type. It returns false for nil. It also returns false if the object
-// does not fit the type, because another API uses the same name for its kind.
+// As converts an object to a type. It returns false for nil, and for an object of another API that
+// uses the same name for its kind.
 func As[T any](u *unstructured.Unstructured) (T, bool) {
 	var typed T
 	if u == nil {
@@ -41,7 +41,7 @@ func As[T any](u *unstructured.Unstructured) (T, bool) {
 	return typed, err == nil
 }
 
-// All calls [As] for many objects. It drops the objects that do not fit.
+// All calls [As] for many objects, and drops those that do not fit.
 func All[T any](objects []*unstructured.Unstructured) []T {
 	var typed []T
 	for _, u := range objects {
@@ -52,7 +52,7 @@ func All[T any](objects []*unstructured.Unstructured) []T {
 	return typed
 }
 
-// Text returns a string field; "" if it is missing.
+// Text returns a string field, or "".
 func Text(u *unstructured.Unstructured, path ...string) string {
 	if u == nil {
 		return ""
@@ -80,8 +80,8 @@ func Items(u *unstructured.Unstructured, path ...string) []map[string]any {
 // Terminating reports whether an object's deletion was requested.
 func Terminating(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }
 
-// Since returns when the object's deletion was requested. For a Pod, that is the deletion timestamp
-// without the grace period.
+// Since returns when the object's deletion was requested. For a Pod, the grace period is subtracted
+// from the deletion timestamp.
 func Since(u *unstructured.Unstructured) time.Time {
 	at := u.GetDeletionTimestamp()
 	if at == nil {
@@ -98,7 +98,7 @@ func Since(u *unstructured.Unstructured) time.Time {
 func Setters(u *unstructured.Unstructured, finalizer string) []managedfields.Owner {
 	entries, err := managedfields.Entries(u)
 	if err != nil {
-		return nil // Its owner remains unknown.
+		return nil // The owner remains unknown.
 	}
 	path, err := fieldpath.ParsePath(".metadata.finalizers[=" + quoted(finalizer) + "]")
 	if err != nil {
@@ -141,7 +141,7 @@ func Ago(d time.Duration) string {
 	}
 }
 
-// Some returns the first strings, and says how many others there are.
+// Some returns the first strings and the number of others.
 func Some(texts []string, most int) []string {
 	if len(texts) <= most {
 		return texts

@@ -19,18 +19,17 @@ type Question struct {
 	GVK             schema.GroupVersionKind
 	Namespace, Name string
 	Labels, Fields  string
-	// Kept names the filter if only a part of a list is kept.
+	// Kept names the filter of a list of which only a part is kept.
 	Kept string
-	// Detail is the finalizer to remove, for a replay, or the verb that User would use, for a
-	// question about rights.
+	// Detail is the finalizer of a Replay, or the verb for User of an Allowed.
 	Detail, User string
 }
 
 // Verb is the kind of request.
 type Verb string
 
-// The verbs, in the order of the requests. Verbs on whose answers other questions depend come
-// first.
+// Kinds and the others are the verbs, in the order of the requests. Verbs on whose answers other
+// questions depend come first.
 const (
 	Kinds    Verb = "kinds"
 	Get      Verb = "get"
@@ -41,32 +40,29 @@ const (
 	Replay   Verb = "replay"
 )
 
-// Answer is the cluster's answer to a question. If the read failed, it is Err.
+// Answer is the cluster's answer to a question, or Err.
 type Answer struct {
 	Object  *unstructured.Unstructured // for Get; nil if it does not exist
 	Objects []*unstructured.Unstructured
-	// More is the number of objects that a Collector left out.
+	// A Collector left out More objects.
 	More  int
 	Kinds []object.Kind
 	Yes   bool
 	Err   error
 
-	// given is set if the object was passed to NewFacts and not read.
+	// The object was passed to NewFacts.
 	given bool
 	at    time.Time
 }
 
 // Collector keeps the relevant objects of a list, which may have many more.
 type Collector interface {
-	// Add is called for one object after the other.
 	Add(u *unstructured.Unstructured)
-	// Collected returns the objects that were kept, and the number of relevant objects that were
-	// not.
+	// Collected returns the objects that were kept, and the number of those that were not.
 	Collected() (kept []*unstructured.Unstructured, more int)
 }
 
-// Matching returns a function that makes Collectors of the objects that match, as [Slim] leaves
-// them.
+// Matching returns a function that makes Collectors of matching objects, as [Slim] leaves them.
 func Matching(meant func(*unstructured.Unstructured) bool) func() Collector {
 	return func() Collector { return &matching{meant: meant} }
 }
@@ -94,8 +90,7 @@ func Slim(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return u
 }
 
-// String returns the question as kubectl would phrase it: "list leases.coordination.k8s.io -n
-// prod".
+// String returns kubectl's words: "list leases.coordination.k8s.io -n prod".
 func (q Question) String() string {
 	said := string(q.Verb)
 	switch q.Verb {
@@ -116,7 +111,7 @@ func (q Question) String() string {
 	return text.Excerpt(said)
 }
 
-// compare puts a question after those on which it may depend.
+// A question comes after those on which it may depend.
 func (q Question) compare(other Question) int {
 	return cmp.Or(
 		cmp.Compare(q.Verb.order(), other.Verb.order()),

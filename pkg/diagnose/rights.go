@@ -21,8 +21,8 @@ type account struct {
 	right           right
 }
 
-// accounts returns the service accounts that have rights on any kind of one of the groups, named in
-// a rule. An account that may do everything does not count.
+// accounts returns the service accounts that have rights on a kind of one of the groups. An account
+// that may do everything does not count.
 func (r *Run) accounts(groups []string) ([]account, bool) {
 	made := Once(r, "accounts "+strings.Join(groups, " "), func() result[account] {
 		return r.readAccounts(func(rule rbacv1.PolicyRule) right { return rightOf(rule, groups) }, func(string) bool { return true })
@@ -30,8 +30,7 @@ func (r *Run) accounts(groups []string) ([]account, bool) {
 	return made.items, made.sure
 }
 
-// readAccounts finds the service accounts to which rules apply, in namespaces for which counts
-// returns true.
+// gives tells what a rule grants, and counts which namespaces count.
 func (r *Run) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(namespace string) bool) result[account] {
 	const rbac = "rbac.authorization.k8s.io/v1"
 	roles, sure := r.List(KindOf(rbac, "ClusterRole"), "")
@@ -117,8 +116,7 @@ func (g *grants) bind(ref rbacv1.RoleRef, namespace string, subjects []rbacv1.Su
 	}
 }
 
-// Lease is a Lease of the group coordination.k8s.io, with which the instances of a controller elect
-// a leader.
+// Lease is a Lease of the group coordination.k8s.io, with which a controller elects a leader.
 type Lease struct {
 	Ref     object.Ref
 	Holder  string
@@ -126,7 +124,7 @@ type Lease struct {
 	lasts   time.Duration
 }
 
-// LeaseOf parses a Lease; false if the Lease never had a holder.
+// LeaseOf parses a Lease that has or had a holder.
 func LeaseOf(u *unstructured.Unstructured) (Lease, bool) {
 	typed, ok := As[coordinationv1.Lease](u)
 	if !ok || typed.Spec.RenewTime == nil {
@@ -142,7 +140,7 @@ func LeaseOf(u *unstructured.Unstructured) (Lease, bool) {
 	return l, true
 }
 
-// grace is how long a Lease that has expired still counts as held, because clocks differ.
+// An expired Lease still counts as held for so long, because clocks differ.
 const grace = 30 * time.Second
 
 // Stale reports whether the Lease has no holder or has expired.
@@ -158,7 +156,7 @@ func (l Lease) String(now time.Time) string {
 	return fmt.Sprintf("%s is held by %s, last renewed %s ago", Name(l.Ref), text.Excerpt(l.Holder), Ago(now.Sub(l.renewed)))
 }
 
-// Leases returns all Leases except those of nodes. It reports whether all of them could be read.
+// Leases returns all Leases except those of nodes, and whether all could be read.
 func (r *Run) Leases() ([]Lease, bool) {
 	made := Once(r, "leases", func() result[Lease] {
 		objects, sure := r.List(KindOf("coordination.k8s.io/v1", "Lease"), "")

@@ -15,18 +15,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Run is one pass of the rules over the known facts. It records the questions that the facts do not
-// answer. Once these are answered, the rules run again.
+// Run is one pass of the rules over the known facts. It records the questions without an answer.
+// Once these are answered, the rules run again.
 type Run struct {
 	Now   time.Time
 	Facts *Facts
 
-	// asked contains the questions without an answer. misses counts all such questions, repeated
-	// ones too.
+	// misses counts the questions without an answer, repeated ones too.
 	asked  map[Question]func() Collector
 	misses int
-	// unanswered maps failed questions to errors, in order. A cause already explains the failure of
-	// the excused ones.
+	// unanswered has the errors of failed questions, in order. A cause already explains the excused
+	// ones.
 	unanswered map[Question]error
 	order      []Question
 	excused    map[Question]bool
@@ -44,7 +43,7 @@ func NewRun(now time.Time, facts *Facts) *Run {
 	}
 }
 
-// Once returns the value of read. In one run, it calls read only once for each name.
+// Once calls read only once for each name in a run.
 func Once[T any](r *Run, name string, read func() T) T {
 	if made, ok := r.made[name].(T); ok {
 		return made
@@ -54,12 +53,12 @@ func Once[T any](r *Run, name string, read func() T) T {
 	return made
 }
 
-// Ask returns the answer to a question. It returns false if the question was not asked yet, or if
-// its read failed.
+// Ask returns the answer to a question. It returns false if the question was not asked yet, or its
+// read failed.
 func (r *Run) Ask(q Question) (Answer, bool) { return r.Collect(q, nil) }
 
-// Collect is [Run.Ask] for a list of which only a part is kept: the collector selects it.
-// [Question.Kept] names that filter.
+// Collect is [Run.Ask] for a list of which the collector keeps a part. [Question.Kept] names that
+// filter.
 func (r *Run) Collect(q Question, collector func() Collector) (Answer, bool) {
 	a, ok := r.Facts.Find(q)
 	if !ok {
@@ -86,10 +85,10 @@ func (r *Run) IsAsked(q Question) bool {
 	return ok
 }
 
-// Misses returns how often the rules asked a question that has no answer yet.
+// Misses returns how often a question had no answer yet.
 func (r *Run) Misses() int { return r.misses }
 
-// Unanswered returns the failed questions with their errors, in the order asked.
+// Unanswered returns the failed questions in the order asked.
 func (r *Run) Unanswered() iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		for _, q := range r.order {
@@ -100,32 +99,32 @@ func (r *Run) Unanswered() iter.Seq2[Question, error] {
 	}
 }
 
-// Excuse marks a question as failed for a reason that a cause already explains.
+// Excuse marks a failed question that a cause already explains.
 func (r *Run) Excuse(q Question) {
 	r.excused[q] = true
 	delete(r.unanswered, q)
 }
 
-// Get returns an object, or nil. If sure is set, nil means that the object does not exist.
+// Get returns an object, or nil. If sure is set, nil means that it does not exist.
 func (r *Run) Get(gvk schema.GroupVersionKind, namespace, name string) (u *unstructured.Unstructured, sure bool) {
 	a, ok := r.Ask(Question{Verb: Get, GVK: gvk, Namespace: namespace, Name: name})
 	return a.Object, ok
 }
 
-// Exists reports whether an object exists. The answer is valid only if sure is set.
+// Exists reports whether an object exists; valid only if sure is set.
 func (r *Run) Exists(ref object.Ref) (exists, sure bool) {
 	a, ok := r.Ask(Question{Verb: Exists, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name})
 	return a.Yes, ok
 }
 
-// List returns all objects of a kind. An empty namespace stands for all namespaces. If sure is not
-// set, some objects could not be read.
+// List returns all objects of a kind. An empty namespace means all. If sure is not set, some could
+// not be read.
 func (r *Run) List(gvk schema.GroupVersionKind, namespace string) (objects []*unstructured.Unstructured, sure bool) {
 	a, ok := r.Ask(Question{Verb: List, GVK: gvk, Namespace: namespace})
 	return a.Objects, ok
 }
 
-// Metadata is [Run.List] for the metadata of the objects only.
+// Metadata is [Run.List] for the metadata only.
 func (r *Run) Metadata(gvk schema.GroupVersionKind, namespace string) (objects []*unstructured.Unstructured, sure bool) {
 	a, ok := r.Ask(Question{Verb: Metadata, GVK: gvk, Namespace: namespace})
 	return a.Objects, ok
@@ -150,13 +149,13 @@ func (r *Run) Kind(u *unstructured.Unstructured) (object.Kind, bool) {
 	return object.Kind{}, false
 }
 
-// Allowed reports whether a user may do something. It is not sure if we lack the permission to ask.
+// Allowed reports whether a user may do something. It is not sure if we may not ask.
 func (r *Run) Allowed(user, verb string, ref object.Ref) (yes, sure bool) {
 	a, ok := r.Ask(Question{Verb: Allowed, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, User: user, Detail: verb})
 	return a.Yes, ok
 }
 
-// Whole returns the complete object if only the object's metadata was read.
+// Whole returns the complete object for one with only metadata.
 func (r *Run) Whole(u *unstructured.Unstructured) *unstructured.Unstructured {
 	live, _ := r.Get(u.GroupVersionKind(), u.GetNamespace(), u.GetName())
 	return live
@@ -197,8 +196,7 @@ func (f *Facts) put(q Question, a Answer) {
 	f.answers[q] = a
 }
 
-// Find returns the answer to a question, or to a wider one. It returns false if no such question
-// was asked.
+// Find returns the answer to a question or a wider one, if it was asked.
 func (f *Facts) Find(q Question) (Answer, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -220,8 +218,8 @@ func (f *Facts) Find(q Question) (Answer, bool) {
 	return Answer{}, false
 }
 
-// Forget drops the answers for which old returns true, and all errors except refusals. It keeps
-// objects that were given to [NewFacts].
+// Forget drops the answers for which old returns true, and all errors except refusals. It keeps the
+// objects of [NewFacts].
 func (f *Facts) Forget(old func(q Question, at time.Time) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -233,8 +231,8 @@ func (f *Facts) Forget(old func(q Question, at time.Time) bool) {
 	}
 }
 
-// Typed is [As] for an object in the facts. The object is converted only once; callers must not
-// change the result.
+// Typed is [As] for an object in the facts, which is converted only once. Callers must not change
+// the result.
 func Typed[T any](f *Facts, u *unstructured.Unstructured) (*T, bool) {
 	key := typedKey{u, reflect.TypeFor[T]()}
 	f.mu.RLock()
@@ -255,7 +253,7 @@ func Typed[T any](f *Facts, u *unstructured.Unstructured) (*T, bool) {
 	return &t, true
 }
 
-// Since returns the questions answered since a time, in order.
+// Since returns the questions that were answered since a time, in order.
 func (f *Facts) Since(at time.Time) []Question {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -269,7 +267,7 @@ func (f *Facts) Since(at time.Time) []Question {
 	return asked
 }
 
-// widen returns a question, then wider ones whose answers contain its answer.
+// The answers of wider questions contain that of the question.
 func widen(q Question) []Question {
 	here := Question{Verb: List, GVK: q.GVK, Namespace: q.Namespace}
 	all := Question{Verb: List, GVK: q.GVK}
@@ -314,7 +312,6 @@ func (f *Facts) has(q Question) bool {
 	return ok
 }
 
-// object returns an object from any answer that contains it; nil if none does.
 func (f *Facts) object(ref object.Ref) *unstructured.Unstructured {
 	if a, _ := f.Find(questionOf(ref)); a.Object != nil {
 		return a.Object
@@ -335,8 +332,7 @@ func (f *Facts) AnswersElse(groups map[string]bool) bool {
 	return false
 }
 
-// allTroubled reports whether the server failed to answer every question. A refused replay says
-// nothing about reads.
+// A refused replay says nothing about reads.
 func (f *Facts) allTroubled(questions []Question) bool {
 	troubled := false
 	for _, q := range questions {
@@ -351,11 +347,11 @@ func (f *Facts) allTroubled(questions []Question) bool {
 	return troubled
 }
 
-// Lasting says whether it makes sense to wait for a cause to pass.
+// Lasting says whether to wait for a cause to pass.
 type Lasting struct {
-	// Ends is set if the cause stays until someone changes something, so that it may end a wait.
+	// Ends is set if the cause stays until someone changes something.
 	Ends bool
-	// After is how long the cause must last before it ends a wait. If Ends is not set, After
-	// applies only if the user chose not to wait.
+	// After is how long the cause must last before it ends a wait. If Ends is not set, it applies
+	// only if the user chose not to wait.
 	After time.Duration
 }

@@ -11,20 +11,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// traits are the properties by which an object's controller is identified.
+// An object's controller is identified by its traits.
 type traits struct {
 	operator string
 	names    []managerName
 	// domains may name the controller's Lease. groups are the API groups on which the controller
 	// has rights.
 	domains, groups []string
-	// definition is the CRD of the kind; nil if there is none, or if it was not read yet.
+	// definition is the CRD of the kind, if it was read.
 	definition *unstructured.Unstructured
 }
 
 type managerName struct{ name, whose string }
 
-// traitsOf returns the traits of the controller of a finalizer or, without one, of the kind.
+// Without a finalizer, these are the traits of the kind's controller.
 func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 	group := u.GroupVersionKind().Group
 	t := traits{domains: []string{group}, groups: []string{group}}
@@ -56,15 +56,14 @@ func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 	return t
 }
 
-// ownFinalizers returns the finalizers whose names show that the kind's controller sets them.
+// Their names show that the kind's controller sets them.
 func ownFinalizers(u *unstructured.Unstructured) []string {
 	return slices.DeleteFunc(slices.Clone(u.GetFinalizers()), func(f string) bool {
 		return !related(domainOf(f), u.GroupVersionKind().Group)
 	})
 }
 
-// managers returns the managers that set the finalizer, without tools for people and names that
-// many controllers share.
+// managers omits tools for people and names that many controllers share.
 func managers(u *unstructured.Unstructured, finalizer string) []string {
 	var names []string
 	for _, o := range Setters(u, finalizer) {
@@ -75,7 +74,7 @@ func managers(u *unstructured.Unstructured, finalizer string) []string {
 	return slices.Compact(names)
 }
 
-// StatusManager returns the manager that last wrote an object's status; "" if unknown.
+// StatusManager returns the manager that last wrote the status, or "".
 func StatusManager(u *unstructured.Unstructured) string {
 	latest, at := "", ""
 	for _, m := range u.GetManagedFields() {
@@ -90,13 +89,13 @@ func StatusManager(u *unstructured.Unstructured) string {
 	return latest
 }
 
-// domainOf returns the domain in a finalizer's name: example.com in example.com/hold.
+// domainOf returns example.com for example.com/hold.
 func domainOf(finalizer string) string {
 	domain, _, _ := strings.Cut(finalizer, "/")
 	return domain
 }
 
-// related reports whether two domains are equal, or one contains the other.
+// The domains are equal, or one contains the other.
 func related(a, b string) bool {
 	if !strings.Contains(a, ".") || !strings.Contains(b, ".") {
 		return false
@@ -104,7 +103,7 @@ func related(a, b string) bool {
 	return a == b || strings.HasSuffix(a, "."+b) || strings.HasSuffix(b, "."+a)
 }
 
-// Definition returns the CRD of the object's kind; nil if there is none or it is not known.
+// Definition returns the CRD of the object's kind, if it is known.
 func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructured {
 	gvk := u.GroupVersionKind()
 	definitions := KindOf("apiextensions.k8s.io/v1", "CustomResourceDefinition")
@@ -133,7 +132,7 @@ func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructure
 	return a.Objects[0]
 }
 
-// tool reports whether a manager is a tool with which people write manifests.
+// People write manifests with these tools.
 func tool(manager string) bool {
 	switch manager {
 	case "", "unknown", "before-first-apply", "helm", "k8sconnect", "Terraform", "pulumi-kubernetes", "node-fetch", "Mozilla", "curl":
@@ -152,13 +151,11 @@ func generic(manager string) bool {
 
 type operator struct {
 	name string
-	// workloads are the names of the operator's workloads, or the values of their label
-	// app.kubernetes.io/name.
+	// workloads are names, or values of the label app.kubernetes.io/name.
 	workloads []string
 }
 
-// operatorOf returns the operator of a well-known finalizer, whose name often does not show the
-// owner.
+// The name of a well-known finalizer often does not show its operator.
 func operatorOf(finalizer string) operator {
 	certManager := operator{"cert-manager", []string{"cert-manager"}}
 	argoCD := operator{"Argo CD", []string{"argocd-application-controller", "argocd-applicationset-controller"}}

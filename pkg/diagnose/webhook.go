@@ -14,7 +14,7 @@ import (
 
 // Hook is one admission webhook, validating or mutating.
 type Hook struct {
-	// Config is the configuration that contains the webhook; Index is its position there.
+	// Index is the position in the configuration.
 	Config object.Ref
 	Index  int
 	Name   string
@@ -23,7 +23,7 @@ type Hook struct {
 	URL     string
 	// Strict is set if the server refuses the operation when it cannot call the webhook.
 	Strict bool
-	// Conditional is set if the webhook has match conditions, which only the server can evaluate.
+	// Only the server can evaluate match conditions.
 	Conditional bool
 
 	rules       []admissionv1.RuleWithOperations
@@ -37,14 +37,14 @@ type Service struct {
 	Namespace, Name string
 }
 
-// Hooks returns all webhooks. It reports whether all configurations could be read.
+// Hooks returns all webhooks, and whether all could be read.
 func (r *Run) Hooks() ([]Hook, bool) {
 	made := Once(r, "hooks", func() result[Hook] {
 		mutating, sure := r.List(admissionv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration"), "")
 		validating, sureOfValidating := r.List(admissionv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration"), "")
 		var hooks []Hook
 		for _, u := range slices.Concat(mutating, validating) {
-			// Read a mutating webhook as a validating one, which has the same fields here.
+			// A mutating webhook has the same fields here.
 			c, _ := As[admissionv1.ValidatingWebhookConfiguration](u)
 			for i, w := range c.Webhooks {
 				hooks = append(hooks, hookOf(object.RefOf(u), i, w))
@@ -91,8 +91,7 @@ func (r *Run) HooksFor(u *unstructured.Unstructured, operation admissionv1.Opera
 	return matching
 }
 
-// hooksOf returns the webhooks whose rules name the object's group: the group's authors usually
-// serve these.
+// The rules of these webhooks name the object's group, whose authors usually serve them.
 func (r *Run) hooksOf(u *unstructured.Unstructured) []Hook {
 	group := u.GroupVersionKind().Group
 	hooks, _ := r.Hooks()
@@ -138,7 +137,7 @@ func (r *Run) inNamespaceOf(h Hook, u *unstructured.Unstructured) bool {
 	return Selects(h.ofNamespace, ns.GetLabels())
 }
 
-// Selects reports whether a selector matches the labels. A nil selector matches everything.
+// Selects reports whether a selector matches the labels. Nil matches everything.
 func Selects(selector *metav1.LabelSelector, set map[string]string) bool {
 	if selector == nil {
 		return true

@@ -34,8 +34,7 @@ type Workload struct {
 // Called reports whether the workload has the name.
 func (w Workload) Called(name string) bool { return slices.Contains(w.Names, name) }
 
-// Workloads returns all workloads, since any of them may be a controller. It reports whether all of
-// them could be read.
+// Workloads returns all workloads, which may be controllers, and whether all could be read.
 func (r *Run) Workloads() ([]Workload, bool) {
 	made := Once(r, "workloads", func() result[Workload] {
 		deployments, sure := r.List(KindOf("apps/v1", "Deployment"), "")
@@ -52,7 +51,7 @@ func (r *Run) Workloads() ([]Workload, bool) {
 	return made.items, made.sure
 }
 
-// podController has the fields that Deployments, StatefulSets and DaemonSets have in common.
+// Deployments, StatefulSets and DaemonSets have these fields in common.
 type podController struct {
 	Spec struct {
 		Replicas *int32                 `json:"replicas"`
@@ -211,7 +210,7 @@ type Backend struct {
 	Next     string
 }
 
-// Backend returns whether a Service has ready endpoints and, if it has none, why.
+// Backend returns whether a Service has ready endpoints, and why not.
 func (r *Run) Backend(s Service) Backend {
 	ref := RefOf("v1", "Service", s.Namespace, s.Name)
 	u, sure := r.Get(ref.GVK, s.Namespace, s.Name)

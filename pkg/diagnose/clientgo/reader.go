@@ -1,5 +1,5 @@
-// Package clientgo implements [diagnose.Reader] with client-go; start with [New]. It is a separate
-// package so that diagnose does not depend on a client. It changes nothing in the cluster.
+// Package clientgo implements [diagnose.Reader] with client-go, so that diagnose does not depend on
+// a client. Start with [New]. It never changes the cluster.
 package clientgo
 
 import (

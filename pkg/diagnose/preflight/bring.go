@@ -31,8 +31,8 @@ func isFilledByOthers(u *unstructured.Unstructured) bool {
 	return len(u.GetOwnerReferences()) > 0
 }
 
-// mayBring reports whether another object in the set may cause a missing object to be created: it
-// names the missing object outside of a Pod's references, or grants the right to create it.
+// mayBring reports whether another object in the set may cause a missing object to be created. That
+// object names the missing one outside of a Pod's references, or grants the right to create it.
 func (s *set) mayBring(ref object.Ref, by *Object) bool {
 	for i := range s.objects {
 		o := &s.objects[i]
@@ -77,8 +77,7 @@ func (s *set) brings(o *Object, ref object.Ref) bool {
 	return false
 }
 
-// allows reports whether a role or binding may grant a program in the set one of the verbs in the
-// namespace.
+// The role or binding may grant a program in the set one of the verbs.
 func (s *set) allows(o *Object, namespace, resource string, verbs ...string) bool {
 	if o.After == nil || o.Ref.GVK.Group != "rbac.authorization.k8s.io" || o.Ref.Namespace != "" && o.Ref.Namespace != namespace {
 		return false
@@ -103,7 +102,7 @@ func (s *set) allows(o *Object, namespace, resource string, verbs ...string) boo
 	return false
 }
 
-// isUnknownRole reports whether a role is neither in the set nor a known default role.
+// The role is neither in the set nor a known default role.
 func (s *set) isUnknownRole(kind, namespace, name string) bool {
 	if kind == "ClusterRole" {
 		namespace = ""

@@ -1,5 +1,5 @@
-// Package preflight finds, before a set of manifests is applied, what will not work. [Foresee]
-// returns a remark for each fault: a missing Secret, a rollout that will deadlock, a Service that
-// selects nothing. Codes are stable; docs/preflight.md lists them. In doubt, it makes no remark. It
-// reads the keys of Secrets and never the values.
+// Package preflight finds what will not work before a set of manifests is applied. [Foresee]
+// returns a remark for each fault, such as a missing Secret or a rollout that will deadlock.
+// docs/preflight.md lists the stable codes. It makes no remark in doubt, and never reads the values
+// of Secrets.
 package preflight

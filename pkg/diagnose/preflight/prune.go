@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Losses returns a remark for each object in a set that needs an object that a prune deletes. It
-// sends no requests.
+// Losses returns a remark for each object that needs an object that a prune deletes. It sends no
+// requests.
 func Losses(objects []*unstructured.Unstructured, pruned []object.Ref) []event.Remarked {
 	goes := map[object.Key]object.Ref{}
 	for _, ref := range pruned {
@@ -118,13 +118,13 @@ func backends(u *unstructured.Unstructured) []string {
 }
 
 const (
-	// requests limits the requests of a run. Facts beyond the limit are unknown.
+	// Facts beyond these limits are unknown.
 	requests = 60
 	within   = 8 * time.Second
 )
 
 // Foresee returns remarks about what will not work in the set. With a nil reader, it sends no
-// requests. If ctx ends, it uses the facts that were read until then.
+// requests. If ctx ends, it uses the facts read until then.
 func Foresee(ctx context.Context, reader diagnose.Reader, of Set) []event.Remarked {
 	if !slices.ContainsFunc(of.Objects, func(o Object) bool { return o.Changes && Concerns(o.Ref) }) {
 		return nil
@@ -175,14 +175,14 @@ func (k keysOnly) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return keys, err
 }
 
-// Kept is an unchanged object whose image may be outdated: nodes that have an image with its tag do
-// not pull a newer one.
+// Kept is an unchanged object whose image may be outdated, because nodes do not pull a tag again
+// that they have.
 type Kept struct {
 	Ref   object.Ref
 	Image string
 }
 
-// KeptImage returns an image of an unchanged object that may be outdated; false if there is none.
+// KeptImage returns an image of an unchanged object that may be outdated.
 func KeptImage(u *unstructured.Unstructured) (Kept, bool) {
 	t, ok := templateOf(u)
 	if kind := u.GetKind(); !ok || kind == "Pod" || kind == "Job" {
@@ -201,7 +201,7 @@ func KeptImage(u *unstructured.Unstructured) (Kept, bool) {
 	return Kept{}, false
 }
 
-// ImagesMayBeOld returns one remark about all kept images; false if there are none.
+// ImagesMayBeOld returns one remark about all kept images, if there are any.
 func ImagesMayBeOld(kept []Kept) (event.Remarked, bool) {
 	if len(kept) == 0 {
 		return event.Remarked{}, false
@@ -228,8 +228,7 @@ func tagOf(image string) string {
 	return "latest"
 }
 
-// isMoving reports whether a tag is probably pushed again: a word (main, dev, latest) or a
-// snapshot, and not a version, date or commit.
+// A moving tag is a word (main, dev, latest) or a snapshot, and not a version, date or commit.
 func isMoving(tag string) bool {
 	return strings.Contains(strings.ToLower(tag), "snapshot") || tag != "" && !strings.ContainsAny(tag, "0123456789")
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// quotas reports Pods that a quota will not admit. It assumes the least possible use.
+// quotas assumes the least possible use.
 func (v *view) quotas() []event.Remarked {
 	demands, order := map[string][]demand{}, []string{}
 	for _, o := range v.set.objects {
@@ -44,7 +44,7 @@ func (v *view) quotasOf(namespace string) []*corev1.ResourceQuota {
 	live, _ := v.List(diagnose.KindOf("v1", "ResourceQuota"), namespace)
 	for _, u := range live {
 		if q, ok := typedAs[corev1.ResourceQuota](u); ok && v.set.find(diagnose.RefOf("v1", "ResourceQuota", namespace, q.Name)) == nil {
-			if len(q.Status.Hard) > 0 { // The quota is enforced.
+			if len(q.Status.Hard) > 0 { // It is enforced.
 				all = append(all, q)
 			}
 		}
@@ -65,7 +65,7 @@ func (v *view) quotasOf(namespace string) []*corev1.ResourceQuota {
 }
 
 type balance struct {
-	// freed is what objects in the set no longer need, taken what others need in addition.
+	// The set frees and takes these amounts.
 	freed, taken resource.Quantity
 }
 
@@ -129,7 +129,7 @@ func (b balance) said() string {
 	return said
 }
 
-// unstated reports containers that do not set a resource that the quota counts, without a default:
+// unstated reports containers that do not set a resource that the quota counts. Without a default,
 // their Pods are refused.
 func (v *view) unstated(q *corev1.ResourceQuota, demands []demand) []event.Remarked {
 	for _, name := range slices.Sorted(maps.Keys(q.Spec.Hard)) {
@@ -163,10 +163,10 @@ func states(c corev1.Container, what corev1.ResourceName, limits bool) bool {
 	return limit || request && !limits
 }
 
-// demand is how an object's use of a quota changes.
+// demand is a change in an object's use of a quota.
 type demand struct {
 	template
-	// old is the previous template. It is nil for a new object, and if no Pods are replaced.
+	// old is the previous template; nil for a new object, and if no Pods are replaced.
 	old           *template
 	before, after int64
 	// first is set if new Pods start before old Pods end.
@@ -198,8 +198,8 @@ func demandOf(s *set, o Object) (demand, bool) {
 
 func (d demand) makes() bool { return d.after > d.before || d.old != nil && d.after > 0 }
 
-// podsOf returns how many Pods an object needs at once; 0 if unknown. Those of a Job may run one
-// after another.
+// podsOf returns how many Pods an object needs at once, or 0. Those of a Job may run one after
+// another.
 func podsOf(u *unstructured.Unstructured) int64 {
 	if u == nil {
 		return 0

@@ -193,7 +193,6 @@ func ofItems(items []corev1.KeyToPath, visit func(key string)) {
 	}
 }
 
-// accounts reports missing ServiceAccounts, without which no Pod is created.
 func (v *view) accounts() []event.Remarked {
 	var out []event.Remarked
 	told := map[object.Key]bool{}
@@ -217,7 +216,7 @@ func (v *view) accounts() []event.Remarked {
 	return out
 }
 
-// pullSecrets reports Pods whose pull Secrets are all missing, for an image in a private registry.
+// An image in a private registry needs one of the pull Secrets.
 func (v *view) pullSecrets() []event.Remarked {
 	var out []event.Remarked
 	told := map[object.Key]bool{}
@@ -245,7 +244,6 @@ func (v *view) pullSecrets() []event.Remarked {
 	return out
 }
 
-// accountPulls reports whether the ServiceAccount of the Pods has pull Secrets, or may have some.
 func (v *view) accountPulls(t template) bool {
 	ref := diagnose.RefOf("v1", "ServiceAccount", t.of.Ref.Namespace, cmp.Or(t.spec.ServiceAccountName, "default"))
 	if o := v.set.find(ref); o != nil {

@@ -19,8 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// budgets reports PodDisruptionBudgets that allow no eviction even if all Pods are healthy, so that
-// nodes cannot be drained.
+// The budgets allow no eviction even if all Pods are healthy, so nodes cannot be drained.
 func (v *view) budgets() []event.Remarked {
 	var out []event.Remarked
 	budgets := diagnose.KindOf("policy/v1", "PodDisruptionBudget")
@@ -105,8 +104,8 @@ func blocked(ref object.Ref, path, said string) event.Remarked {
 	}
 }
 
-// selected returns how many Pods a selector matches, and their workload; false unless they belong
-// to one workload in the set that nothing else scales.
+// selected returns how many Pods a selector matches, and their workload. It returns false unless
+// they belong to one workload in the set that nothing else scales.
 func (v *view) selected(namespace string, selector labels.Selector) (int64, *Object, bool) {
 	var of *Object
 	for _, t := range v.set.templates[namespace] {
@@ -124,8 +123,7 @@ func (v *view) selected(namespace string, selector labels.Selector) (int64, *Obj
 	return podsOf(of.After), of, true
 }
 
-// isAlone reports whether the selector certainly matches no Pods of another workload in the
-// cluster.
+// isAlone reports whether the selector certainly matches no Pods of another workload.
 func (v *view) isAlone(of *Object, selector labels.Selector) bool {
 	for _, kind := range []string{"Deployment", "StatefulSet"} {
 		live, sure := v.List(diagnose.KindOf("apps/v1", kind), of.Ref.Namespace)
@@ -152,9 +150,9 @@ func (v *view) mayScale(of *Object) bool {
 	return !sure || name != ""
 }
 
-// replicas reports autoscaled workloads that fall to one replica, which is the server's default.
-// The usual reason: the manifest no longer sets the replicas, as every guide on autoscaling
-// recommends, but the manager that applied them still owns the field.
+// replicas reports autoscaled workloads that fall to one replica, the server's default. Usually the
+// manifest no longer sets the replicas, as every guide on autoscaling recommends. But the manager
+// that applied them still owns the field.
 func (v *view) replicas() []event.Remarked {
 	var out []event.Remarked
 	for i := range v.set.objects {
@@ -179,7 +177,6 @@ func give(o *Object, path string) string {
 	return command.Kubectl("k8sconnect", "give") + " " + o.Ref.Resource() + " " + path + " -n " + o.Ref.Namespace + " --to=kube-controller-manager"
 }
 
-// scaler returns the name of a HorizontalPodAutoscaler that scales the object; "" if there is none.
 func (v *view) scaler(of *Object) (name string, sure bool) {
 	gvk := schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
 	live, sure := v.List(gvk, of.Ref.Namespace)

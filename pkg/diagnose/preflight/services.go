@@ -20,7 +20,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// services reports Services that will match no Pod, or whose port no matching Pod has.
 func (v *view) services() []event.Remarked {
 	var out []event.Remarked
 	changes := func(t template) bool { return t.of.Changes }
@@ -99,7 +98,7 @@ func (s *set) replaces(u *unstructured.Unstructured) bool {
 	})
 }
 
-// nearestLabels suggests a template of which one label differs slightly.
+// One label of the template differs slightly.
 func (v *view) nearestLabels(namespace string, selector map[string]string) string {
 	for _, t := range v.set.templates[namespace] {
 		var differing []string
@@ -161,8 +160,7 @@ func ports(templates []template) []string {
 	return names
 }
 
-// isOf reports whether a Pod in the cluster belongs to one of the templates. New Pods of the
-// template will replace such a Pod, or the Pod already has the same ports.
+// New Pods of the template replace the Pod, or the Pod already has the same ports.
 func isOf(pod *unstructured.Unstructured, templates []template) bool {
 	owner := pod.GetOwnerReferences()
 	for _, t := range templates {
@@ -191,7 +189,7 @@ func (v *view) podsBy(namespace string, selector labels.Selector) ([]*unstructur
 }
 
 // variables reports each $(NAME) that Kubernetes does not replace. It reports nothing if some
-// variables are unknown, or if the string may be meant for a shell or another program.
+// variables are unknown, or if the string may be for a shell or another program.
 func variables(s *set) []event.Remarked {
 	var out []event.Remarked
 	for _, t := range s.fresh() {
@@ -235,7 +233,7 @@ func undefinedIn(ref object.Ref, path, name string) event.Remarked {
 	return r
 }
 
-// downward returns the field of a Pod that a variable of that name usually contains.
+// A variable of that name usually has this field of a Pod.
 func downward(name string) string {
 	switch strings.TrimPrefix(strings.TrimPrefix(name, "MY_"), "K8S_") {
 	case "POD_NAME":
@@ -258,7 +256,7 @@ func downward(name string) string {
 
 func undefined(c corev1.Container, said string) []string {
 	if strings.Contains(said, "\n") {
-		return nil // It is a script, with its own syntax.
+		return nil // a script, with its own syntax
 	}
 	var names []string
 	for _, match := range regexp.MustCompile(`\$\$|\$\(([A-Z][A-Z0-9_]*)\)`).FindAllStringSubmatch(said, -1) {
@@ -271,8 +269,7 @@ func undefined(c corev1.Container, said string) []string {
 	return names
 }
 
-// isOfService reports whether a variable of that name may be one of those that Kubernetes sets for
-// each Service.
+// Kubernetes sets such variables for each Service.
 func isOfService(name string) bool {
 	return strings.HasPrefix(name, "KUBERNETES_") || strings.HasSuffix(name, "_SERVICE_HOST") ||
 		strings.Contains(name, "_SERVICE_PORT") || strings.HasSuffix(name, "_PORT") || strings.Contains(name, "_PORT_")

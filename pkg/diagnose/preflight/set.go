@@ -16,9 +16,9 @@ import (
 // Object is an object in a set.
 type Object struct {
 	Ref object.Ref
-	// Changes is set if the run creates or changes the object.
+	// The run creates or changes the object.
 	Changes bool
-	// Before is the live object. It is nil if the object does not exist, or does not change.
+	// Before is the live object; nil if there is none, or if it does not change.
 	Before *unstructured.Unstructured
 	// After is the object as it will be or, if that is unknown, the manifest.
 	After *unstructured.Unstructured
@@ -27,11 +27,11 @@ type Object struct {
 // Set contains the objects of a run, in order.
 type Set struct {
 	Objects []Object
-	// Prunes is set if the run deletes objects that are no longer part of the set.
+	// The run deletes objects that left the set.
 	Prunes bool
 }
 
-// Concerns reports whether a change to an object of the kind can cause a remark.
+// Concerns reports whether a change to the kind can cause a remark.
 func Concerns(ref object.Ref) bool {
 	switch gk := ref.GVK.GroupKind(); gk.Group {
 	case "":
@@ -46,15 +46,13 @@ func Concerns(ref object.Ref) bool {
 	return false
 }
 
-// Needs reports whether [Foresee] uses objects of the kind, because a change to one can cause a
-// remark, or because other objects refer to it.
+// Needs reports whether [Foresee] uses the kind, for a remark or because other objects refer to it.
 func Needs(ref object.Ref) bool {
 	return Concerns(ref) || ref.GVK.Group == "" &&
 		slices.Contains([]string{"Secret", "ConfigMap", "PersistentVolumeClaim", "ServiceAccount", "LimitRange"}, ref.GVK.Kind)
 }
 
-// HasData reports whether objects of the kind contain data that should be dropped as soon as
-// possible.
+// HasData reports whether the kind has data that should be dropped as soon as possible.
 func HasData(ref object.Ref) bool {
 	return ref.GVK.Group == "" && (ref.GVK.Kind == "Secret" || ref.GVK.Kind == "ConfigMap")
 }
@@ -193,7 +191,7 @@ func others(n int, noun, also string) string {
 	}
 }
 
-// truth is an answer that may be unknown.
+// An answer may be unknown.
 type truth int
 
 const (
@@ -209,7 +207,7 @@ func of(is bool) truth {
 	return no
 }
 
-// counts reports whether a quota counts the Pods of a demand: all its scopes must apply.
+// All scopes of the quota must apply.
 func (v *view) counts(q *corev1.ResourceQuota, d demand) truth {
 	all := yes
 	for _, scope := range q.Spec.Scopes {
@@ -265,8 +263,7 @@ func (v *view) inScope(scope corev1.ScopedResourceSelectorRequirement, d demand)
 	return perhaps
 }
 
-// bestEffort reports whether no container of the Pods has requests or limits, either its own or
-// those of a LimitRange.
+// bestEffort reports whether no container has requests or limits, its own or those of a LimitRange.
 func (v *view) bestEffort(d demand) truth {
 	if d.spec.Resources != nil {
 		return perhaps

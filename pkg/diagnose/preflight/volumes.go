@@ -124,9 +124,8 @@ func replicas(stated *int32) int {
 	return int(*stated)
 }
 
-// The rest of this file is about what a running Pod has in addition to its template, and no
-// manifest shows: controllers create claims and set labels, and webhooks add containers and
-// variables.
+// The rest of this file is about what a running Pod has in addition to its template. Controllers
+// create claims and set labels. Webhooks add containers and variables.
 
 func (v *view) makesClaim(ref object.Ref) bool {
 	for _, t := range v.set.templates[ref.Namespace] {
@@ -153,8 +152,8 @@ func claimsOf(u *unstructured.Unstructured, spec *corev1.PodSpec, name string) b
 	})
 }
 
-// ownClaims returns the names of the claim templates of a StatefulSet, from which it creates a
-// claim for each Pod. These claims replace volumes of the same name in its Pod template.
+// A StatefulSet creates a claim for each Pod from these templates. The claims replace volumes of
+// the same name in its Pod template.
 func ownClaims(u *unstructured.Unstructured) []string {
 	if u.GroupVersionKind().GroupKind().String() != "StatefulSet.apps" {
 		return nil
@@ -174,8 +173,7 @@ func setByControllers() []string {
 	}
 }
 
-// maySelect reports whether a selector matches Pods of the template, or may match them after
-// controllers or programs set labels.
+// Controllers or programs may set labels, so the selector may match later.
 func (s *set) maySelect(selector map[string]string, t template) bool {
 	if labels.SelectorFromSet(selector).Matches(labels.Set(t.labels)) {
 		return true
@@ -195,7 +193,7 @@ func (s *set) maySelect(selector map[string]string, t template) bool {
 	return shared
 }
 
-// writesPods reports whether a program in the template may change labels of Pods.
+// A program in the template may change labels of Pods.
 func (s *set) writesPods(t template) bool {
 	account := t.spec.ServiceAccountName
 	return account != "" && account != "default" || slices.ContainsFunc(s.objects, func(o Object) bool {
@@ -214,13 +212,12 @@ func (t template) isInjected() bool {
 	return false
 }
 
-// isInjectedVariable reports whether a webhook may add a variable of that name although the
-// template does not ask for it, as webhooks do for a cloud's identities.
+// Webhooks add such variables for a cloud's identities.
 func isInjectedVariable(name string) bool {
 	return slices.ContainsFunc([]string{"AWS_", "AZURE_", "GOOGLE_", "OTEL_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// isInjectedPort reports whether a port may belong to the proxy that a service mesh adds to Pods.
+// The proxy of a service mesh may have the port.
 func isInjectedPort(name string) bool {
 	return slices.ContainsFunc([]string{"envoy", "istio", "linkerd", "dapr", "kuma", "consul", "proxy"}, func(part string) bool { return strings.Contains(name, part) })
 }
@@ -230,13 +227,13 @@ func hasCredentials(registry string) bool {
 		func(suffix string) bool { return strings.HasSuffix(registry, suffix) })
 }
 
-// noDefaults reports whether no LimitRange sets missing resources. In doubt, it returns false.
+// In doubt, noDefaults returns false.
 func (v *view) noDefaults(namespace string) bool {
 	ranges, sure := v.List(diagnose.KindOf("v1", "LimitRange"), namespace)
 	return sure && len(ranges) == 0 && len(v.set.of("", "LimitRange", namespace)) == 0
 }
 
-// mayResize reports whether something may change the requests of Pods when they are created.
+// Something may change the requests of Pods when they are created.
 func (v *view) mayResize(t template) bool {
 	gvk := schema.GroupVersionKind{Group: "autoscaling.k8s.io", Version: "v1", Kind: "VerticalPodAutoscaler"}
 	live, sure := v.List(gvk, t.of.Ref.Namespace)

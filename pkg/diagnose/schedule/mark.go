@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Marks are the states in which an object has been. Only a state in which it has never been counts
-// as progress, so alternating between two states does not.
+// Marks are the states of an object so far. Only a new state counts as progress, so alternating
+// between two states does not.
 type Marks struct{ seen []uint64 } // a slice, because there are many objects with few states each
 
 // Moved reports whether the object's state is new, and records it.
@@ -28,8 +28,7 @@ func (m *Marks) Moved(u *unstructured.Unstructured) bool {
 	return true
 }
 
-// counted returns the numbers in a status that show progress. It omits counts of failures and
-// restarts, which also grow while an object is stuck.
+// Counts of failures and restarts also grow while an object is stuck, so they are omitted.
 func counted() []string {
 	return []string{
 		"observedGeneration", "replicas", "readyReplicas", "updatedReplicas", "availableReplicas", "currentReplicas", // workloads
@@ -38,8 +37,7 @@ func counted() []string {
 	}
 }
 
-// markOf returns a hash of the fields that change with progress. It omits messages and times,
-// because some controllers write the time of day.
+// Messages and times are omitted, because some controllers write the time of day.
 func markOf(u *unstructured.Unstructured) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintln(h, u.GetUID(), u.GetGeneration(), u.GetDeletionTimestamp() != nil, u.GetFinalizers())
@@ -85,7 +83,7 @@ func containerMark(status any) string {
 type Told struct{ text string }
 
 // News reports whether an explanation differs from the last one, and records it. It compares codes
-// and blocking objects, because numbers in messages may change all the time.
+// and blocking objects, because numbers in messages change.
 func (t *Told) News(causes []event.Cause, err error) bool {
 	text := textOf(causes, err)
 	if text == "" || text == t.text {
@@ -106,13 +104,13 @@ func textOf(causes []event.Cause, err error) string {
 	return text.String()
 }
 
-// calm is the minimum pause between two reports about an object.
+// calm is the shortest pause between two reports about an object.
 const calm = time.Second
 
 // Burst limits the reports about one object. The zero value is ready to use.
 type Burst struct{ last time.Time }
 
-// Left returns how long the next report has to wait. If the result is 0, the report counts as made.
+// Left returns how long the next report has to wait. With 0, the report counts as made.
 func (b *Burst) Left(now time.Time) time.Duration {
 	if left := b.last.Add(calm).Sub(now); left > 0 && !b.last.IsZero() {
 		return left

@@ -1,6 +1,5 @@
-// Package schedule decides when stuck objects are examined and which explanations are news. Make a
-// [Schedule] with New, tell it what moved, and examine the objects that are Due, within a budget of
-// requests. Time is a parameter. It sends no requests.
+// Package schedule decides when stuck objects are examined and which explanations are news. Start
+// with [New] and [Schedule.Due]. Time is a parameter. It never sends requests.
 package schedule
 
 import (
@@ -11,14 +10,14 @@ import (
 
 // Limits bound how soon and how often stuck objects are examined.
 type Limits struct {
-	// After is how long an object must make no progress before it is examined. AfterBad, which is
-	// not longer, is used after a reported fault.
+	// An object is examined if it makes no progress for After, or for the shorter AfterBad after a
+	// fault.
 	After, AfterBad time.Duration
 	// Again is the minimum pause between two examinations of an object.
 	Again time.Duration
 	// Each limits the requests in a minute for one object, and All those for all objects.
 	Each, All int
-	// Most limits how many objects are examined, and Batch how many of them at the same time.
+	// Most limits how many objects are examined, and Batch how many at the same time.
 	Most, Batch int
 }
 
@@ -36,7 +35,7 @@ type Schedule[K comparable] struct {
 	all     budget
 	objects map[K]*hanging
 	looked  int
-	// underway is set while a batch is being examined.
+	// set while a batch is being examined
 	underway bool
 	order    int
 }
@@ -46,12 +45,10 @@ type hanging struct {
 	bad    bool
 	order  int
 	budget budget
-	// asked is when the object was last examined; zero for never. cheap is the number of requests
-	// expected for its next examination.
+	// asked is the last examination; zero for never. cheap is the number of requests for the next.
 	asked time.Time
 	cheap float64
-	// by is the time at which the object has to be examined even if the budget is used up; zero for
-	// none.
+	// by is when the object must be examined even without budget; zero for never.
 	by time.Time
 }
 
@@ -79,16 +76,15 @@ func (s *Schedule[K]) Drop(k K) {
 	delete(s.objects, k)
 }
 
-// By schedules another examination of an object at the given time. If the object makes progress
-// before, the examination is dropped.
+// By schedules another examination, unless the object makes progress before.
 func (s *Schedule[K]) By(k K, at time.Time) {
 	if o := s.objects[k]; o != nil {
 		o.by = at
 	}
 }
 
-// Asked records that the batch was examined: requests for each object, and shared ones for all of
-// them. again is the number to expect for one object.
+// Asked records an examined batch. requests are for each object, and shared for all. again is the
+// number to expect for one object.
 func (s *Schedule[K]) Asked(now time.Time, requests map[K]int, shared, again int) {
 	s.underway = false
 	total := shared
@@ -110,8 +106,8 @@ func (s *Schedule[K]) Asked(now time.Time, requests map[K]int, shared, again int
 	s.all.pay(now, float64(total))
 }
 
-// Due returns the objects to examine now, which are one batch. It returns no other batch until
-// [Schedule.Asked] was called.
+// Due returns one batch of objects to examine now. It returns no other until [Schedule.Asked] was
+// called.
 func (s *Schedule[K]) Due(now time.Time) []K {
 	if s.underway {
 		return nil
@@ -126,7 +122,7 @@ func (s *Schedule[K]) Due(now time.Time) []K {
 			due = append(due, k)
 		}
 	}
-	// The objects that have waited longest come first.
+	// Objects that have waited longest come first.
 	slices.SortFunc(due, func(a, b K) int {
 		x, y := s.objects[a], s.objects[b]
 		return cmp.Or(x.asked.Compare(y.asked), cmp.Compare(x.order, y.order))
@@ -168,7 +164,7 @@ func (s *Schedule[K]) isDue(o *hanging, now time.Time) bool {
 	}
 }
 
-// Passed returns how many stuck objects are not examined, because the limit Most is reached.
+// Passed returns how many stuck objects are not examined because of Most.
 func (s *Schedule[K]) Passed(now time.Time) int {
 	if s.looked < s.limits.Most {
 		return 0
@@ -182,7 +178,7 @@ func (s *Schedule[K]) Passed(now time.Time) int {
 	return n
 }
 
-// budget is a number of requests that refills at full per minute. One examination may overdraw it.
+// A budget refills at full per minute. One examination may overdraw it.
 type budget struct {
 	full, left float64
 	at         time.Time

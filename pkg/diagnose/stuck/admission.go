@@ -20,8 +20,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// releases replaces the finalizer if the update removes an owner reference: admission treats both
-// alike.
+// Admission treats the update that removes an owner reference alike.
 const releases = ""
 
 func purpose(finalizer string) string {
@@ -35,7 +34,7 @@ func purpose(finalizer string) string {
 // sends a dry run for one object of each class.
 func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []finding {
 	if !d.settled() {
-		return nil // First read which webhooks the server calls for it.
+		return nil // First read which webhooks the server calls.
 	}
 	hooks := d.HooksFor(u, admissionv1.Update)
 	tried := d.standIn(u, finalizer, hooks)
@@ -49,8 +48,7 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	case diagnose.Slow(err): // This says nothing about the update.
 		return d.deadHooks(hooks)
 	case apierrors.IsForbidden(err) && !d.mayPatch(tried), apierrors.IsBadRequest(err):
-		// The dry run was not possible: we lack the permission, or a webhook does not support dry
-		// runs.
+		// We lack the permission, or a webhook does not support dry runs.
 		return d.deadHooks(hooks)
 	}
 	said := "the server's answer to a dry run"
@@ -64,7 +62,6 @@ func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []
 	return []finding{d.refused(u, finalizer, err, said)}
 }
 
-// settled reports whether the search for the webhooks is finished.
 func (d *diagnosis) settled() bool {
 	misses := d.Misses()
 	d.Kinds()
@@ -89,7 +86,7 @@ func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hook
 	return d.classes[key]
 }
 
-// replay returns the server's refusal of the update; nil if there is none, or no answer yet.
+// replay returns nil, too, if there is no answer yet.
 func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	q := diagnose.Question{Verb: diagnose.Replay, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, Detail: finalizer}
 	a, _ := d.Ask(q)
@@ -99,8 +96,7 @@ func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	return a.Err
 }
 
-// mayPatch reports whether we may update the object. Otherwise, the error looks like a refusal by
-// admission.
+// Without the right to patch, the error looks like a refusal by admission.
 func (d *diagnosis) mayPatch(ref object.Ref) bool {
 	yes, sure := d.Allowed("", "patch", ref)
 	return yes || !sure
@@ -114,8 +110,7 @@ func quotedIn(hooks []diagnose.Hook, text string) (diagnose.Hook, bool) {
 	return hooks[i], true
 }
 
-// deniedByHook reports whether a webhook denied the request. Only the message shows that: a webhook
-// can choose any code.
+// Only the message shows it: a webhook can choose any code.
 func deniedByHook(err error) bool {
 	_, of, ok := strings.Cut(err.Error(), "admission webhook \"")
 	return ok && strings.Contains(of, "\" denied the request")
@@ -158,7 +153,6 @@ func (d *diagnosis) unreachable(h diagnose.Hook, evidence ...string) finding {
 	return f
 }
 
-// deadHooks reports webhooks without endpoints, if no dry run is possible.
 func (d *diagnosis) deadHooks(hooks []diagnose.Hook) []finding {
 	var found []finding
 	for _, h := range hooks {
@@ -195,7 +189,7 @@ func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err 
 	return f
 }
 
-// invalidFields reports whether an error names fields, which policies do not.
+// Policies do not name fields.
 func invalidFields(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {

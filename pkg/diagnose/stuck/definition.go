@@ -20,7 +20,7 @@ import (
 
 const definitions = "apiextensions.k8s.io"
 
-// definition covers CRDs, which stay while they have instances (edge case 64).
+// A CRD stays while it has instances (edge case 64).
 func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, definitions, "CustomResourceDefinition") {
 		return nil
@@ -55,10 +55,10 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// cleanup is the finalizer that keeps a CRD until the API server has deleted the instances.
+// The API server keeps a CRD with this finalizer until it has deleted the instances.
 const cleanup = "customresourcecleanup.apiextensions.k8s.io"
 
-// instances returns the kind that a CRD defines, at the storage version, which needs no conversion.
+// The storage version needs no conversion.
 func instances(crd *unstructured.Unstructured) (schema.GroupVersionKind, bool) {
 	gvk := schema.GroupVersionKind{Group: diagnose.Text(crd, "spec", "group"), Kind: diagnose.Text(crd, "spec", "names", "kind")}
 	for _, v := range diagnose.Items(crd, "spec", "versions") {
@@ -70,8 +70,7 @@ func instances(crd *unstructured.Unstructured) (schema.GroupVersionKind, bool) {
 	return gvk, gvk.Version != ""
 }
 
-// conversion covers the webhook that converts objects between versions, without which objects can
-// be neither listed nor updated (k/k#71925).
+// Without the conversion webhook, objects can be neither listed nor updated (k/k#71925).
 func (d *diagnosis) conversion(u *unstructured.Unstructured) []finding {
 	crd := u
 	if !diagnose.IsKind(u, definitions, "CustomResourceDefinition") {
@@ -138,8 +137,8 @@ func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 
 func ofConversion(words string) bool { return strings.Contains(words, "conversion webhook") }
 
-// foreground covers objects that are deleted after their dependents (edge case 62). They wait only
-// for dependents with blockOwnerDeletion.
+// foreground covers objects that are deleted after their dependents (edge case 62). Only dependents
+// with blockOwnerDeletion count.
 func (d *diagnosis) foreground(u *unstructured.Unstructured) []finding {
 	blocking, sure := d.dependents(u, u.GetNamespace(), blocks)
 	if len(blocking) > 0 {
@@ -169,14 +168,13 @@ func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 		found[0].Code, found[0].BlockedBy = OrphaningDependents, first
 		found[0].Evidence = append(found[0].Evidence, text.Count(len(dependents), "dependent")+" still name it as their owner, such as "+diagnose.Name(first))
 		found[0].Next = command.Kubectl("get") + " " + diagnose.On(first) + " -o jsonpath='{.metadata.ownerReferences}'"
-		// To release a dependent is an update, which may be refused too.
+		// Releasing a dependent is an update, which may be refused too.
 		found = append(d.admission(dependents[0], releases), found...)
 	}
 	return found
 }
 
-// dependents returns the dependents of u for which which returns true; false if not all kinds could
-// be read.
+// dependents returns false if not all kinds could be read.
 func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, which func(metav1.OwnerReference) bool) ([]*unstructured.Unstructured, bool) {
 	kinds, sure := d.Kinds()
 	var found []*unstructured.Unstructured
@@ -195,7 +193,7 @@ func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, w
 	return found, sure
 }
 
-// heldBy reports dependents that have to be deleted first, and the object that waits for them.
+// The dependents have to be deleted first.
 func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructured.Unstructured) []finding {
 	var c contents
 	c.add(dependents)
@@ -228,8 +226,7 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	return append(found, f)
 }
 
-// ownerElsewhere reports a dependent in another namespace than its owner (event
-// OwnerRefInvalidNamespace).
+// The dependent is in another namespace than its owner (event OwnerRefInvalidNamespace).
 func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	ref := object.RefOf(dependent)
 	lost := "if the reference stays, the garbage collector deletes " + diagnose.Name(ref) + ", because it does not find the owner"

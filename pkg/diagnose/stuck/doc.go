@@ -1,9 +1,9 @@
-// Package stuck explains why an object's deletion is stuck. [Explainer.Gather] reads the facts, and
-// [Diagnose] returns the causes; each family of causes has a file of rules. The package changes
-// nothing in the cluster, does not wait and prints nothing.
+// Package stuck explains why an object's deletion is stuck. Start with [Explainer.Gather] and
+// [Diagnose]. Each family of causes has a file of rules. It never changes the cluster, waits or
+// prints.
 package stuck
 
-// The codes of causes, which are stable.
+// FinalizerControllerGone and the others are codes of causes, which are stable.
 const (
 	// The finalizer's controller.
 	FinalizerControllerGone       = "FinalizerControllerGone"

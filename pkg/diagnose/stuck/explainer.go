@@ -22,12 +22,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Explainer explains stuck deletions. Its Gatherer requires a Reader. An Explainer is safe for
-// concurrent use.
+// Explainer explains stuck deletions. Its Gatherer requires a Reader. It is safe for concurrent
+// use.
 type Explainer struct {
 	diagnose.Gatherer
-	// Pause is the time between two counts of an object's contents. The counts show progress. 0
-	// means one second.
+	// Pause is the time between two counts of an object's contents, which show progress; 0 means
+	// one second.
 	Pause time.Duration
 
 	mu    sync.Mutex
@@ -43,8 +43,8 @@ func (e *Explainer) Explain(ctx context.Context, _ object.Kind, live *unstructur
 	return Diagnose(facts), nil
 }
 
-// Gather reads the facts about an object concurrently, and marks those that cannot be read. It
-// returns an error only if ctx ends.
+// Gather reads the facts about an object, and marks those that cannot be read. It returns an error
+// only if ctx ends.
 func (e *Explainer) Gather(ctx context.Context, live *unstructured.Unstructured) (Facts, error) {
 	f := Facts{Now: e.Time(), Object: live, known: diagnose.NewFacts(live)}
 	if err := e.Fill(ctx, f.known, func(r *diagnose.Run) { newDiagnosis(r).explain(f) }); err != nil {
@@ -99,7 +99,6 @@ func (e *Explainer) count(ctx context.Context, f Facts, held contents) (Look, er
 	return look, nil
 }
 
-// remember stores a count and returns the previous one.
 func (e *Explainer) remember(uid types.UID, now Look) (Look, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -111,7 +110,7 @@ func (e *Explainer) remember(uid types.UID, now Look) (Look, bool) {
 	return before, seen
 }
 
-// progress compares two counts, and reports an object that is slow but not stuck (edge case 58).
+// The object is slow but not stuck (edge case 58).
 func progress(f Facts) (finding, bool) {
 	gone := f.Before.Left - f.After.Left
 	took := f.After.At.Sub(f.Before.At)
@@ -129,7 +128,7 @@ func progress(f Facts) (finding, bool) {
 	return moving, true
 }
 
-// left returns the known contents of a namespace or a CRD; false for other objects.
+// left returns the contents of a namespace or a CRD.
 func (d *diagnosis) left(u *unstructured.Unstructured) (contents, bool) {
 	switch {
 	case diagnose.IsKind(u, "", "Namespace"):
@@ -158,7 +157,7 @@ type UnreadError struct {
 	Errs  []error
 }
 
-// Hint names a missing permission, or returns the first hint of the errors.
+// Hint names a missing permission, or is the first hint of the errors.
 func (e *UnreadError) Hint() string {
 	if slices.ContainsFunc(e.Errs, apierrors.IsForbidden) {
 		return "reading them requires the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. " +
@@ -176,7 +175,7 @@ func (e *UnreadError) Error() string {
 	return "could not be read: " + strings.Join(diagnose.Some(e.Kinds, 5), "; ")
 }
 
-// Unreachable marks this as an error that says nothing about an object.
+// Unreachable marks an error that says nothing about an object.
 func (e *UnreadError) Unreachable() bool { return true }
 
 // Survey explains the terminating objects in scope. If some kinds could not be read, it also

@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// rank is the order of causes. A cause comes before causes that cannot be fixed without it.
+// A cause comes before causes that cannot be fixed without it.
 type rank int
 
 const (
@@ -37,15 +37,12 @@ type finding struct {
 type diagnosis struct {
 	*diagnose.Run
 	// looked is the current chain of objects, each blocked by the next.
-	looked []object.Key
-	// classes maps each class to the object that represents it.
+	looked  []object.Key
 	classes map[class]object.Ref
-	// rules are called for each object. They are in a field because some of them call the others
-	// for further objects.
+	// rules are in a field because some of them call the others for further objects.
 	rules []rule
 }
 
-// rule returns causes why an object is not deleted; nil if it does not apply.
 type rule func(*unstructured.Unstructured) []finding
 
 func sorted(findings []finding) []event.Cause {
@@ -64,9 +61,9 @@ func sorted(findings []finding) []event.Cause {
 // Facts are the facts about an object that is being deleted.
 type Facts struct {
 	Now time.Time
-	// Object is the object as last read. It may have only its metadata.
+	// Object may have only its metadata.
 	Object *unstructured.Unstructured
-	// Before and After are two counts of the object's contents; After may be zero.
+	// Before and After count the contents; After may be zero.
 	Before, After Look
 
 	known *diagnose.Facts
@@ -78,20 +75,20 @@ type Look struct {
 	Left int
 }
 
-// class identifies objects for which one dry run of the removal is enough.
+// For one class of objects, one dry run of the removal is enough.
 type class struct {
 	kind      schema.GroupKind
 	finalizer string
 	hooks     string
 }
 
-// deepest limits the length of a chain of objects, such as namespace, claim, Pod.
+// A chain of objects, such as namespace, claim, Pod, is at most so long.
 const deepest = 3
 
 func (d *diagnosis) causes(u *unstructured.Unstructured) []finding {
 	key := object.RefOf(u).Key()
 	if slices.Contains(d.looked, key) || len(d.looked) > deepest {
-		return nil // A cycle, or too deep to be reported.
+		return nil // a cycle, or too deep to be reported
 	}
 	d.looked = append(d.looked, key)
 	defer func() { d.looked = d.looked[:len(d.looked)-1] }()
@@ -134,8 +131,8 @@ func (d *diagnosis) explain(f Facts) []event.Cause {
 
 func said(c object.Condition) string { return text.Excerpt(c.Reason + ": " + c.Message) }
 
-// removing sets the command that removes one finalizer, and its risk. An object that is not being
-// deleted yet gets neither, because delete refuses it: only waiting helps.
+// delete refuses to remove a finalizer of an object that is not being deleted, so only waiting
+// helps.
 func removing(c event.Cause, u *unstructured.Unstructured, finalizer, risk string) event.Cause {
 	if diagnose.Terminating(u) {
 		c.Next = command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(object.RefOf(u)) + " --remove-finalizer=" + text.ShellQuote(finalizer)
@@ -144,8 +141,7 @@ func removing(c event.Cause, u *unstructured.Unstructured, finalizer, risk strin
 	return c
 }
 
-// set returns, as evidence, who set the finalizer (edge case 60) and when the deletion was
-// requested.
+// set returns who set the finalizer (edge case 60) and when the deletion was requested.
 func (d *diagnosis) set(u *unstructured.Unstructured, finalizer string) []string {
 	var evidence []string
 	for _, o := range diagnose.Setters(u, finalizer) {
@@ -166,8 +162,7 @@ func (d *diagnosis) deleted(u *unstructured.Unstructured) string {
 }
 
 // Lastings returns, by code, whether a cause ends a wait for a deletion and after how long. In
-// doubt, a cause does not: if a wait ends for a cause that would have passed, a healthy teardown
-// fails.
+// doubt, it does not: if a wait ends for a cause that would have passed, a healthy teardown fails.
 func Lastings() map[string]diagnose.Lasting {
 	const (
 		decided = time.Minute     // for what the object itself shows
@@ -234,7 +229,7 @@ func Lastings() map[string]diagnose.Lasting {
 // Explained is a terminating object with its causes.
 type Explained struct {
 	Ref object.Ref
-	// Since is the deletion timestamp as the server stores it: it is the end of the grace period.
+	// Since is the deletion timestamp, which is the end of the grace period.
 	Since  time.Time
 	Causes []event.Cause
 }
@@ -273,7 +268,7 @@ func Roots(objects []Explained) []Root {
 		}
 		if len(o.Causes[0].Evidence) < len(byKey[key].Cause.Evidence) {
 			// An object that the cause blocks directly has less evidence than objects that wait for
-			// such an object.
+			// it.
 			byKey[key].Cause = o.Causes[0]
 		}
 		byKey[key].Holds = append(byKey[key].Holds, o.Ref)

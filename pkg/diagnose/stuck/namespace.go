@@ -21,8 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// namespace covers namespaces (edge case 59): it traces each of their conditions to a cause, and
-// explains their contents.
+// Each condition of a namespace is traced to a cause, and its contents are explained (edge case
+// 59).
 func (d *diagnosis) namespace(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "Namespace") {
 		return nil
@@ -47,8 +47,8 @@ func (d *diagnosis) namespace(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// discovery covers failed discovery, usually of an aggregated API that has nothing to do with the
-// namespace (k/k#75788).
+// Discovery usually fails because of an aggregated API that has nothing to do with the namespace
+// (k/k#75788).
 func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	failures := reported(live, corev1.NamespaceDeletionDiscoveryFailure, corev1.NamespaceDeletionGVParsingFailure)
 	if len(failures) == 0 {
@@ -67,7 +67,7 @@ func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	return []finding{stale(live, failures, "every APIService is available", "the namespace controller")}
 }
 
-// stale reports a condition that is outdated (k/k#72244).
+// The condition is outdated (k/k#72244).
 func stale(live *unstructured.Unstructured, said []string, but, who string) finding {
 	return finding{rank: rankWaiting, Cause: event.Cause{
 		Code:     ConditionStale,
@@ -77,7 +77,7 @@ func stale(live *unstructured.Unstructured, said []string, but, who string) find
 	}}
 }
 
-// lookAgain returns a command that makes a controller examine an object at once, as any write does.
+// Any write makes a controller examine an object at once.
 func lookAgain(live *unstructured.Unstructured) string {
 	return command.Kubectl("annotate") + " " + diagnose.On(object.RefOf(live)) + " --overwrite k8sconnect.io/look-again=\"$(date +%s)\""
 }
@@ -90,7 +90,6 @@ func (d *diagnosis) staleContent(live *unstructured.Unstructured) []finding {
 	return []finding{stale(live, said, "nothing that can be listed is left in the namespace", "the namespace controller")}
 }
 
-// reported returns, as evidence, those of the given conditions that are true.
 func reported(live *unstructured.Unstructured, kinds ...corev1.NamespaceConditionType) []string {
 	var said []string
 	for _, kind := range kinds {
@@ -101,8 +100,7 @@ func reported(live *unstructured.Unstructured, kinds ...corev1.NamespaceConditio
 	return said
 }
 
-// specFinalizers covers finalizers in a namespace's spec, which are independent of those in its
-// metadata.
+// Finalizers in a namespace's spec are independent of those in its metadata.
 func specFinalizers(live *unstructured.Unstructured) []finding {
 	finalizers, _, _ := unstructured.NestedStringSlice(live.Object, "spec", "finalizers")
 	var found []finding
@@ -120,7 +118,7 @@ func specFinalizers(live *unstructured.Unstructured) []finding {
 	return found
 }
 
-// undeleted covers objects in a namespace that the server does not allow to be deleted.
+// The server does not allow these objects to be deleted.
 func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []finding {
 	failure := object.ConditionOf(live, string(corev1.NamespaceDeletionContentFailure))
 	if failure.Status != "True" || len(c.present) == 0 {
@@ -180,17 +178,16 @@ func (d *diagnosis) contents(namespace string) contents {
 	return c
 }
 
-// holds reports whether objects of the kind are deleted with their namespace. Events are not
-// counted: they come and go all the time.
+// Events are not counted: they come and go all the time.
 func holds(k object.Kind) bool {
 	return slices.Contains(k.Verbs, "list") && slices.Contains(k.Verbs, "delete") && k.Resource != "events"
 }
 
-// explained limits how many objects are explained, because most others have the same causes.
+// More objects than explained usually have the same causes.
 const explained = 300
 
-// causes returns the causes that block the contents, or will block them once their deletion is
-// requested, with the number of objects.
+// causes returns the causes that block the contents, or will once their deletion is requested, with
+// the number of objects.
 func (c contents) causes(d *diagnosis) []finding {
 	var all []finding
 	held := map[rootKey][]string{}
@@ -201,7 +198,7 @@ func (c contents) causes(d *diagnosis) []finding {
 			}
 			key := keyOf(f.Cause)
 			if slices.Contains(d.looked, key.blockedBy) {
-				continue // A cycle: both objects wait for each other.
+				continue // Both objects wait for each other.
 			}
 			if held[key] == nil {
 				all = append(all, f)
@@ -216,7 +213,7 @@ func (c contents) causes(d *diagnosis) []finding {
 	return all
 }
 
-// oldest returns the objects that have been terminating longest, then those with finalizers.
+// The objects that have been terminating longest come first, then those with finalizers.
 func (c contents) oldest() []*unstructured.Unstructured {
 	byAge := func(a, b *unstructured.Unstructured) int {
 		return cmp.Or(diagnose.Since(a).Compare(diagnose.Since(b)), object.RefOf(a).Compare(object.RefOf(b)))
@@ -256,7 +253,6 @@ func (c contents) remain(u *unstructured.Unstructured) finding {
 	return f
 }
 
-// deadAPIs returns the aggregated APIs whose server does not answer, and why.
 func (d *diagnosis) deadAPIs() (found []finding, sure bool) {
 	services, sure := d.List(diagnose.KindOf("apiregistration.k8s.io/v1", "APIService"), "")
 	for _, u := range services {
@@ -281,7 +277,7 @@ func (d *diagnosis) deadAPIs() (found []finding, sure bool) {
 	return found, sure
 }
 
-// unreadable reports an API with a malformed group or version.
+// The group or version is malformed.
 func (d *diagnosis) unreadable(said []string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     GroupVersionUnreadable,

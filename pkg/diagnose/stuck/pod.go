@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// pod covers pods. A pod is deleted once the kubelet of its node has confirmed that (edge case 63).
+// A Pod is deleted once the kubelet of its node has confirmed that (edge case 63).
 func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "Pod") {
 		return nil
@@ -34,7 +34,7 @@ func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 		}}}
 	}
 	if p.Spec.NodeName == "" {
-		return nil // The server deletes a pod without a node at once.
+		return nil // The server deletes such a Pod at once.
 	}
 	late := "its grace period ended " + diagnose.Ago(d.Now.Sub(p.DeletionTimestamp.Time)) + " ago"
 	n := d.node(p.Spec.NodeName)
@@ -62,7 +62,7 @@ func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 		f.Code = PodPastGracePeriod
 		f.Message = "its grace period is over, but the kubelet of node " + text.Excerpt(p.Spec.NodeName) + " has not confirmed that its containers have stopped"
 	}
-	if len(p.Finalizers) > 0 { // These keep the pod, whatever the kubelet does.
+	if len(p.Finalizers) > 0 { // These keep the Pod, whatever the kubelet does.
 		f.rank = max(f.rank, rankWaiting)
 	}
 	return []finding{f}
@@ -78,7 +78,7 @@ func running(p corev1.Pod) []string {
 	return diagnose.Some(names, 3)
 }
 
-// volumesOf returns, as evidence, the volumes that may hang when they are unmounted.
+// These volumes may hang when they are unmounted.
 func volumesOf(p corev1.Pod) []string {
 	var found []string
 	for _, v := range p.Spec.Volumes {
@@ -94,7 +94,7 @@ func volumesOf(p corev1.Pod) []string {
 	return diagnose.Some(found, 3)
 }
 
-// budgets says that disruption budgets are not the cause, as people often suspect (edge case 65).
+// People often suspect disruption budgets, which are not the cause (edge case 65).
 func (d *diagnosis) budgets(p corev1.Pod) []string {
 	objects, _ := d.List(diagnose.KindOf("policy/v1", "PodDisruptionBudget"), p.Namespace)
 	for _, b := range diagnose.All[policyv1.PodDisruptionBudget](objects) {
@@ -141,8 +141,7 @@ func (n node) risk() string {
 
 const cloudController = "cloud-controller-manager"
 
-// loadBalancer covers Services whose load balancer a cloud controller has to release (edge case
-// 63).
+// A cloud controller has to release the load balancer (edge case 63).
 func (d *diagnosis) loadBalancer(u *unstructured.Unstructured, finalizer string) []finding {
 	workloads, sure := d.Workloads()
 	for _, w := range workloads {
@@ -188,7 +187,7 @@ func builtIn(finalizer string) (waits string, ok bool) {
 	return waits, ok
 }
 
-// builtIn covers finalizers that are removed by a controller of Kubernetes itself.
+// A controller of Kubernetes itself removes these finalizers.
 func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits string) []finding {
 	if down := d.controllerManager(); len(down) > 0 {
 		return down
@@ -206,8 +205,7 @@ func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits strin
 	}}}
 }
 
-// controllerManager reports that kube-controller-manager has stopped, which does Kubernetes' own
-// part of deletions.
+// kube-controller-manager does Kubernetes' own part of deletions.
 func (d *diagnosis) controllerManager() []finding {
 	const namespace, lease = "kube-system", "kube-controller-manager"
 	u, _ := d.Get(diagnose.KindOf("coordination.k8s.io/v1", "Lease"), namespace, lease)

@@ -41,24 +41,23 @@ func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 	return f
 }
 
-// gap is the way in which a question without an answer is reported.
 type gap int
 
 const (
-	// gapUntold means that another cause already covers the question.
+	// Another cause already covers the question.
 	gapUntold gap = iota
-	// gapForbidden means that we lack the permission to read.
+	// We may not read it.
 	gapForbidden
-	// gapUnanswered means that this read failed, and not the server as a whole.
+	// This read failed, but not the server as a whole.
 	gapUnanswered
-	// gapThrottled and gapFailing mean that the server as a whole is at fault.
+	// The server as a whole is at fault.
 	gapThrottled
 	gapFailing
-	// gapUnreadable means that the server cannot read the object from its store.
+	// The server cannot read the object from its store.
 	gapUnreadable
 )
 
-// gaps groups failed questions, so that unknown is not mistaken for absent (edge case 67).
+// Failed questions are grouped, so that unknown is not mistaken for absent (edge case 67).
 func (d *diagnosis) gaps() map[gap][]string {
 	blame := d.blame()
 	told := map[gap][]string{}
@@ -162,8 +161,8 @@ func (d *diagnosis) server() []finding {
 	return found
 }
 
-// blame returns a function that reports whether an error is about the whole server. If only one API
-// group fails and others answer, the storage of one kind is at fault.
+// If only one API group fails and others answer, the storage of one kind is at fault and not the
+// server.
 func (d *diagnosis) blame() func(error) bool {
 	failing := map[string]bool{}
 	for q, err := range d.Unanswered() {

@@ -21,20 +21,19 @@ type workload struct {
 	ref      object.Ref
 	object   metav1.Object
 	template corev1.PodSpec
-	// selector selects the Pods of the workload. It is empty if the Pods were read already.
+	// selector is empty if the Pods were read already.
 	selector string
-	// short is set if the workload has fewer Pods than it should have.
+	// The workload has fewer Pods than it should have.
 	short bool
-	// refusal is the server's first answer to an attempt to create a Pod, as the status recorded it
-	// at refusedAt. Later answers are in events.
+	// refusal is the server's first answer to the creation of a Pod, from the status at refusedAt.
+	// Later answers are in events.
 	refusal   string
 	refusedAt time.Time
-	// replaced reports whether the controller will replace a Pod regardless of its state; nil means
-	// never.
+	// The controller will replace these Pods regardless of their state. It may be nil.
 	replaced func(*corev1.Pod) bool
 }
 
-// refused explains why Pods, or the Jobs of a CronJob, are not created.
+// It explains Jobs of a CronJob, too.
 func (v *rules) refused(w workload) []rule.Finding {
 	if !w.short {
 		return nil
@@ -62,8 +61,7 @@ func (v *rules) refused(w workload) []rule.Finding {
 	return []rule.Finding{{Cause: c, Rank: rule.Root}}
 }
 
-// refusal returns the cause for a refusal recorded at the given time. Where possible, it checks
-// whether the server would still refuse.
+// Where possible, refusal checks whether the server would still refuse.
 func (v *rules) refusal(w workload, said, from string, at time.Time) event.Cause {
 	c := event.Cause{
 		Code:     "CreateRefused",
@@ -180,7 +178,7 @@ func (v *rules) podSecurity(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-// complying returns a securityContext that passes the given checks; empty if none needs one.
+// complying returns a securityContext that passes the checks, or "".
 func complying(checks []string) string {
 	var lines []string
 	for _, field := range [][2]string{
@@ -200,8 +198,8 @@ func complying(checks []string) string {
 	return "paste into each of these containers: securityContext: {" + strings.Join(lines, ", ") + "}"
 }
 
-// violations returns the names of the Pod security checks in "check (details), check, …", and those
-// with details in full.
+// violations parses "check (details), check, …" of Pod security. details has the checks with
+// details in full.
 func violations(why string) (checks, details []string) {
 	depth, quoted, start := 0, false, 0
 	add := func(one string) {
@@ -293,8 +291,8 @@ func (v *rules) priority(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-// overcome reports a refusal whose reason is gone. The controller retries at intervals of up to a
-// quarter of an hour.
+// The reason for the refusal is gone. The controller retries at intervals of up to a quarter of an
+// hour.
 func overcome(w workload, r object.Ref) string {
 	return "Pods of " + rule.Name(w.ref) + " were refused while " + rule.Name(r) + " did not exist; it does now, and their controller will retry"
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// custom explains an object of a kind without rules. The cause is in its status, in the objects
-// that its controller created, or in a missing controller.
+// The cause is in the object's status, in the objects that its controller created, or in a missing
+// controller.
 func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	misses := v.Misses()
 	if missing := v.references(u); len(missing) > 0 {
@@ -48,7 +48,7 @@ func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 
 func (v *rules) owned(u *unstructured.Unstructured) []rule.Finding {
 	if !strings.Contains(u.GroupVersionKind().Group, ".") || u.GetNamespace() == "" {
-		return nil // It is built into Kubernetes, and no operator handles it.
+		return nil // No operator handles kinds of Kubernetes.
 	}
 	mine := func(other *unstructured.Unstructured) bool { return ownedBy(other, u) }
 	kept := "of " + string(u.GetUID())
@@ -103,7 +103,7 @@ func saying(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// newsOf returns a statement of the status as a cause; the code is empty if it is none.
+// Without a code, the statement is no cause.
 func newsOf(s readiness.Statement) (code, message string, how rule.Rank) {
 	what := text.Excerpt(s.Name)
 	if s.Within != "" {
@@ -143,7 +143,7 @@ func detail(c readiness.Statement) string {
 	return said
 }
 
-// isStale returns the last handled generation if the object has a newer one; otherwise nil.
+// isStale returns the last handled generation if the object has a newer one.
 func isStale(u *unstructured.Unstructured) *int64 {
 	value, found, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration")
 	n, ok := object.WholeNumber(value)
@@ -215,7 +215,6 @@ func hasStatus(crd *unstructured.Unstructured, version string) bool {
 	return false
 }
 
-// controller adds which controller should act on the object, and whether that controller runs.
 func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Finding {
 	f := rule.Finding{Cause: c, Rank: rule.Root}
 	manager := diagnose.StatusManager(u)
@@ -223,11 +222,11 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 		f.Evidence = append(f.Evidence, "its status is written by "+text.Excerpt(manager))
 	}
 	if manager == "kube-controller-manager" || strings.HasSuffix(u.GroupVersionKind().Group, ".k8s.io") {
-		return f // It is part of the control plane, which usually is not a workload.
+		return f // The control plane usually is not a workload.
 	}
 	if workloads, sure := v.Workloads(); !sure && len(workloads) == 0 {
-		// Without the right to list workloads, the search could not get from Leases, roles and
-		// webhooks to a workload.
+		// Without the right to list workloads, Leases, roles and webhooks do not lead to a
+		// workload.
 		return unknown(f)
 	}
 	s := v.Controller(u, "")
@@ -342,8 +341,8 @@ func whyStuck(ref object.Ref) string {
 	return rule.Kubectl(ref.Namespace, "k8sconnect", "stuck", ref.Resource())
 }
 
-// Complains reports whether an object's status hints at a fault, so that an early explanation is
-// worth its cost.
+// Complains reports whether the status hints at a fault, so that an early explanation is worth its
+// cost.
 func Complains(u *unstructured.Unstructured) bool {
 	if slices.ContainsFunc(readiness.Read(u.Object), readiness.Statement.Complains) {
 		return true

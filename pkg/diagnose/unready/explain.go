@@ -16,18 +16,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Facts are the facts about an object that is not ready, and about the objects that it depends on.
+// Facts are about an object that is not ready, and about the objects that it depends on.
 type Facts struct {
 	Object *unstructured.Unstructured
-	// Now is the time of the facts. If it is zero, causes do not mention ages.
+	// If Now is zero, causes do not mention ages.
 	Now time.Time
 
 	known *diagnose.Facts
 }
 
 // Gather reads the facts about an object, and marks those that cannot be read. It returns an error
-// only if ctx ends, with the facts read so far. If the reader has a method Now, that method tells
-// the time.
+// only if ctx ends, with the facts read so far. A method Now of the reader tells the time.
 func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unstructured) (Facts, error) {
 	now := time.Now
 	if clock, ok := reader.(interface{ Now() time.Time }); ok {
@@ -38,8 +37,8 @@ func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unst
 		Now:         now,
 		Reader:      reader,
 		ReadTimeout: time.Hour, // ctx is the limit.
-		// Only a few Pods are examined in detail, which needs few single reads. A list of all nodes
-		// or claims may be much longer.
+		// Only a few Pods are examined, which needs few single reads. A list of all nodes or claims
+		// may be much longer.
 		WorthList: 100,
 	}
 	return f, g.Fill(ctx, f.known, func(r *diagnose.Run) { newRules(r, live).explain() })
@@ -78,7 +77,7 @@ func (v *rules) explain() []event.Cause {
 
 func (v *rules) apply() []rule.Finding { return slices.Concat(v.namespace(), v.subject(v.Object)) }
 
-// askLast asks for holders of volumes and for warnings, once other answers show which are needed.
+// The other answers show which holders of volumes and warnings are needed.
 func (v *rules) askLast() {
 	if v.Misses() == 0 {
 		v.volumes.AskHolders()

@@ -124,8 +124,8 @@ func IsEntrance(ref object.Ref) bool {
 	return ref.GVK == diagnose.KindOf("v1", "Service") || ref.GVK == diagnose.KindOf("networking.k8s.io/v1", "Ingress")
 }
 
-// Unanswered returns remarks on at most [MostRunning] Services and Ingresses that are ready
-// although nothing can answer their requests. In doubt, it makes no remark.
+// Unanswered returns remarks on Services and Ingresses that are ready although nothing can answer
+// their requests, at most on [MostRunning]. In doubt, it makes no remark.
 func Unanswered(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []event.Remarked {
 	refs = refs[:min(len(refs), MostRunning)]
 	var found []event.Remarked
@@ -280,7 +280,7 @@ func ingressRefs(i *networkingv1.Ingress) (services, secrets []string) {
 	return rule.Stated(services), rule.Stated(secrets)
 }
 
-// selectorOf returns a selector in kubectl's notation; "" if it is invalid or selects nothing.
+// selectorOf returns "" for a selector that is invalid or selects nothing.
 func selectorOf(s *metav1.LabelSelector) string {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil || selector.Empty() {
@@ -291,8 +291,7 @@ func selectorOf(s *metav1.LabelSelector) string {
 
 const gatewayGroup = "gateway.networking.k8s.io"
 
-// references reports missing objects to which an object of the Gateway API refers, which its status
-// does not show.
+// The status of an object of the Gateway API does not show missing objects to which it refers.
 func (v *rules) references(u *unstructured.Unstructured) []rule.Finding {
 	if u.GroupVersionKind().Group != gatewayGroup {
 		return nil
@@ -335,8 +334,7 @@ func gatewayKind(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: gatewayGroup, Version: "v1", Kind: kind}
 }
 
-// namedBy returns the referenced objects of one kind. Other kinds are ignored, because their served
-// version is unknown.
+// namedBy ignores other kinds, because their served version is unknown.
 func namedBy(u *unstructured.Unstructured, gvk schema.GroupVersionKind, path ...string) []object.Ref {
 	list, _, _ := unstructured.NestedSlice(u.Object, path...)
 	var refs []object.Ref

@@ -23,7 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// MostRunning limits for how many workloads [Running] returns images.
+// MostRunning limits the workloads of [Running].
 const MostRunning = 10
 
 // HasPods reports whether an object is a workload whose Pods keep running.
@@ -31,8 +31,8 @@ func HasPods(ref object.Ref) bool {
 	return slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, ref.GVK.Kind) && ref.GVK == diagnose.KindOf("apps/v1", ref.GVK.Kind)
 }
 
-// Running returns which images the Pods of workloads run, according to their nodes. For each of the
-// first [MostRunning] workloads, it sends two requests. It omits images that are unknown.
+// Running returns which images the Pods of workloads run, according to their nodes. It sends two
+// requests for each of the first [MostRunning] workloads, and omits unknown images.
 func Running(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []event.Runs {
 	refs = refs[:min(len(refs), MostRunning)]
 	facts := diagnose.NewFacts()
@@ -97,11 +97,11 @@ func runningAs(c corev1.Container, pods []corev1.Pod) []event.Image {
 	return images
 }
 
-// same returns the part of an image's ID by which images can be compared.
+// Images are compared by their digest, if they have one.
 func same(id string) string { return cmp.Or(pod.Digest(id), id) }
 
-// DifferingImages returns a remark about Pods that are ready and have the same template, but run
-// different images. It returns false if there are none.
+// DifferingImages returns a remark about ready Pods of the same template that run different images,
+// if there are any.
 func DifferingImages(runs event.Runs) (event.Remarked, bool) {
 	for i, image := range runs.Images {
 		if i == 0 || runs.Images[i-1].Container != image.Container || pod.Digest(image.ID) == "" || pod.Digest(runs.Images[i-1].ID) == "" {
@@ -123,13 +123,13 @@ func DifferingImages(runs event.Runs) (event.Remarked, bool) {
 	return event.Remarked{}, false
 }
 
-// unread is what could not be read: an object, a kind in a namespace, or a kind in the cluster.
+// unread is an object, a kind in a namespace, or a kind in the cluster.
 type unread struct {
 	ref object.Ref
 	err error
 }
 
-// unread reports what could not be read, since causes may be missing (edge case 67).
+// Causes may be missing if something could not be read (edge case 67).
 func (v *rules) unread() []rule.Finding {
 	var forbidden, failed []unread
 	for _, u := range v.unreadRefs() {
@@ -164,7 +164,7 @@ func (v *rules) unread() []rule.Finding {
 	return found
 }
 
-// stated quotes the status of an object whose parts could not be read.
+// Parts of the object could not be read.
 func stated(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	var said []readiness.Statement
@@ -198,8 +198,7 @@ func (v *rules) unreadRefs() []unread {
 	return all
 }
 
-// whats returns the names of objects that could not be read. A kind that is forbidden in the whole
-// cluster is named once.
+// A kind that is forbidden in the whole cluster is named once.
 func whats(all []unread) []string {
 	everywhere := map[schema.GroupKind]bool{}
 	for _, u := range all {

@@ -77,7 +77,7 @@ func (v *rules) deadline(d *appsv1.Deployment, c appsv1.DeploymentCondition) rul
 
 const deploymentRevision = "deployment.kubernetes.io/revision"
 
-// replicaSetsOf reads the ReplicaSets of a Deployment that have or want Pods, and their Pods.
+// It reads the ReplicaSets that have or want Pods, and their Pods.
 func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool) {
 	selector := selectorOf(d.Spec.Selector)
 	if selector == "" {
@@ -109,8 +109,7 @@ func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool)
 	return sets, sure
 }
 
-// refusedBelow explains by the Deployment's status why Pods are not created, if its ReplicaSets
-// could not be read.
+// Without its ReplicaSets, the Deployment's status explains why Pods are not created.
 func (v *rules) refusedBelow(d *appsv1.Deployment) []rule.Finding {
 	w := workload{ref: diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name), object: d, template: d.Spec.Template.Spec}
 	for _, c := range d.Status.Conditions {
@@ -212,8 +211,8 @@ func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 	if s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		return append(found, v.onDelete(r, pods, old)...)
 	}
-	// If a Pod of an older revision never got ready, the controller waits for it, and does not
-	// replace it with a corrected one (k/k#67250).
+	// If a Pod of an older revision never got ready, the controller waits for it and does not
+	// replace it (k/k#67250).
 	i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return old(pod) && !rule.Ready(pod) && pod.DeletionTimestamp == nil })
 	if i < 0 || s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement {
 		return found
@@ -232,8 +231,7 @@ func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 	}})
 }
 
-// replacesInTurn reports whether a StatefulSet replaces all Pods of an older revision without
-// waiting until they are ready.
+// The StatefulSet does not wait until Pods of an older revision are ready.
 func replacesInTurn(s *appsv1.StatefulSet) bool {
 	rolling := s.Spec.UpdateStrategy.RollingUpdate
 	return s.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType && s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement &&
@@ -264,7 +262,7 @@ func (v *rules) daemonSet(d *appsv1.DaemonSet) []rule.Finding {
 	r := diagnose.RefOf("apps/v1", "DaemonSet", d.Namespace, d.Name)
 	w := workload{ref: r, object: d, template: d.Spec.Template.Spec, selector: selectorOf(d.Spec.Selector)}
 	w.short = d.Status.CurrentNumberScheduled < d.Status.DesiredNumberScheduled
-	// The status does not contain the template's hash, so compare generations instead.
+	// The status does not contain the template's hash.
 	current := d.Annotations[appsv1.DeprecatedTemplateGeneration]
 	old := func(pod *corev1.Pod) bool {
 		generation := pod.Labels["pod-template-generation"]

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Deadlock reports a rollout that waits for itself: the new Pod waits for the old Pod's volume, and
-// the old Pod is kept until the new one is ready.
+// Deadlock reports a rollout that waits for itself. The new Pod waits for the old Pod's volume, and
+// the old Pod stays until the new one is ready.
 func (v VolumeRules) Deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []rule.Finding {
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
 		return nil
@@ -38,8 +38,8 @@ func (v VolumeRules) Deadlock(d *appsv1.Deployment, pods []*corev1.Pod) []rule.F
 	return nil
 }
 
-// SharedVolume reports a new Pod that crashes while an old Pod uses the same volume on the same
-// node. The old Pod may have locked files.
+// SharedVolume reports a new Pod that crashes while an old Pod on its node uses the same volume.
+// The old Pod may have locked files.
 func (v VolumeRules) SharedVolume(d *appsv1.Deployment, pods []*corev1.Pod) []rule.Finding {
 	if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType || mayGoFirst(d) {
 		return nil
@@ -210,8 +210,7 @@ func inUse(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim, holder *corev1.Pod)
 	})
 }
 
-// attachedElsewhere reports a volume that is attached to a node although no Pod on that node uses
-// it.
+// The volume is attached to a node on which no Pod uses it.
 func (v VolumeRules) attachedElsewhere(p *corev1.Pod, pvc *corev1.PersistentVolumeClaim) (rule.Finding, bool) {
 	if pvc.Spec.VolumeName == "" || diagnose.ExclusiveMode(pvc) == "" || p.Spec.NodeName == "" {
 		return rule.Finding{}, false

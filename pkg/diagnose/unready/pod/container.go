@@ -112,8 +112,8 @@ func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Find
 	}
 }
 
-// recent reports whether a container exited so recently that it will probably exit again. The
-// kubelet pauses for at most five minutes, and resets the pause after ten.
+// A container that exited recently will probably exit again. The kubelet pauses for at most five
+// minutes, and resets the pause after ten.
 func (v Rules) recent(t *corev1.ContainerStateTerminated) bool {
 	if t == nil {
 		return false
@@ -158,8 +158,7 @@ func (v Rules) ended(b Container, t *corev1.ContainerStateTerminated) rule.Findi
 	return rule.Of(b.pod, rule.Direct, c)
 }
 
-// signal returns the Linux name of the signal that ended a container. A shell reports the signal as
-// 128 plus its number.
+// A shell reports a signal as 128 plus its number.
 func signal(t *corev1.ContainerStateTerminated) string {
 	n := t.Signal
 	if n == 0 && t.ExitCode > 128 && t.ExitCode < 160 {
@@ -218,7 +217,7 @@ func asked(p *corev1.Probe) string {
 	return text.Excerpt(fmt.Sprintf("%s, every %d s, timeout %d s", said, p.PeriodSeconds, p.TimeoutSeconds))
 }
 
-// Container is one container of a Pod: its spec and its status.
+// Container is one container of a Pod.
 type Container struct {
 	pod    *corev1.Pod
 	Spec   corev1.Container
@@ -226,8 +225,7 @@ type Container struct {
 	role   string
 }
 
-// ContainersOf returns containers with their statuses, without those that the node has not handled
-// yet.
+// ContainersOf omits containers that the node has not handled yet.
 func ContainersOf(p *corev1.Pod, specs []corev1.Container, statuses []corev1.ContainerStatus, role string) []Container {
 	var out []Container
 	for _, spec := range specs {

@@ -1,6 +1,6 @@
 // Package pod explains why a Pod is not ready, by the first step at which it is stuck: its node,
-// its volumes and other references, its images, its containers, their probes. Make [Rules] with
-// [On], then call Explain. It never reads the contents of Secrets.
+// volumes, other references, images, containers or probes. Start with [On] and [Rules.Explain]. It
+// never reads the contents of Secrets.
 package pod
 
 import (

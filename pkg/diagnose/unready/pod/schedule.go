@@ -53,8 +53,8 @@ func (v Rules) unseen(p *corev1.Pod) rule.Finding {
 	})
 }
 
-// verdict is what the scheduler reports about the nodes. It exists only as text: "0/5 nodes are
-// available: 3 Insufficient cpu, 2 node(s) were unschedulable. …"
+// The scheduler's verdict exists only as text: "0/5 nodes are available: 3 Insufficient cpu, 2
+// node(s) were unschedulable. …"
 type verdict struct {
 	nodes   int
 	reasons []nodeReason
@@ -80,7 +80,7 @@ func readVerdict(message string) verdict {
 			out.nodes = n
 		}
 	}
-	// All sentences after the first one are about preemption.
+	// All later sentences are about preemption.
 	body, _, _ = strings.Cut(strings.TrimSpace(body)+" ", ". ")
 	for part := range strings.SplitSeq(body, ", ") {
 		part = strings.TrimSpace(part)
@@ -99,10 +99,10 @@ func readVerdict(message string) verdict {
 	return out
 }
 
-// class is a reason why nodes are unsuitable, worded to follow "has".
+// text follows "has".
 type class struct{ text, next string }
 
-// nodeClass rewords the reasons of the scheduler's own plugins.
+// nodeClass knows the reasons of the scheduler's own plugins.
 func nodeClass(reason string, p *corev1.Pod) class {
 	columns := func(what string) string {
 		return rule.Kubectl("", "get", "nodes", "-o", "custom-columns=NODE:.metadata.name,"+what)

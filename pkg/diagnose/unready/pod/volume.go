@@ -15,8 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// claimNames returns the names of the claims that a Pod mounts, also those of its ephemeral
-// volumes.
+// Ephemeral volumes have claims, too.
 func claimNames(p *corev1.Pod) []string {
 	var names []string
 	for _, vol := range p.Spec.Volumes {
@@ -119,23 +118,21 @@ func (v VolumeRules) unbound(pvc *corev1.PersistentVolumeClaim, c event.Cause) e
 	return c
 }
 
-// These annotations are set by the scheduler and the volume controller.
+// The scheduler and the volume controller set these annotations.
 const (
 	selectedNode  = "volume.kubernetes.io/selected-node"
 	provisionerOf = "volume.kubernetes.io/storage-provisioner"
 )
 
-// claimClass is the storage class of a claim. The name is empty without a class; class is nil if it
-// does not exist.
+// The name is empty without a class; class is nil if it does not exist.
 type claimClass struct {
 	ref   object.Ref
 	class *storagev1.StorageClass
 }
 
-// classOf returns a claim's storage class; false if it is unknown.
 func (v VolumeRules) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, bool) {
-	// The server sets the default class as soon as there is one. It never looks for a class whose
-	// name is "".
+	// The server sets the default class as soon as there is one. It never looks for a class with
+	// the name "".
 	if pvc.Spec.StorageClassName == nil || *pvc.Spec.StorageClassName == "" {
 		return claimClass{}, true
 	}
@@ -148,8 +145,8 @@ func (v VolumeRules) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, boo
 	return claimClass{ref: r, class: class}, true
 }
 
-// exclusive contains volumes that only one node or one Pod can use. Their holders are read last,
-// because other answers show which volumes matter.
+// Only one node or one Pod can use such a volume. Holders are read last, because other answers show
+// which volumes matter.
 type exclusive struct {
 	claims  map[string][]string
 	volumes []string
@@ -170,8 +167,8 @@ func (v VolumeRules) wantHolders(pvc *corev1.PersistentVolumeClaim) {
 	held.volumes = append(held.volumes, pvc.Spec.VolumeName)
 }
 
-// AskHolders reads the Pods that hold exclusive volumes. It needs one list of Pods for each
-// namespace, and one list of attachments.
+// AskHolders reads the Pods that hold exclusive volumes, with one list of Pods for each namespace
+// and one list of attachments.
 func (v VolumeRules) AskHolders() {
 	held := v.exclusive()
 	for namespace, claims := range held.claims {

@@ -9,11 +9,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Rank is the order of causes. Root causes come first.
+// Rank is the order of causes.
 type Rank int
 
 const (
-	// Root is a cause that nothing known explains further.
+	// Root causes come first. Nothing known explains them further.
 	Root Rank = iota
 	// Direct is a fault in a Pod or a similar object.
 	Direct
@@ -27,8 +27,8 @@ const (
 type Finding struct {
 	event.Cause
 	Rank Rank
-	// If Who (the faulty object) and Noun (its kind) are set, the message names no object, and
-	// [Causes] merges equal findings.
+	// If Who (the faulty object) and Noun (its kind) are set, the message names no object. [Causes]
+	// merges such findings if they are equal.
 	Who, Noun string
 }
 

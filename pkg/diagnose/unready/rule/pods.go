@@ -17,9 +17,9 @@ import (
 
 const (
 	keepUnready = 200
-	// keepReady is how many ready Pods are kept, to compare unready Pods with.
+	// Ready Pods are kept to compare unready ones with them.
 	keepReady = 20
-	// keepFailed is small: failed Pods were replaced, or all failed for the same reason.
+	// Failed Pods were replaced, or all failed for the same reason.
 	keepFailed = 20
 	// MostDetailed limits for how many Pods the objects to which they refer are read.
 	MostDetailed = 10
@@ -83,7 +83,7 @@ func (t *telling) Collected() ([]*unstructured.Unstructured, int) {
 	return t.kept, max(0, t.unready-keepUnready)
 }
 
-// PodsOf returns those Pods, of the ones that were read, that an object controls.
+// PodsOf returns the Pods that an object controls, of those that were read.
 func (v *View) PodsOf(owner types.UID) []*corev1.Pod {
 	var out []*corev1.Pod
 	for _, pod := range v.Pods {
@@ -94,8 +94,7 @@ func (v *View) PodsOf(owner types.UID) []*corev1.Pod {
 	return out
 }
 
-// ControlledBy returns a function that reports whether an object is controlled by one of the
-// owners.
+// ControlledBy returns a function that reports whether one of the owners controls an object.
 func ControlledBy(owners ...types.UID) func(*unstructured.Unstructured) bool {
 	return func(u *unstructured.Unstructured) bool {
 		controller := metav1.GetControllerOfNoCopy(u)
@@ -121,7 +120,7 @@ func (v *View) chooseDetailed(pods []*corev1.Pod) {
 // IsDetailed reports whether the objects are read to which the Pod refers.
 func (v *View) IsDetailed(p *corev1.Pod) bool { return v.detailed[nameOf(p)] }
 
-// Pods are the Pods that were kept from a list. If Sure is not set, the list could not be read.
+// Pods are the Pods that were kept from a list. If Sure is not set, it could not be read.
 type Pods struct {
 	Pods []*corev1.Pod
 	// More is how many unready Pods were left out.
@@ -143,7 +142,7 @@ func stateOf(p *corev1.Pod) string {
 	return strings.Join(words, " ")
 }
 
-// Unstarted reports whether a container of the Pod may still wait for an object that it needs.
+// Unstarted reports whether a container may still wait for an object that it needs.
 func Unstarted(p *corev1.Pod) bool {
 	return WaitsFor(p, "ContainerCreating", "PodInitializing", "CreateContainerConfigError") || len(p.Status.ContainerStatuses) == 0
 }
@@ -160,7 +159,7 @@ func Ready(p *corev1.Pod) bool {
 	return PodCondition(p, corev1.PodReady).Status == corev1.ConditionTrue
 }
 
-// PodCondition returns the condition of a type; an empty one if there is none.
+// PodCondition returns the condition of a type, or an empty one.
 func PodCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
 	i := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
 	if i < 0 {
@@ -182,5 +181,5 @@ func Started(p *corev1.Pod) bool {
 	})
 }
 
-// Revision returns the hash of the Deployment template from which the Pod was created.
+// Revision returns the hash of the Deployment template of the Pod.
 func Revision(p *corev1.Pod) string { return p.Labels[appsv1.DefaultDeploymentUniqueLabelKey] }

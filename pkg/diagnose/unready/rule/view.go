@@ -1,6 +1,5 @@
-// Package rule contains what the rules of package unready share. A [View] answers their questions
-// about objects, Pods and warnings. Rules return [Finding] values, and [Causes] merges those of the
-// same cause.
+// Package rule has what the rules of package unready share. A [View] answers their questions, and
+// [Causes] merges their [Finding] values. Start with [New]. It never reads the cluster itself.
 package rule
 
 import (
@@ -22,20 +21,19 @@ import (
 // View answers the questions of the rules about one object.
 type View struct {
 	*diagnose.Run
-	// Object is the object that is not ready.
+	// the object that is not ready
 	Object *unstructured.Unstructured
 	Pods   []*corev1.Pod
 	lists  map[diagnose.Question]Pods
 	// More is the number of unready Pods that were not kept.
 	More int
-	// detailed contains the Pods whose references are read.
+	// detailed has the Pods whose references are read.
 	detailed map[types.NamespacedName]bool
 	// OnlyKnown is set while no new questions may be asked.
 	OnlyKnown bool
-	// events contains the warnings that were read, by namespace and object, the newest first.
+	// warnings by namespace and object, the newest first
 	events map[string]map[types.UID][]*corev1.Event
-	// about contains, by namespace, the objects whose warnings the rules need. Warnings are read
-	// last.
+	// about has the objects whose warnings are needed, by namespace. Warnings are read last.
 	about map[string]map[types.UID]bool
 }
 
@@ -57,7 +55,7 @@ func (v *View) Find(r object.Ref) *unstructured.Unstructured {
 	return u
 }
 
-// Read returns an object, or nil. If sure is set, nil means that the object does not exist.
+// Read returns an object, or nil. If sure is set, nil means that it does not exist.
 func (v *View) Read(r object.Ref) (u *unstructured.Unstructured, sure bool) {
 	if r.Name == "" {
 		return nil, false
@@ -75,7 +73,7 @@ func Lookup[T any](v *View, r object.Ref) *T {
 	return t
 }
 
-// Absent reports whether the object certainly does not exist, without reading its contents.
+// Absent reports whether the object certainly does not exist. It reads no contents.
 func (v *View) Absent(r object.Ref) bool {
 	if r.Name == "" {
 		return false
@@ -84,7 +82,7 @@ func (v *View) Absent(r object.Ref) bool {
 	return sure && !a.Yes
 }
 
-// There reports whether the object certainly exists, without reading its contents.
+// There reports whether the object certainly exists. It reads no contents.
 func (v *View) There(r object.Ref) bool {
 	a, sure := v.lookUp(diagnose.Question{Verb: diagnose.Exists, GVK: r.GVK, Namespace: r.Namespace, Name: r.Name})
 	return sure && a.Yes
@@ -105,8 +103,7 @@ func (v *View) Known(q diagnose.Question) (diagnose.Answer, bool) {
 	return v.Ask(q)
 }
 
-// OnlyKnownUnless sets OnlyKnown if asked is false. It returns a function that restores the
-// previous value.
+// OnlyKnownUnless sets OnlyKnown if asked is false. The result restores the previous value.
 func (v *View) OnlyKnownUnless(asked bool) func() {
 	before := v.OnlyKnown
 	v.OnlyKnown = before || !asked
@@ -126,12 +123,12 @@ func (v *View) Select(q diagnose.Question, meant func(*unstructured.Unstructured
 }
 
 // As converts an object to a type. All rules share the result and must not change it. It returns
-// false if the object does not fit the type.
+// false if the object does not fit.
 func As[T any](v *View, u *unstructured.Unstructured) (*T, bool) {
 	return diagnose.Typed[T](v.Facts, u)
 }
 
-// Since returns " for 3m" if both times are known, and "" otherwise.
+// Since returns " for 3m", or "" if a time is unknown.
 func (v *View) Since(t metav1.Time) string {
 	if v.Now.IsZero() || t.IsZero() || t.After(v.Now) {
 		return ""
@@ -139,8 +136,8 @@ func (v *View) Since(t metav1.Time) string {
 	return " for " + duration.HumanDuration(v.Now.Sub(t.Time))
 }
 
-// Kubectl returns a kubectl command, quoted for a shell where necessary. The first word is the
-// verb, or the first two if the first groups verbs.
+// Kubectl returns a kubectl command, quoted where necessary. The first word is the verb, or the
+// first two if the first groups verbs.
 func Kubectl(namespace string, words ...string) string {
 	verb := 1
 	if slices.Contains([]string{"auth", "rollout", "create", "k8sconnect"}, words[0]) {
