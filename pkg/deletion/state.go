@@ -81,7 +81,6 @@ func (t *target) keep(u *unstructured.Unstructured) {
 	}
 }
 
-// zero if unknown
 func (t *target) terminatingSince() time.Time {
 	if t.live != nil {
 		return t.live.GetDeletionTimestamp().Time

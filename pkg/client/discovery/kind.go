@@ -161,7 +161,7 @@ func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (*metav1
 	return list, err
 }
 
-// Of one group, at most this many CRDs are read to find a kind.
+// To find a kind, at most this many CRDs of its group are read.
 const mostDefinitions = 10
 
 // definitionOf returns "" if no CRD defines the kind.

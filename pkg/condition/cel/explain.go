@@ -26,7 +26,6 @@ type explanation struct {
 	derives bool
 }
 
-// an operand of &&
 type part struct {
 	id    int64
 	text  string

@@ -191,7 +191,6 @@ func isResolution(e *types.Err) bool {
 	return ok
 }
 
-// without duplicates
 func (x *Expression) values(obj map[string]any, state interpreter.EvalState, parts []part) []readiness.Value {
 	secret, visible := IsSecret(x.gvk), any(obj)
 	if secret {
