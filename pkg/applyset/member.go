@@ -89,7 +89,6 @@ type Claim struct {
 	Of string
 	// Name is NAMESPACE/NAME, NAME, or an id.
 	Name string
-	// Mark is the key of the label or annotation.
 	Mark string
 }
 
@@ -176,8 +175,7 @@ type keepMark struct {
 	key    string
 	values []string
 	// says compares like the tool, such as without regard to case.
-	says func(text, value string) bool
-	// labels is set if the tool reads labels, too.
+	says   func(text, value string) bool
 	labels bool
 	// whole is set if the tool honors the mark only when it deletes the whole set.
 	whole bool

@@ -135,8 +135,7 @@ func onPolling(telling *sync.Mutex, tell func(object.Kind, string, string)) func
 type Log struct {
 	Namespace, Pod, Container string
 	Previous                  bool
-	// Lines and Bytes limit that part.
-	Lines, Bytes int
+	Lines, Bytes              int
 }
 
 // Log reads the end of a container's log.

@@ -109,7 +109,6 @@ func (c *Client) holdings(ctx context.Context, live *unstructured.Unstructured) 
 	}
 }
 
-// instancesOf prefers the stored version of the CRD.
 func instancesOf(definition *unstructured.Unstructured) []object.Kind {
 	text := func(path ...string) string {
 		value, _, _ := unstructured.NestedString(definition.Object, path...)
@@ -265,7 +264,7 @@ func (n *NoRetry) Fields(ctx context.Context, kind object.Kind, sel object.Selec
 	return err
 }
 
-// It decodes only what is needed, because managed fields of others and annotations may be large.
+// It decodes only what is needed, because the rest of the metadata may be large.
 func fieldsOf(text []byte, kind object.Kind) (ObjectFields, error) {
 	var item struct {
 		Metadata struct {

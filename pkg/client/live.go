@@ -231,7 +231,7 @@ type query struct {
 // If a page becomes too old to continue, the list starts over. Without begin, objects may then be
 // visited twice.
 func (c *Client) each(ctx context.Context, q query) error {
-	var items []*unstructured.Unstructured // of one page
+	var items []*unstructured.Unstructured
 	l := &listwatch.List{
 		Kind: q.kind, Size: cmp.Or(q.size, selectPage), AnyTime: true,
 		Build: func() *rest.Request { return listwatch.Collection(c.rest, q.kind, q.sel, q.fields) },

@@ -25,10 +25,9 @@ type SilentWebhookError struct {
 	// Backend describes the service or URL that the webhook calls, and what is wrong there.
 	Webhook, Backend string
 	Absent           bool
-	// See is a command that shows the backend, or empty.
-	See     string
-	Objects int
-	Err     error
+	See              string
+	Objects          int
+	Err              error
 }
 
 func (e *SilentWebhookError) Error() string {
@@ -138,7 +137,6 @@ func (c *Client) backend(ctx context.Context, client admission.WebhookClientConf
 
 func isReady(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }
 
-// They are read once, after the first refusal.
 type admissionHooks struct {
 	once  sync.Once
 	hooks []admissionHook

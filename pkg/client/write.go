@@ -171,7 +171,7 @@ func (c *Client) uncredited(ctx context.Context, kind object.Kind, live *unstruc
 	}
 	others, err := c.Elsewhere(ctx, kind.GVK)
 	if err != nil || len(others) == 0 {
-		return kind, ctx.Err() // The write itself reports the error.
+		return kind, ctx.Err()
 	}
 	how.DryRun = true
 	at := kind
@@ -191,7 +191,6 @@ func (c *Client) uncredited(ctx context.Context, kind object.Kind, live *unstruc
 	return kind, ctx.Err()
 }
 
-// credited reports whether an updater owns more than we sent.
 func credited(answer *unstructured.Unstructured, sent []any) bool {
 	type owner struct{ manager, operation, apiVersion, subresource any }
 	known := map[owner]any{}

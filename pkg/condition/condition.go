@@ -120,12 +120,10 @@ const (
 // Spec is a parsed --for or --fail-on.
 type Spec struct {
 	Kind Kind
-	// Text is the condition as typed. Reports quote it.
 	Text string
 	// Expression is the CEL or JSONPath in Text.
 	Expression string
-	// Type is that of the status condition.
-	Type string
+	Type       string
 	// Value is that of the status condition, or of the JSONPath if HasValue.
 	Value    string
 	HasValue bool
@@ -267,7 +265,6 @@ type CompileError struct {
 	Advice string
 }
 
-// Error returns one line with the condition, the position and the message.
 func (e *CompileError) Error() string {
 	text := brief(e.Spec.Text)
 	switch {

@@ -22,7 +22,6 @@ type path struct {
 	secret bool
 	// steps are names and indexes; nil if the path has anything else.
 	steps []any
-	// names are the leading names of the path.
 	names []string
 }
 
@@ -151,7 +150,6 @@ func (p *path) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verd
 	return out
 }
 
-// visible masks a value of a Secret.
 func (p *path) visible(obj map[string]any) any {
 	found, err := p.find(cel.Masked(obj))
 	if err != nil || len(found) == 0 {
@@ -160,7 +158,6 @@ func (p *path) visible(obj map[string]any) any {
 	return found[0]
 }
 
-// A null does not match.
 func (p *path) find(obj map[string]any) ([]any, error) {
 	if p.steps == nil {
 		return p.search(obj)

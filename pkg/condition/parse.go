@@ -14,7 +14,7 @@ func Parse(text string) (Spec, error) {
 	kind := Kind(word)
 	simple := kind == Ready || kind == Create || kind == Delete
 	switch {
-	case strings.HasPrefix(rest, "="): // an expression with ==
+	case strings.HasPrefix(rest, "="):
 	case simple && valued:
 		return Spec{}, &specError{text, word + " takes no value", "write --for=" + word}
 	case simple:

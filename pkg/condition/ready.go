@@ -13,7 +13,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/readiness"
 )
 
-// ready uses the rule for the kind or, if there is none, the conventions.
 type ready struct {
 	conventions conventions
 	stated      *stated
@@ -54,7 +53,6 @@ func (r *ready) reads() cel.Reads {
 	return r.stated.read.And(r.conventions.reads())
 }
 
-// conventions evaluates readiness without a rule in CEL.
 type conventions struct {
 	rule readiness.Rule
 	// began is when the first object was evaluated. An error counts as lasting only from then on,

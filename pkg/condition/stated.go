@@ -13,7 +13,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// stated uses a rule in CEL, and the conventions where the rule has no formula.
 type stated struct {
 	isReady, fail *placed
 	rule          Rule
@@ -98,7 +97,7 @@ func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time
 	case v.Err != nil:
 		return v
 	}
-	if r.fail == nil { // The conventions replace the missing formula.
+	if r.fail == nil {
 		if v := byConventions(); v.Failed {
 			v.Message = r.say(ctx, obj, v.Message, byConventions)
 			return v

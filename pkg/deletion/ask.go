@@ -81,7 +81,6 @@ func (e *Engine) goesAt(t *target, live *unstructured.Unstructured, how *object.
 	return true
 }
 
-// The answer was lost, so lost reads the object to see what happened.
 func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	live, readErr := e.Server.Get(ctx, *t.kind, t.Ref)
 	switch {

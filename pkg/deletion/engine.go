@@ -25,7 +25,6 @@ type Server interface {
 	object.Getter
 	object.Deleter
 	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
-	// RemoveFinalizer removes one finalizer from this version of the object.
 	RemoveFinalizer(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, finalizer string) (*unstructured.Unstructured, error)
 	// ExplainRefusal adds the name of the webhook that refused the object. It returns other errors
 	// unchanged.
@@ -90,9 +89,7 @@ type Engine struct {
 	// to end. outlived is set if an outage lasted too long and the server has not answered since.
 	underway, outlived bool
 	outcome            Outcome
-	// deleted ClusterRoles that had an aggregationRule
-	aggregates []*target
-	// These count the targets of the phase that have no result, and those that were explained.
+	aggregates         []*target
 	pending, explained int
 	// passed is set once the user knows that some targets of the phase are not explained.
 	passed bool

@@ -81,8 +81,7 @@ func (e *Engine) reasons(ctx context.Context, t *target, live *unstructured.Unst
 }
 
 const (
-	explainFor = 30 * time.Second
-	// the longest pause between two explanations of an object
+	explainFor  = 30 * time.Second
 	explainMost = 2 * time.Minute
 	// If a thousand objects of a phase are stuck, most have the same cause.
 	explainMany = 50
@@ -93,9 +92,8 @@ type explanation struct {
 	running bool
 	// last is the time of the latest explanation; zero before the first one. pause is the shortest
 	// pause before the next one.
-	last  time.Time
-	pause time.Duration
-	// causes are the latest causes; told is what the user was shown.
+	last   time.Time
+	pause  time.Duration
 	causes []event.Cause
 	told   schedule.Told
 	passed bool
@@ -131,7 +129,6 @@ func (x *explanation) endsFor(ends func(event.Cause) time.Duration, moved, now t
 	return nil, next
 }
 
-// since is when the target last made progress.
 func (x *explanation) next(since time.Time, after time.Duration) time.Time {
 	at := since.Add(after)
 	if again := x.last.Add(x.pause); again.After(at) {

@@ -16,7 +16,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// A nil result allows the removal.
 func refuse(live *unstructured.Unstructured, finalizer string) error {
 	switch {
 	case live == nil || live.GetDeletionTimestamp() == nil:

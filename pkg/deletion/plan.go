@@ -33,8 +33,7 @@ type Set struct {
 type Item struct {
 	Ref    object.Ref
 	Source object.Source
-	// Err says why the object cannot be deleted; usually nil.
-	Err error
+	Err    error
 	// Absent is set if the cluster does not serve the object's kind.
 	Absent bool
 	// If UID is set, another object with the same name is not deleted.
@@ -96,7 +95,6 @@ func split(items []plan.Item, match func(plan.Item) bool) (matching, others []pl
 	return matching, others
 }
 
-// setsOf groups items by kind and namespace, and keeps their order.
 func setsOf(items []plan.Item) []Set {
 	type place struct {
 		kind      object.Key
@@ -151,7 +149,6 @@ func isRemnant(u *unstructured.Unstructured) bool {
 	return len(entries) > 0 && !isAggregated(u)
 }
 
-// sweep deletes aggregated ClusterRoles that the controller has recreated.
 func (e *Engine) sweep(ctx context.Context) {
 	e.mu.Lock()
 	gone := e.aggregates

@@ -67,7 +67,6 @@ func (e *Engine) unreadable(v *view) {
 	e.Emit(event.Deleted{Ref: ref, Action: event.Unknown, Err: redact.Refusal(ref, v.ended)})
 }
 
-// fail reports a target that was refused, or whose outcome is unknown.
 func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		// The server did not refuse: we stopped.
@@ -109,7 +108,6 @@ func denied(t *target, verb string, err error) error {
 	return &object.HintedError{Err: redact.Refusal(t.Ref, err), Advice: strings.Join(words, " ")}
 }
 
-// The phase was not begun.
 func (e *Engine) skipAll(ph Phase, why error) {
 	for _, s := range ph.Sets {
 		for _, it := range s.Items {

@@ -87,7 +87,6 @@ func (e *Engine) absent(t *target, reason string) {
 	e.finish(t, event.Deleted{Action: event.Failed, Err: err})
 }
 
-// await explains targets that make no progress, and gives up targets whose time is over.
 func (e *Engine) await(ctx context.Context, targets []*target) {
 	left := targets
 	for {
@@ -106,14 +105,13 @@ func (e *Engine) await(ctx context.Context, targets []*target) {
 	}
 }
 
-// review returns the targets still not done, and the time of the next review.
 func (e *Engine) review(ctx context.Context, targets []*target) (left []*target, next time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := time.Now()
 	next = now.Add(time.Minute)
 	for _, t := range targets {
-		if t.done || t.asked.IsZero() { // interrupted before its request
+		if t.done || t.asked.IsZero() {
 			continue
 		}
 		if t.lost {

@@ -22,8 +22,8 @@ import (
 // The engine's lock guards a target.
 type target struct {
 	Item
-	kind *object.Kind // from its set
-	view *view        // nil without anything to watch
+	kind *object.Kind
+	view *view
 
 	found bool
 	// The server accepted the deletion of a target that was never seen.
@@ -40,9 +40,8 @@ type target struct {
 	started bool
 	lost    bool
 	// asked is when the server accepted the deletion; zero before that.
-	asked time.Time
-	done  bool
-	// valid once done is set
+	asked  time.Time
+	done   bool
 	result event.Action
 
 	// passage is nil before the deletion begins and after the target is done. Of a hundred thousand
@@ -50,7 +49,6 @@ type target struct {
 	*passage
 }
 
-// passage is the progress of a deletion.
 type passage struct {
 	// moved is when the object last made progress; marks are the states that it has been in.
 	moved time.Time
@@ -130,9 +128,8 @@ func (v *view) isReady() { v.once.Do(func() { close(v.ready) }) }
 type mark struct {
 	terminating bool
 	finalizers  []string
-	// types, statuses and reasons, sorted
-	conditions []string
-	phase      string
+	conditions  []string
+	phase       string
 	// held is the number of objects in a namespace by its status; -1 if unknown.
 	held int
 }

@@ -72,7 +72,6 @@ func (e *Engine) newView(sight *watchset.View, targets ...*target) *view {
 	return v
 }
 
-// follow watches until ctx ends or the view can learn nothing more.
 func (v *view) follow(ctx context.Context) {
 	defer v.isReady()
 	switch {
@@ -97,7 +96,6 @@ func (v *view) follow(ctx context.Context) {
 	}
 }
 
-// parts has a view for each target.
 func (v *view) oneByOne(ctx context.Context, parts []*watchset.View) {
 	views := make([]*view, len(parts))
 	v.engine.mu.Lock()

@@ -12,8 +12,7 @@ import (
 type Deprecations struct {
 	// Release is the release to upgrade to. Server is that of the server; empty without one.
 	Release, Server string
-	// Namespace is the only namespace that was read, or "".
-	Namespace string
+	Namespace       string
 	// Uses of APIs that the release removes come first.
 	Uses []DeprecatedUse
 	// Left counts managed-fields entries at deprecated versions whose managers no longer write

@@ -105,8 +105,7 @@ type PhaseStarted struct {
 
 // Started means that work on an object has begun.
 type Started struct {
-	Ref object.Ref
-	// Within limits the work; 0 means no limit.
+	Ref    object.Ref
 	Within time.Duration
 }
 
@@ -258,8 +257,7 @@ type Retrying struct {
 	Err error
 	// In is the pause before the next attempt; Left is the remaining time for retries.
 	In, Left time.Duration
-	// Of is the total time for retries; 0 means unknown.
-	Of time.Duration
+	Of       time.Duration
 }
 
 // Reachable means that the API server answers again, after a Retrying about the whole server.

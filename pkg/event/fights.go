@@ -12,10 +12,9 @@ import (
 
 // Fights lists the objects that are written in circles. It is the result of the verb fights.
 type Fights struct {
-	Found   []Fight
-	Objects int
-	For     time.Duration
-	// Namespace is the only one that was watched, or "".
+	Found     []Fight
+	Objects   int
+	For       time.Duration
 	Namespace string
 	// Unclear counts objects with repeated writes that were not read in full, because others are
 	// busier.

@@ -13,10 +13,8 @@ import (
 
 // Owned is an object with the owners of its fields. It is the result of the verb owners.
 type Owned struct {
-	Ref object.Ref
-	// Path selects a part; nil means the whole object.
-	Path fieldpath.Path
-	// Absent lists fields that have an owner but are not in the object.
+	Ref            object.Ref
+	Path           fieldpath.Path
 	Fields, Absent []managedfields.Node
 	// Holdings counts the fields of each owner in the whole object, the most first. The zero Owner
 	// has the fields without an owner.
@@ -94,8 +92,7 @@ type Transition struct {
 	Kind string                `json:"change"`
 	From []managedfields.Owner `json:"from"`
 	To   []managedfields.Owner `json:"to"`
-	// Cut means that there were more owners than From and To list.
-	Cut bool `json:"cut,omitempty"`
+	Cut  bool                  `json:"cut,omitempty"`
 	// Forced is about the last change. Gap means that a change fell into a gap in the watch.
 	Forced bool   `json:"forced,omitempty"`
 	Gap    bool   `json:"gap,omitempty"`

@@ -40,8 +40,7 @@ type SetRun struct {
 	// by the clock of the run's machine; zero if unknown
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
-	// Line has the id, start and user of a run of the history.
-	Line string `json:"-"`
+	Line    string    `json:"-"`
 }
 
 // Member is a member of a set.

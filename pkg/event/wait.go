@@ -50,8 +50,7 @@ type Waited struct {
 	Note       string
 	Err        error
 	Causes     []Cause
-	// Object is the version that met the conditions, if objects were requested.
-	Object *unstructured.Unstructured
+	Object     *unstructured.Unstructured
 }
 
 // Condition is one condition for one version of an object.
@@ -70,7 +69,6 @@ type Condition struct {
 
 // Value is a value that a condition read.
 type Value struct {
-	// Expr is the expression, such as self.status.readyReplicas.
 	Expr   string
 	Value  any
 	Absent bool
@@ -101,10 +99,9 @@ type Cause struct {
 	Doubt bool `json:"-"`
 	// Hearsay means that a controller recorded the cause in its last attempt, which may be
 	// outdated. Age is that of the record.
-	Hearsay bool          `json:"-"`
-	Age     time.Duration `json:"-"`
-	// Container has the log that would help, if any.
-	Container Container `json:"-"`
+	Hearsay   bool          `json:"-"`
+	Age       time.Duration `json:"-"`
+	Container Container     `json:"-"`
 }
 
 // Container names a container of a Pod.

@@ -82,7 +82,6 @@ func (s *filter) sift(h *Hook) (keep bool, fault error) {
 	}
 }
 
-// Like the API server, labelsOf reads null as empty.
 func labelsOf(u *unstructured.Unstructured) labels.Set {
 	set := labels.Set{}
 	metadata, _ := u.Object["metadata"].(map[string]any)

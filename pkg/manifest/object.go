@@ -15,10 +15,8 @@ import (
 )
 
 type outcome struct {
-	source object.Source
-	// foreign describes a document that is not a Kubernetes object.
-	foreign string
-	// holdsObject is set for an object, valid or not.
+	source      object.Source
+	foreign     string
 	holdsObject bool
 	objects     []found
 	faults      []error
@@ -38,7 +36,7 @@ func outcomeOf(d *yamldoc.Document, how *reading) outcome {
 		o.foreign = "HTML or XML"
 	case len(faults) > 0:
 		o.holdsObject, o.faults = true, faults
-	case value == nil: // An empty document is valid.
+	case value == nil:
 	default:
 		if o.foreign = foreign(value, o.source.File); o.foreign == "" {
 			o.holdsObject = true

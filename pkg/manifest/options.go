@@ -29,8 +29,7 @@ type Options struct {
 	// SkipInvalid leaves faults in the content out of the error. A name that cannot be read is
 	// still an error.
 	SkipInvalid bool
-	// Empty allows input without objects.
-	Empty bool
+	Empty       bool
 	// AsIs keeps fields that a server has set, such as status.
 	AsIs bool
 	// Unnamed accepts a generateName instead of a name, like kubectl create.

@@ -13,7 +13,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 )
 
-// An error of kustomize may quote any file that it has read.
 type recorder struct {
 	filesys.FileSystem
 	aliases yamldoc.Aliases
@@ -68,7 +67,6 @@ func (r *recorder) learn(secrets Secrets) {
 
 type learner struct {
 	secrets Secrets
-	// sources are the names of files that become values of Secrets.
 	sources map[string]bool
 }
 

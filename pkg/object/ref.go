@@ -90,7 +90,6 @@ type Source struct {
 	Line int
 }
 
-// String returns FILE:LINE, or only the file if the line is unknown.
 func (s Source) String() string {
 	if s.Line == 0 {
 		return s.File

@@ -233,7 +233,6 @@ func others(known []string) string {
 
 func listed(runs []string) string { return "\n    " + strings.Join(runs, "\n    ") }
 
-// naming is like others, for a rollback without a named run.
 func naming(known []string) string {
 	if len(known) == 0 {
 		return others(known)
@@ -253,7 +252,6 @@ type FaultError struct {
 	Run string
 	Err error
 
-	// note is set if the note in the Lease cannot be read.
 	note bool
 	// blind is set if the run's place among the others is unknown.
 	blind bool

@@ -42,8 +42,7 @@ type Run struct {
 	// The user of the run; may be empty.
 	Who    string
 	Result Result
-	// Input is a digest of the input.
-	Input string
+	Input  string
 	// Objects are the manifests as they were sent; nil if TooLarge.
 	Objects []Object
 	// TooLarge means that the manifests exceed the limit of the history, so a rollback is
@@ -52,7 +51,6 @@ type Run struct {
 	// Place is zero if a former version of this program recorded the run.
 	Place Place
 
-	// damage says why the objects cannot be read.
 	damage error
 }
 
@@ -168,8 +166,7 @@ type Place struct {
 	// Number increases with each run from 1, possibly with gaps. It orders runs without clocks.
 	// Zero is unknown.
 	Number int64 `json:"number"`
-	// Known is set if the run before this one is known.
-	Known bool `json:"known"`
+	Known  bool  `json:"known"`
 	// Before is the last successful run before this one; zero if there was none.
 	Before Name `json:"before,omitzero"`
 }

@@ -38,14 +38,12 @@ type Cache struct {
 	// read is the cache on disk; nil if it was not read, or must not be used.
 	read       *served
 	distrusted bool
-	// seen has each list in which a kind first appeared during this run.
-	seen map[schema.GroupVersion]*metav1.APIResourceList
+	seen       map[schema.GroupVersion]*metav1.APIResourceList
 }
 
 type served struct {
 	groups *metav1.APIGroupList
 	lists  map[schema.GroupVersion]*metav1.APIResourceList
-	// failed has the group versions whose kinds are unknown.
 	failed map[schema.GroupVersion]error
 	// whole is set if lists and failed are complete, as with aggregated discovery (KEP-3352). A
 	// group version in neither is not served.
@@ -137,7 +135,6 @@ func (c *Cache) everything() *served {
 	return now
 }
 
-// answer stores all that the server serves.
 func (c *Cache) answer(said *served) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,7 +171,6 @@ func lacks(list, of *metav1.APIResourceList) bool {
 	})
 }
 
-// view lets apimachinery read a served.
 type view struct {
 	discovery.DiscoveryInterfaceWithContext
 	*served
@@ -210,7 +206,7 @@ const cacheFor = 6 * time.Hour
 // store is kubectl's cache folder for one server. Errors are ignored, because the server can be
 // asked again.
 type store struct {
-	dir string // empty: nothing is stored
+	dir string
 }
 
 func (s store) groups() *metav1.APIGroupList {
@@ -236,7 +232,6 @@ func (s store) putGroups(list *metav1.APIGroupList) {
 	}
 }
 
-// Like kubectl, it does not store an answer without kinds.
 func (s store) putList(gv schema.GroupVersion, list *metav1.APIResourceList) {
 	if len(list.APIResources) > 0 {
 		s.put(list, gv.Group, gv.Version, "serverresources.json")

@@ -24,7 +24,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Requests about one topic share one [transport.Request] Patience.
 const (
 	forGroups  = "groups"
 	forKinds   = "kinds of groups"
@@ -51,7 +50,7 @@ type Discovery struct {
 	timeout  time.Duration
 	get      Reader
 	known    *known
-	asking   singleflight.Group // for the kinds of group versions
+	asking   singleflight.Group
 }
 
 // New returns a Discovery. It sends no request.
@@ -123,7 +122,6 @@ func until(ctx context.Context, within time.Duration, done func() bool) error {
 
 type known struct {
 	kinds table[object.Kind]
-	// young has the kinds that were not served at the beginning of the run.
 	young table[bool]
 	// A 404 about an object of a terse kind does not name the object.
 	terse   table[bool]
@@ -133,8 +131,7 @@ type known struct {
 	asking chan struct{}
 	// renewed is set once an outdated cache was filled again. asking guards renewed and read.
 	renewed bool
-	// read is when the list of all kinds was last requested again.
-	read time.Time
+	read    time.Time
 }
 
 type table[V any] struct{ entries sync.Map }
@@ -228,7 +225,6 @@ func (d *Discovery) Resources(ctx context.Context, text string) ([]object.Kind, 
 	return kinds, nil
 }
 
-// kindOfType checks that the server still serves the kind.
 func (d *Discovery) kindOfType(ctx context.Context, text string, gvk schema.GroupVersionKind) (object.Kind, error) {
 	kind, err := d.Kind(ctx, gvk)
 	if missing, ok := errors.AsType[*NoKindError](err); ok {

@@ -32,7 +32,6 @@ type document struct {
 	named func(name string) decoded
 }
 
-// The name of the schema is its ID.
 type decoded struct {
 	schema *spec.Schema
 	err    error

@@ -17,8 +17,7 @@ import (
 
 // NoKindError says that the server does not serve a kind.
 type NoKindError struct {
-	GVK schema.GroupVersionKind
-	// Near is the name of a similar kind, if there is one.
+	GVK  schema.GroupVersionKind
 	Near string
 	// Unkept is set if the server serves the kind, but stores no objects of it.
 	Unkept bool
@@ -98,8 +97,7 @@ func apiHint(gvk schema.GroupVersionKind) string {
 type NoTypeError struct {
 	Type string
 	Near []string
-	// Err says why the server's answer is uncertain.
-	Err error
+	Err  error
 }
 
 func (e *NoTypeError) Error() string {
@@ -145,7 +143,6 @@ func (e *NotEstablishedError) Hint() string {
 	return "another CRD has one of its names; see: " + command.Kubectl("get") + " crd"
 }
 
-// The error is an *UntoldKindError if the server did not answer.
 func ofKind(gvk schema.GroupVersionKind, err error) error {
 	if untold(err) {
 		return &UntoldKindError{GVK: gvk, Err: err}

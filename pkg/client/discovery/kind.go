@@ -119,7 +119,6 @@ func find(list *metav1.APIResourceList, gvk schema.GroupVersionKind) (object.Kin
 	return object.Kind{GVK: gvk, Resource: r.Name, ShortNames: r.ShortNames, Namespaced: r.Namespaced, Verbs: r.Verbs}, nil
 }
 
-// The errors are like those of Kind.
 func (d *Discovery) live(ctx context.Context, gvk schema.GroupVersionKind, list lister) (object.Kind, *metav1.APIResourceList, error) {
 	l, err := list(ctx, gvk.GroupVersion())
 	if err != nil {
@@ -164,7 +163,6 @@ func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (*metav1
 // To find a kind, at most this many CRDs of its group are read.
 const mostDefinitions = 10
 
-// definitionOf returns "" if no CRD defines the kind.
 func (d *Discovery) definitionOf(ctx context.Context, gvk schema.GroupVersionKind) (string, error) {
 	names, err := d.definitionsOf(ctx, gvk.Group)
 	if err != nil {

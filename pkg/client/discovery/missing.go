@@ -63,7 +63,6 @@ func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error
 	return &NoKindError{GVK: gvk, Err: err}
 }
 
-// The server's answers contradict each other.
 type contradiction struct{ text string }
 
 func (e *contradiction) Error() string { return e.text }
@@ -159,7 +158,7 @@ func (d *Discovery) Unserved(ctx context.Context, gvk schema.GroupVersionKind) e
 	switch {
 	case ok:
 		none.Near = known.Near
-	case err != nil: // The kind may exist.
+	case err != nil:
 		return err
 	}
 	notice := d.deprecated(ctx, gvk)

@@ -155,7 +155,6 @@ func (i index) of(gv schema.GroupVersion) openapi.GroupVersionWithContext {
 	return i[strings.Join(transport.GroupPath(gv.Group, gv.Version), "/")[1:]]
 }
 
-// If the server does not answer, index is nil and no schema is known.
 func (d *Discovery) index(ctx context.Context, asked <-chan struct{}) index {
 	paths, _ := d.published(ctx, schema.GroupVersionKind{}, asked)
 	return paths

@@ -23,9 +23,8 @@ const UsualPage = 1000
 
 // List reads a list page by page.
 type List struct {
-	Kind  object.Kind
-	Build func() *rest.Request
-	// Do sends a request, with or without retries.
+	Kind    object.Kind
+	Build   func() *rest.Request
 	Do      func(context.Context, func(context.Context) error) error
 	Size    int
 	AnyTime bool
@@ -82,7 +81,7 @@ func (l *List) page(ctx context.Context, token string, size int) (metav1.ListMet
 
 // Collection returns a request for the selected objects of a kind. more are field selectors.
 func Collection(client rest.Interface, kind object.Kind, sel object.Selection, more ...string) *rest.Request {
-	path := append(transport.GroupPath(kind.GVK.Group, kind.GVK.Version), kind.Resource) // all namespaces
+	path := append(transport.GroupPath(kind.GVK.Group, kind.GVK.Version), kind.Resource)
 	if kind.Namespaced && sel.Namespace != "" {
 		path = transport.ResourcePath(kind, sel.Namespace)
 	}

@@ -160,7 +160,7 @@ func (w *watching) see(f frame) error {
 		w.present(u)
 	case "DELETED":
 		w.gone(u)
-	default: // A BOOKMARK has only a version.
+	default:
 	}
 	if version := u.GetResourceVersion(); version != "" {
 		w.version = version

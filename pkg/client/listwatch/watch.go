@@ -56,12 +56,10 @@ type watching struct {
 	sel    object.Selection
 	tell   func(object.Change)
 
-	// without the content of the objects
 	known   map[types.NamespacedName]sighting
 	round   int
 	version string
 	blind   bool
-	// changes is set by [Source.Follow].
 	changes *Changes
 }
 

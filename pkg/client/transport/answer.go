@@ -193,7 +193,7 @@ func Members(from *jsontext.Decoder, read func(name string) error) error {
 		}
 	}
 	if err == nil {
-		_, err = from.ReadToken() // the end of the object, or a syntax error
+		_, err = from.ReadToken()
 	}
 	return err
 }

@@ -129,8 +129,7 @@ func NoAnswer(err error) error {
 
 // busyError says that the server was too busy at every try. That is not a refusal (edge case 90).
 type busyError struct {
-	err error
-	// 0 if the client tried only once
+	err   error
 	tried time.Duration
 }
 
@@ -221,7 +220,6 @@ type stalledError struct{ since time.Time }
 
 func (e *stalledError) Error() string { return ErrNoAnswerInTime.Error() }
 
-// pageError says that the answer is a web page.
 type pageError struct {
 	host string
 	code int

@@ -148,7 +148,6 @@ func open(transport *http.Transport, req *http.Request) {
 	}
 }
 
-// direct returns nil if a connection needs more than TCP and TLS.
 func direct(config *rest.Config) (cached http.RoundTripper, inside *http.Transport) {
 	if config.Transport != nil || config.Dial != nil || config.Proxy != nil ||
 		config.ExecProvider != nil || config.AuthProvider != nil || os.Getenv("DISABLE_HTTP2") != "" {
@@ -202,7 +201,7 @@ func (t *opened) RoundTrip(req *http.Request) (*http.Response, error) {
 		})))
 	}
 	t.wait(req.Context())
-	attemptOf(req.Context()).hear() // It was not sent before.
+	attemptOf(req.Context()).hear()
 	return t.next.RoundTrip(req)
 }
 
@@ -217,11 +216,10 @@ func (t *opened) wait(ctx context.Context) {
 	select {
 	case <-t.ended():
 	case <-patience.C:
-	case <-ctx.Done(): // The transport reports this.
+	case <-ctx.Done():
 	}
 }
 
-// WrappedRoundTripper implements utilnet.RoundTripperWrapper.
 func (t *opened) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // Guard waits until a write may be sent, or returns why it must not be sent. It is called just

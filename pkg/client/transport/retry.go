@@ -36,9 +36,9 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 	var (
 		pauses = backoff()
 		spent  time.Duration // on retries
-		failed *failure      // the latest kind of failure
-		lost   bool          // A try may have been carried out.
-		said   error         // the server's last answer
+		failed *failure
+		lost   bool // A try may have been carried out.
+		said   error
 	)
 	var reported bool // as an outage of the server
 	defer func() {
@@ -85,7 +85,6 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 			if gone != nil {
 				return gone
 			}
-			// A timeout concerns only this request.
 			tell = tell || found.first || errors.Is(err, context.DeadlineExceeded)
 			err = CauseOf(err)
 			if found.wasAway { // The request was not at fault.
@@ -94,7 +93,7 @@ func (s *Sender) repeat(ctx context.Context, r Request, send func(context.Contex
 			}
 		case Busy:
 			code := StatusOf(err).Code
-			lost = lost || code == http.StatusBadGateway || code == http.StatusGatewayTimeout // as above
+			lost = lost || code == http.StatusBadGateway || code == http.StatusGatewayTimeout
 			tell = true
 			r.wrote.Store(false)
 		default:
@@ -151,7 +150,6 @@ func untilAsked(ctx context.Context, r Request) error {
 	}
 }
 
-// asked is the delay that the server asks for.
 func (s *Sender) try(ctx context.Context, r Request, send func(context.Context) error) (asked, took time.Duration, err error) {
 	if s.slots.Acquire(ctx, 1) != nil {
 		return 0, 0, context.Cause(ctx)
@@ -287,11 +285,9 @@ func (t *retryBudget) over(what failure) {
 	delete(t.open, what)
 }
 
-// An attempt is one try of a request.
 type attempt struct {
-	about []object.Ref
-	quiet bool
-	// the delay that the server asks for
+	about      []object.Ref
+	quiet      bool
 	retryAfter time.Duration
 	said       *metav1.Status
 	// heard is the time in nanoseconds when the request was sent or the latest part of its answer

@@ -32,7 +32,7 @@ type transport struct {
 	Origin
 
 	next  http.RoundTripper
-	base  string // the prefix of every path on the server
+	base  string
 	clock *Clock
 }
 
@@ -98,7 +98,6 @@ func writes(req *http.Request) bool {
 	return !req.URL.Query().Has("dryRun") && !isQuestion(req)
 }
 
-// WrappedRoundTripper implements utilnet.RoundTripperWrapper.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // It has two forms (RFC 9110, 10.2.3).

@@ -23,9 +23,8 @@ import (
 type Warnings struct {
 	tell func(object.Ref, string)
 
-	telling *sync.Mutex // guards told and serializes tell
-	told    map[object.Ref][]string
-	// deprecated has the deprecations that were reported for an object, and by which server.
+	telling    *sync.Mutex // guards told and serializes tell
+	told       map[object.Ref][]string
 	deprecated map[announced]bool
 }
 
@@ -108,7 +107,6 @@ func deprecatedIn(ref object.Ref, text string) string {
 	return whichItem.ReplaceAllString(strings.ReplaceAll(subject, `"`, ""), "[]")
 }
 
-// It matches the part of a path that selects an item of a list.
 var whichItem = regexp.MustCompile(`\[(\d+|[^\]]*=[^\]]*)\]`)
 
 // The webhook adds the object's name for clients that do not name the object.

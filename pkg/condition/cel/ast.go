@@ -10,7 +10,6 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// placeOf returns the place that an expression selects, such as self.status.
 func placeOf(e ast.Expr) (Place, bool) {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -39,7 +38,7 @@ func placeOf(e ast.Expr) (Place, bool) {
 		case types.Int:
 			return p.Below(int64(step)), ok
 		}
-	default: // Other expressions make a new value.
+	default:
 	}
 	return Place{}, false
 }
@@ -120,7 +119,6 @@ func written(e ast.Expr, info *ast.SourceInfo) string {
 
 // Reads is what a condition reads, besides what identifies the object's version.
 type Reads struct {
-	// All means the whole object.
 	All bool
 	// Paths are field names from the root. A path includes everything below it.
 	Paths [][]string

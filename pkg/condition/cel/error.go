@@ -50,7 +50,6 @@ func syntaxError(typed string, issues *cel.Issues) *Error {
 	return out
 }
 
-// root is the schema of the kind.
 func typeError(typed, kind string, root *spec.Schema, parsed *ast.AST, issues *cel.Issues) *Error {
 	out, cause := first(issues)
 	found := locate(parsed.Expr(), cause.ExprID, scope{Self: root})
@@ -81,7 +80,7 @@ func typeError(typed, kind string, root *spec.Schema, parsed *ast.AST, issues *c
 				out.Meant = "self." + near
 			}
 		}
-	default: // CEL's own message explains it.
+	default:
 	}
 	return out
 }

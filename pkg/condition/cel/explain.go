@@ -21,8 +21,7 @@ type explanation struct {
 	text  string
 	nodes map[int64]ast.Expr
 	// The operands of the outermost &&, or the whole expression.
-	parts []part
-	// derives is set if a shown value is not a place in the object.
+	parts   []part
 	derives bool
 }
 
@@ -93,7 +92,6 @@ func (c *collector) place(e ast.Expr, brief bool, fields Reads) (ok bool) {
 	return ok
 }
 
-// brief is as in shown.
 func (c *collector) collect(e ast.Expr, brief bool) {
 	if c.place(e, brief, Reads{All: true}) {
 		return
@@ -165,7 +163,6 @@ func isComparison(function string) bool {
 	}, function)
 }
 
-// reduced returns a list whose items have only the fields to show.
 func (s shown) reduced(value any) any {
 	items, ok := value.([]any)
 	if !ok || s.fields.All || len(s.fields.Paths) == 0 {

@@ -179,7 +179,7 @@ func (x *Expression) isAbsence(err *types.Err, state interpreter.EvalState) bool
 				return ok && !optional.HasValue()
 			}
 		}
-	default: // Other expressions look nothing up.
+	default:
 	}
 	return false
 }

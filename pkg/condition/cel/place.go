@@ -89,7 +89,6 @@ func (p Place) Missing(value any) Place {
 	return p
 }
 
-// String returns the place as an expression.
 func (p Place) String() string {
 	var b strings.Builder
 	b.WriteString(p.Variable)
@@ -159,7 +158,7 @@ func (sc scope) schemaOf(e ast.Expr) *spec.Schema {
 		if c := e.AsComprehension(); isFilter(c) {
 			return sc.schemaOf(c.IterRange())
 		}
-	default: // unknown
+	default:
 	}
 	return nil
 }

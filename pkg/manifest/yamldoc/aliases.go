@@ -77,7 +77,6 @@ func size(n int64) string {
 type measure struct {
 	sizes map[*yaml.Node]int64
 	added int64
-	// the line of the alias that adds most to the size
 	worst int
 	most  int64
 }

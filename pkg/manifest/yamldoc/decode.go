@@ -183,7 +183,6 @@ func isParserError(text string) bool {
 	return false
 }
 
-// aliasLine returns 0 for other errors.
 func (d *Document) aliasLine(err error) int {
 	_, name, isAlias := strings.Cut(err.Error(), "unknown anchor '")
 	name, _, quoted := strings.Cut(name, "'")

@@ -35,7 +35,6 @@ func (d *Document) field(at object.Source, n *yaml.Node, steps []any) (object.So
 	return place, n.Value
 }
 
-// The object is the only one in the document, or an item of a list.
 func (d *Document) objectAt(n *yaml.Node, line int) *yaml.Node {
 	_, items := child(n, "items")
 	if items == nil || items.Kind != yaml.SequenceNode {

@@ -84,7 +84,6 @@ func asBoolean(key string) string {
 	return key
 }
 
-// The faults are ordered by line.
 func (d *Document) keyFaults() []error {
 	top := d.nodes()
 	if top == nil {

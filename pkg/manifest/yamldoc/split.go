@@ -15,9 +15,8 @@ type Document struct {
 	File string
 	// Line is the line in the file at which Text begins, from 1. It is 0 if there are no meaningful
 	// line numbers.
-	Line int
-	Text []byte
-	// Aliases limits the expansion of all documents together. It may be nil.
+	Line    int
+	Text    []byte
 	Aliases *Aliases
 
 	tree *yaml.Node
