@@ -99,13 +99,13 @@ func (c *Client) answered(
 		out, err = decode(body)
 		return err
 	})
-	if err != nil {
-		out = nil
-	}
-	if err != nil && transport.Unserved(err) {
+	switch {
+	case err == nil:
+		return out, nil
+	case transport.Unserved(err):
 		return nil, c.Absent(ctx, kind, err)
 	}
-	return out, err
+	return nil, err
 }
 
 // SetManagedFields replaces the managed fields. The error is a conflict if the object has changed

@@ -85,8 +85,7 @@ func (w *walker) deepInterface(x reflect.Value) (reflect.Value, bool) {
 		return x, false
 	}
 	if err, ok := reflect.TypeAssert[error](x); ok {
-		masked := w.error(err)
-		return reflect.ValueOf(masked), w.quotes(err)
+		return reflect.ValueOf(w.error(err)), w.quotes(err)
 	}
 	return w.deep(x.Elem())
 }

@@ -78,14 +78,13 @@ func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
 			return catalogue{}, err
 		}
 	}
-	all := view{served: now}
-	t := catalogue{view: all}
+	t := catalogue{view: view{served: now}}
 	var err error
-	if t.groups, err = restmapper.GetAPIGroupResourcesWithContext(ctx, all); err != nil {
+	if t.groups, err = restmapper.GetAPIGroupResourcesWithContext(ctx, t.view); err != nil {
 		return t, err
 	}
 	t.mapper = restmapper.NewShortcutExpanderWithContext(
-		restmapper.NewDiscoveryRESTMapperWithContext(t.groups), all, func(string) {})
+		restmapper.NewDiscoveryRESTMapperWithContext(t.groups), t.view, func(string) {})
 	if len(now.failed) > 0 {
 		var names []string
 		for gv := range now.failed {
