@@ -410,7 +410,7 @@ func TestInterruptedRunTellsWhatMayHaveArrived(t *testing.T) {
 			if err := r.engine.Run(ctx, phases([]plan.Item{item(t, "a")})); !errors.Is(err, why) {
 				t.Errorf("Run() = %v", err)
 			}
-			if told == nil || strings.Contains(told.Error(), "may have been written") != (name == "under way") {
+			if told == nil || strings.Contains(told.Error(), "may have succeeded") != (name == "under way") {
 				t.Errorf("told %v", told)
 			}
 		})

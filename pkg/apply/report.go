@@ -29,7 +29,7 @@ func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		// The run was interrupted; the server did not refuse the object.
 		if object.MayBeWritten(err) {
-			err = fmt.Errorf("it was in progress, and may have been written: %w", err)
+			err = fmt.Errorf("its write was in progress, and may have succeeded: %w", err)
 		}
 		e.skip(item, err)
 		return

@@ -168,7 +168,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited
 	}
 	if waited = waited.Round(time.Second); e.AwaitKinds > 0 && waited > 0 {
 		return object.Hinted("is the program that installs "+item.GVK.Kind+" running? See: "+command.Kubectl("get")+" crd",
-			"%s, after %s of --await-kinds", err, waited)
+			"%s, even after waiting %s (--await-kinds)", err, waited)
 	}
 	if bringer, ok := e.bringer(item); ok {
 		return object.Hinted("--await-kinds=5m waits longer; apply again once it is there",

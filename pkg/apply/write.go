@@ -309,12 +309,12 @@ func (e *Engine) staying(ctx context.Context, t *target, kept *bool) func(*unstr
 const creationTime = 30 * time.Second
 
 var errNameTaken error = &object.HintedError{
-	Err:    errors.New("it was deleted to be recreated, but another client created an object of its name, which was not changed"),
+	Err:    errors.New("it was deleted so that it could be recreated, but another client created an object with its name, which was left alone"),
 	Advice: "find out what created it; to change that object, apply again",
 }
 
 func goneError(err error) error {
-	return withAdvice(fmt.Errorf("it was deleted to be recreated, but could not be created: %w", err), "it does not exist now; apply again")
+	return withAdvice(fmt.Errorf("it was deleted so that it could be recreated, but could not be created: %w", err), "it does not exist now; apply again")
 }
 
 func withAdvice(err error, advice string) error {

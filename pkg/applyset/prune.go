@@ -89,7 +89,7 @@ func (k Kept) Text() string {
 	case Copied:
 		return "it was created for " + k.By + ", and is deleted with it"
 	case Unshown:
-		return "it left the set during this run: the next run prunes it"
+		return "it was not among the deletions shown before this run: the next run prunes it"
 	case Gone:
 		return "it left the set during this run"
 	}

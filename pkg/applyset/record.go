@@ -101,7 +101,7 @@ func (r Record) Check() error {
 		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("it has no annotation %s", ToolingAnnotation)}
 	case tool != "kubectl":
 		return object.Hinted("apply it with that tool, or name another set",
-			"%s is a set of %s, and no other tool may write it", r.Parent, r.Tooling)
+			"%s is a set that %s manages, and no other tool may write it", r.Parent, r.Tooling)
 	case !r.Told:
 		return &BrokenError{Parent: r.Parent, Err: fmt.Errorf("it has no annotation %s, so its members cannot be found", KindsAnnotation)}
 	}
@@ -117,7 +117,7 @@ func Render(r Record, p Promise) (*unstructured.Unstructured, error) {
 	namespaces := slices.DeleteFunc(slices.Clone(p.Namespaces), func(n string) bool { return n == r.Parent.Namespace })
 	for _, word := range slices.Concat(kinds, namespaces) {
 		if strings.ContainsAny(word, ", ") {
-			return nil, fmt.Errorf("%q cannot be part of a set's promise", word)
+			return nil, fmt.Errorf("%q cannot be recorded in the annotations of a set", word)
 		}
 	}
 	notes := map[string]any{
@@ -153,7 +153,7 @@ func (e *BrokenError) Error() string {
 func (e *BrokenError) Unwrap() error { return e.Err }
 
 func (e *BrokenError) Hint() string {
-	return "name another set, or correct its labels and annotations: nothing was changed"
+	return "nothing was changed; correct the labels and annotations of this set, or name another"
 }
 
 const (
@@ -216,10 +216,10 @@ func ParseName(text string) (kind, name string, err error) {
 	}
 	switch {
 	case name == "", typed && kind == "":
-		return "", "", fmt.Errorf("%q is not the name of a set, which is NAME or KIND[.GROUP]/NAME", text)
+		return "", "", fmt.Errorf("%q is not the name of a set: write NAME or KIND[.GROUP]/NAME", text)
 	case strings.Contains(name, "/"):
 		return "", "", object.Hinted("set the namespace with -n",
-			"%q is not the name of a set, which is NAME or KIND[.GROUP]/NAME", text)
+			"%q is not the name of a set: write NAME or KIND[.GROUP]/NAME", text)
 	}
 	return kind, name, nil
 }

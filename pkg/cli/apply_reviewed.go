@@ -32,7 +32,7 @@ func confirmationOf(given string) (*confirmation, error) {
 	}
 	text, err := os.ReadFile(given)
 	if errors.Is(err, os.ErrNotExist) && !strings.HasSuffix(given, ".json") && !strings.HasSuffix(given, ".yaml") {
-		return nil, object.Hinted("diff prints the digest; the output of diff -o json is the file",
+		return nil, object.Hinted("use the digest that diff prints, or a file with the output of diff -o json",
 			"--confirm: %q is neither a digest nor a file", given)
 	}
 	if err != nil {

@@ -157,7 +157,7 @@ func (o *applyOptions) rollBack(ctx context.Context, client *client.Client, p *p
 	}
 	groups, err := o.journal.Notes(p, o.pruned)
 	if err != nil {
-		return errors.Join(failed, fmt.Errorf("nothing is rolled back: %w", err))
+		return errors.Join(failed, fmt.Errorf("nothing was rolled back: %w", err))
 	}
 	written := 0
 	for _, g := range groups {

@@ -226,7 +226,7 @@ func TestUsageErrors(t *testing.T) {
 		},
 		"file without -f": {
 			[]string{"apply", "web.yaml"},
-			"error: unexpected argument \"web.yaml\": manifests are named with -f or -k\n" + strings.ReplaceAll(help, "%s", "apply "),
+			"error: unexpected argument \"web.yaml\": to name manifests, use -f or -k\n" + strings.ReplaceAll(help, "%s", "apply "),
 		},
 		"nothing to read": {
 			[]string{"diff"},

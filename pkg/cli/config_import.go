@@ -40,8 +40,8 @@ func newConfigImport(c *connection.Connection, streams genericiooptions.IOStream
 	cmd := &cobra.Command{
 		Use:   "import --argocd FILE",
 		Short: "Print rules for the fields that Argo CD ignores",
-		Long: `Print a k8sconnect.yaml that leaves to others the fields that the Applications
-and ApplicationSets in a file ignore (spec.ignoreDifferences). The server is not
+		Long: `Print a k8sconnect.yaml that yields the fields that the Applications and
+ApplicationSets in a file ignore (spec.ignoreDifferences). The server is not
 contacted.
 
 Entries that no rule can express are listed on stderr with their lines, and the

@@ -58,8 +58,8 @@ func newDiff(c *connection.Connection, streams genericiooptions.IOStreams) *cobr
 	cmd := &cobra.Command{
 		Use:   "diff (-f FILENAME | -k DIRECTORY)",
 		Short: "Show what apply would change in the fields that you own",
-		Long: `Show how apply would change the fields that you own or would own, as the server
-would change them. A contested field is marked with its owner.
+		Long: `Ask the server how apply would change the fields that you own or would own, and
+show the result. A contested field is marked with its owner.
 
 KUBECTL_EXTERNAL_DIFF sets another program, with its arguments, to show the
 changes.

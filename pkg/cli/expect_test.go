@@ -105,7 +105,7 @@ func TestGuards(t *testing.T) {
 		"wrong context": {flags: []string{"--expect-context=prod-*"}, says: `error: wrong context: "home" is not what --expect-context='prod-*' expects; nothing was sent to it`},
 		"another context is the right one": {
 			flags: []string{"--expect-context=*/work"},
-			says:  "hint: choose it with --context: arn:aws:eks:eu:1:cluster/work",
+			says:  "hint: choose a matching one with --context: arn:aws:eks:eu:1:cluster/work",
 		},
 		"a star matches slashes": {flags: []string{"--expect-context=arn*work", "--context=arn:aws:eks:eu:1:cluster/work"}, holds: true},
 		"wrong context by the environment": {
@@ -124,7 +124,7 @@ func TestGuards(t *testing.T) {
 		"cluster":      {flags: []string{"--expect-cluster=the-right-one"}, holds: true, want: []string{uid}},
 		"wrong cluster": {
 			flags: []string{"--expect-cluster=another"}, want: []string{uid},
-			says: "error: wrong cluster: its UID is the-right-one, not what --expect-cluster=another expects; nothing else was asked of it",
+			says: "error: wrong cluster: its UID is the-right-one, not what --expect-cluster=another expects; nothing else was sent to it",
 		},
 		"wrong cluster by the environment": {
 			env: map[string]string{"KUBECTL_K8SCONNECT_EXPECT_CLUSTER": "another"}, want: []string{uid}, says: "not what KUBECTL_K8SCONNECT_EXPECT_CLUSTER=another expects",

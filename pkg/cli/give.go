@@ -54,17 +54,16 @@ func newGive(c *connection.Connection, streams genericiooptions.IOStreams) *cobr
 		Short: "Change who owns fields, and nothing else",
 		Long: `Move fields from their owner to another field manager, share them, or release
 them. Values, the generation and other owners stay the same: give writes only
-metadata.managedFields, of the version that it read, and tries again if another
-client wrote in between.
+metadata.managedFields. If another client wrote in between, give reads again.
 
 A PATH includes everything below it. Without a PATH, give moves everything that
 the managers in --from own. If a path has several owners, --from selects which
 of them give it up.
 
 With -f or --helm-release, give knows what the receiver applies: it shows the
-conflicts of the next apply, before and after, and without a PATH it skips
-fields which that apply would remove. With --inventory-of or --helm-release, -f
-has the manifests of the tool's next run.
+conflicts of the next apply, before and after. Without a PATH, it skips fields
+that the next apply would remove. With --inventory-of or --helm-release, -f gives
+the manifests of the tool's next run.
 
 Exit status: 0 given, 1 refused, 2 could not tell.`,
 		Example: `  # helm upgrade conflicts with fields that kubectl apply once wrote
@@ -75,7 +74,7 @@ Exit status: 0 given, 1 refused, 2 could not tell.`,
   kubectl k8sconnect give deploy/web .spec.replicas \
     --from=helm --to=kube-controller-manager
 
-  # The same for a Flux HelmRelease that conflicts with a hotfix
+  # A Flux HelmRelease conflicts with a hotfix
   kubectl k8sconnect give --inventory-of=helmrelease/shop/web \
     --from=kubectl-edit
 
@@ -105,11 +104,11 @@ Exit status: 0 given, 1 refused, 2 could not tell.`,
 
 func (f *giveFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.to, "to", "", "Field manager that receives the fields; with --helm-release and --inventory-of, the tool's by default")
+	flags.StringVar(&f.to, "to", "", "Field manager that receives the fields; with --helm-release or --inventory-of, that of the tool by default")
 	flags.StringSliceVar(&f.from, "from", nil, "Field managers that own the fields now. Repeatable")
 	flags.StringVar(&f.as, "as-operation", "",
 		"apply or update: how the receiver writes, if it owns nothing in the object yet. With apply, its next apply removes fields that its manifest does not set")
-	flags.BoolVar(&f.share, "share", false, "The present owners also keep the fields")
+	flags.BoolVar(&f.share, "share", false, "Let the current owners keep the fields too")
 	flags.BoolVar(&f.release, "release", false, "Leave the fields without an owner: the next apply that sets them owns them without a conflict")
 	flags.StringVar(&f.helmRelease, "helm-release", "", "Objects of a Helm release, NAMESPACE/NAME, as recorded in its Secret")
 	flags.StringVar(&f.inventoryOf, "inventory-of", "",

@@ -48,7 +48,7 @@ func newOwners(c *connection.Connection, streams genericiooptions.IOStreams) *co
 	var flags ownersFlags
 	cmd := &cobra.Command{
 		Use:   "owners [TYPE/NAME… | TYPE [NAME…]]",
-		Short: "Show who owns which field, or count it for many objects",
+		Short: "Show who owns which field, or count fields by owner",
 		Long: `Show an object with the owners of each field next to it: the field manager, how
 it wrote (Apply, Update, or a subresource), and when it last wrote anything in
 the object. The first lines show how many fields each owner has.
@@ -74,7 +74,7 @@ or an owner was not rewritten, 2 could not tell.`,
   # Who changed replicas in the last day, and where?
   kubectl k8sconnect owners -n shop --history --since=24h --path=.spec.replicas
 
-  # Which of its fields does kubectl edit own?
+  # Which fields of the Deployment does kubectl edit own?
   kubectl k8sconnect owners deploy/web --manager=kubectl-edit
 
   # Does anyone but Flux and Kubernetes own anything in the cluster?
@@ -83,7 +83,7 @@ or an owner was not rewritten, 2 could not tell.`,
   # Which fields would have no owner without kubectl apply?
   kubectl k8sconnect owners -n shop --from=kubectl-client-side-apply
 
-  # All its fields that the autoscaler owns
+  # All fields of the Deployment that the autoscaler owns
   kubectl k8sconnect owners deploy/web -o json | jq -r '.objects[].fields[] |
     select(any(.owners[]; .subresource == "scale")).path'`,
 		ValidArgsFunction: completion.Targets(c),
@@ -94,7 +94,7 @@ or an owner was not rewritten, 2 could not tell.`,
 	cmd.Flags().StringSliceVar(&flags.managers, "manager", nil, "Only fields that this field manager owns, including the status. Repeatable")
 	cmd.Flags().BoolVar(&flags.status, "status", false, "Include the status; -o yaml and -o json always do")
 	cmd.Flags().BoolVar(&flags.history, "history", false, "Show which paths changed owners; needs the webhook")
-	cmd.Flags().Var((*period)(&flags.since), "since", "With --history, only changes in this last period, such as 24h or 7d")
+	cmd.Flags().Var((*period)(&flags.since), "since", "With --history, only changes no older than this, such as 24h or 7d")
 	flags.target.AddSet(cmd)
 	flags.target.Add(cmd)
 	flags.many.Add(cmd)

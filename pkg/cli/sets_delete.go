@@ -56,7 +56,7 @@ func newSetsDelete(c *connection.Connection, streams genericiooptions.IOStreams)
 		Short: "Delete all members of a set, and then its parent",
 		Long: `Delete the members of a set in reverse apply order, then its parent once all of
 them are gone, and finally its history and its Lease. Objects that a prune would
-keep are kept, and so is the parent then.
+keep are kept, and in that case so is the parent.
 
 Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 		Example: `  # Delete the set shop and everything in it
@@ -71,7 +71,7 @@ Exit status: 0 gone, 1 still there or not confirmed, 2 could not tell.`,
 	cmd.Flags().StringSliceVar(&flags.allow, "prune-allow", nil,
 		"Also delete objects of this KIND: CustomResourceDefinition, Namespace or PersistentVolumeClaim. Repeatable")
 	verb.DryRunFlag(cmd.Flags(), &flags.dryRun, "none, server (ask the server what would happen) or client (only read what exists)")
-	flags.causes.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", stuck.Lastings())
+	flags.causes.Add(cmd, "On by default where stderr is not a terminal; --fail-on-cause= turns it off", stuck.Lastings())
 	verb.OutputFlag(cmd, &flags.output, "")
 	return cmd
 }
@@ -167,7 +167,7 @@ func (o *setsDeleteOptions) leftover(ctx context.Context, client *client.Client,
 }
 
 var errBegunAnew error = &object.HintedError{
-	Err: errors.New("another run has created the set again meanwhile"), Advice: "run this again to delete the new one",
+	Err: errors.New("another run has created the set again in the meantime"), Advice: "run this again to delete the new one",
 }
 
 // forget removes the Lease last, so that a killed run can be repeated.
@@ -179,7 +179,7 @@ func (o *setsDeleteOptions) forget(ctx, held context.Context, client *client.Cli
 	lock.Release(ctx)
 	err := lock.Remove(ctx, client)
 	if apierrors.IsForbidden(err) {
-		o.out.Print(event.Warned{Ref: sets.LeaseOf(parent), Text: "is kept, because it may not be deleted: " + err.Error()})
+		o.out.Print(event.Warned{Ref: sets.LeaseOf(parent), Text: "is kept, because you are not allowed to delete it: " + err.Error()})
 		return nil
 	}
 	if err != nil {
@@ -252,7 +252,7 @@ func parentStays(set *sets.Set, live *unstructured.Unstructured, stayed int) str
 	case stayed > 0:
 		return "it still has " + text.Count(stayed, "member")
 	case !applyset.Read(live).Promise.Equal(applyset.Read(set.Live).Promise):
-		return "another run has changed its list of kinds and namespaces meanwhile: run this again"
+		return "another run has changed the set's list of kinds and namespaces in the meantime: run this again"
 	}
 	return ""
 }

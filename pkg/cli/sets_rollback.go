@@ -149,7 +149,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	}
 	return o.apply(ctx, in, text, func(now *review.Plan, last history.Run) (held bool, err error) {
 		if o.to == "" && last.Place.Number > o.number {
-			return false, o.unconfirmed("run "+last.ID+" has changed the set meanwhile, so this would roll back to another run",
+			return false, o.unconfirmed("run "+last.ID+" has changed the set in the meantime, so this would roll back to another run",
 				"run this again to see what it would change now")
 		}
 		if o.yes && o.confirm == "" {

@@ -90,8 +90,8 @@ func TestExplainReady(t *testing.T) {
 		"deploy --config=own.yaml":     {"ready    true", "failed   false", "message  'so'", "from     the file rules.yaml"},
 		"certificates.cert-manager.io": {"certificates.cert-manager.io", "from     the conventions"},
 		"databases.example.com --config=own.yaml": {"Database.example.com", "ready    self.a"},
-		"servicemonitors":                         {"ServiceMonitor.monitoring.coreos.com", "ready    it exists, and its status does not contradict that"},
-		"Database":                                {"ready    it exists, and its status does not contradict that, if it is one of Kubernetes' own kinds; otherwise: something"},
+		"servicemonitors":                         {"ServiceMonitor.monitoring.coreos.com", "ready    it exists, and nothing in its status says that it is not ready"},
+		"Database":                                {"ready    it exists, and nothing in its status says that it is not ready, if it is one of Kubernetes' own kinds; otherwise: something"},
 		"httproute":                               {"HTTPRoute.gateway.networking.k8s.io", "each gateway"},
 	} {
 		status, out, stderr := call(t, append([]string{"wait", "--explain-ready"}, strings.Fields(line)...)...)

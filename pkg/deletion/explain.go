@@ -53,7 +53,7 @@ func (e *Engine) explain(ctx context.Context, t *target) {
 		over, next := x.endsFor(e.EndsFor, t.moved, x.last)
 		if over != nil {
 			e.finish(t, event.Deleted{Action: event.Remains, Reason: fmt.Sprintf(
-				"no longer waited for: %s has lasted for %s, and does not pass on its own", over.Code, x.last.Sub(x.lasting[over.Code]).Round(time.Second))})
+				"gave up waiting: %s has lasted for %s, and does not go away on its own", over.Code, x.last.Sub(x.lasting[over.Code]).Round(time.Second))})
 		} else if !next.IsZero() { // Only an explanation after that decides.
 			x.pause = min(x.pause, next.Sub(x.last))
 		}

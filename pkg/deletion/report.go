@@ -125,7 +125,7 @@ func (e *Engine) close(ctx context.Context, targets []*target) bool {
 		switch {
 		case t.done:
 		case !t.asked.IsZero():
-			e.finish(t, event.Deleted{Action: event.Remains, Reason: "no longer waited for"})
+			e.finish(t, event.Deleted{Action: event.Remains, Reason: "gave up waiting"})
 		default:
 			e.finish(t, event.Deleted{Action: event.Skipped, Err: context.Cause(ctx)})
 		}

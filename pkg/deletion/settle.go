@@ -49,7 +49,7 @@ func (e *Engine) classify(t *target) {
 		e.finish(t, event.Deleted{Action: event.Gone, Reason: otherNow})
 	case t.found:
 	case !t.kind.Kept():
-		e.absent(t, "the cluster does not store objects of its kind: it only answers their creation")
+		e.absent(t, "the cluster does not store objects of its kind: it only answers requests to create them")
 	case t.Absent, t.view.kindGone:
 		e.absent(t, "the cluster does not serve its kind, so it cannot exist")
 	case e.mayAskUnseen(t):

@@ -224,7 +224,7 @@ func (v *view) kindIsGone() {
 }
 
 // acceptedUnseen is for an object that may still wait for a finalizer.
-const acceptedUnseen = "its deletion was accepted, but without permission to get it, it is unknown whether it is gone"
+const acceptedUnseen = "its deletion was accepted, but you have no permission to get it, so whether it is gone is unknown"
 
 // askUnseen deletes a target that we may not read. Without a known UID, it deletes whichever object
 // has the name. The answer contains the UID. A dry run of another deletion, bound to this UID,

@@ -183,7 +183,7 @@ var (
 	// ErrSlow is the error of a read that took too long.
 	ErrSlow error = slowError{}
 	// ErrNotAsked is the error for a question beyond the budget.
-	ErrNotAsked = errors.New("not read: the explanation reached its limit of requests")
+	ErrNotAsked = errors.New("not read: the explanation reached its request limit")
 
 	errGone = errors.New("it no longer exists")
 )

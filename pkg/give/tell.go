@@ -43,9 +43,9 @@ func keptOf(left []transfer.Left) []event.Withheld {
 	var out []event.Withheld
 next:
 	for _, l := range left {
-		why := "the receiver's manifest lacks it and would remove it"
+		why := "the receiver's manifest lacks it, so the receiver's next apply would remove it"
 		if l.Why == transfer.OtherVersion {
-			why = "owned at " + l.Owner.APIVersion + ", another API version than the receiver's"
+			why = "owned at " + l.Owner.APIVersion + ", an API version other than the receiver's"
 		}
 		for i := range out {
 			if out[i].Owner.Equal(l.Owner) && out[i].Why == why {

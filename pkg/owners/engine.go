@@ -184,7 +184,7 @@ func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own s
 		if kind == (schema.GroupKind{Kind: "Secret"}) {
 			return &UnknownError{
 				"the webhook does not track Secrets (its chart's value tracking.secrets)",
-				"what tracking.secrets=true grants is in " + permissions,
+				"for what tracking.secrets=true grants, see " + permissions,
 			}
 		}
 		return &UnknownError{"the webhook excludes the kind " + kind.String() + " (its chart's value exclude.kinds)", ""}
@@ -199,7 +199,7 @@ func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own s
 	case ownership.OmissionRefused:
 		return &UnknownError{
 			"the webhook may not list and watch the kind " + kind.String(),
-			"permit it by the chart's value tracking.customGroups, or by a ClusterRole: " + permissions,
+			"allow it with the chart's value tracking.customGroups, or with a ClusterRole: " + permissions,
 		}
 	default:
 		return &UnknownError{"the webhook does not track the kind " + kind.String() + ": it cannot be watched, or is new", ""}

@@ -72,7 +72,7 @@ func parseChoice(text string) (Choice, error) {
 	}
 	manager, path, named := splitManager(rest)
 	if c.Manager = manager; named && manager == "" {
-		return Choice{}, fmt.Errorf("%q: no manager named after manager=", text)
+		return Choice{}, fmt.Errorf("%q: the name after manager= is missing", text)
 	}
 	if err := c.checkGlobs(); err != nil {
 		return Choice{}, fmt.Errorf("%q: %w", text, err)
@@ -91,7 +91,7 @@ func parseChoice(text string) (Choice, error) {
 func (c Choice) checkGlobs() error {
 	for _, glob := range []string{c.Kind, c.Namespace, c.Name, c.Manager} {
 		if !text.IsGlob(glob) {
-			return fmt.Errorf("%s is not a pattern: a bracket is open or empty, or a backslash ends it", glob)
+			return fmt.Errorf("%s is not a pattern: it has an unclosed or empty bracket, or ends with a backslash", glob)
 		}
 	}
 	return nil
@@ -251,7 +251,7 @@ func yieldedBy(annotation string) ([]Choice, error) {
 		c.Manager = manager
 		err := c.checkGlobs()
 		if named && manager == "" {
-			err = fmt.Errorf("%q: no manager named after manager=", text)
+			err = fmt.Errorf("%q: the name after manager= is missing", text)
 		}
 		if err == nil && (!named || path != "" && path != "all") {
 			c.Path, err = fieldpath.ParsePattern(path)

@@ -108,7 +108,7 @@ func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]
 }
 
 // errMoved says that another client wrote the object between two requests of one prediction.
-var errMoved = errors.New("the object changed meanwhile")
+var errMoved = errors.New("the object has changed in the meantime")
 
 // unmoved returns errMoved if the object has changed since it was read.
 func (p Predictor) unmoved(ctx context.Context, server Server, in *Prediction) error {

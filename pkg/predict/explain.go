@@ -69,7 +69,7 @@ func (p Predictor) leftBehind(in *Prediction, causes []metav1.StatusCause) strin
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("an item of %s that is not in the manifest is also owned by %s, and the fields that they own stay; "+
+	return fmt.Sprintf("an item of %s that is not in the manifest is also owned by %s, whose fields in it are kept; "+
 		"%s makes it yours, or remove the item by hand",
 		list, strings.Join(names, ", "), p.toOwn(in, []fieldpath.Path{list}, names))
 }

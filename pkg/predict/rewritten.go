@@ -117,6 +117,6 @@ func Contradiction(item plan.Item) string {
 	if !is {
 		return ""
 	}
-	return fmt.Sprintf("%s is %q, but the server sets it to %q: it is the deprecated name of %s, which wins; remove it",
+	return fmt.Sprintf("%s is %q, but the server sets it to %q: the field is a deprecated name of %s, whose value wins; remove the deprecated one",
 		append(spec.Clone(), fieldpath.Field(accountAlias)...), alias, name, accountName)
 }

@@ -161,7 +161,7 @@ func quote(s *subject, said []Statement) Verdict {
 func sentence(one Statement) string {
 	switch {
 	case one.Condition && one.Within == "" && !slices.Contains([]any{"True", "False", "Unknown"}, one.Value):
-		return fmt.Sprintf("its condition %s is %q, which is neither True, False nor Unknown", one.Name, fmt.Sprint(one.Value))
+		return fmt.Sprintf("its condition %s is %q, which is not True, False or Unknown", one.Name, fmt.Sprint(one.Value))
 	case one.Condition && one.Within == "":
 		said := "its condition " + one.Name + " is " + text.OneLine(fmt.Sprint(one.Value))
 		if one.Meaning != Good {

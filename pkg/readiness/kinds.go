@@ -62,7 +62,7 @@ func ruleOf(gk schema.GroupKind) func(*subject) Verdict {
 func About(gk schema.GroupKind) (text string, own bool) {
 	if ruleOf(gk) == nil {
 		if object.IsBuiltIn(gk.Group) {
-			return "it exists, and its status does not contradict that", false
+			return "it exists, and nothing in its status says that it is not ready", false
 		}
 		return "something in its status says that it is ready, and nothing in it says otherwise", false
 	}
@@ -97,11 +97,11 @@ func aboutOwn(gk schema.GroupKind) string {
 	case "PersistentVolume":
 		return "it is Available, Bound or Released"
 	case "Service":
-		return "it exists; of type LoadBalancer: it has an address"
+		return "it exists and, if its type is LoadBalancer, has an address"
 	case "Namespace":
 		return "it is Active"
 	case "Deployment":
-		return "all replicas are up to date and available, no old one is left, and its controller has found the rollout complete"
+		return "all replicas are up to date and available, no old one is left, and its controller reports the rollout as complete"
 	case "ReplicaSet", "ReplicationController":
 		return "all replicas are available, and none is surplus"
 	case "StatefulSet":

@@ -12,7 +12,7 @@ func TestReadyAlmostAStatus(t *testing.T) {
 		"an empty and a valid one": {object: balancer("{}, {hostname: lb.example}"), want: "ready, Ready: its load balancer has an address"},
 		"a condition in lower case": {
 			object: `{apiVersion: e.com/v1, kind: Db, metadata: {name: d}, status: {conditions: [{type: ready, status: "true"}]}}`,
-			want:   `not ready, InProgress: its condition ready is "true", which is neither True, False nor Unknown`,
+			want:   `not ready, InProgress: its condition ready is "true", which is not True, False or Unknown`,
 		},
 	})
 }

@@ -38,7 +38,7 @@ func evaluateDeployment(s *subject) Verdict {
 	// Progressing.
 	seconds, set := s.whole("spec.progressDeadlineSeconds")
 	if !paused && set && seconds != math.MaxInt32 && (!progressing.is("True") || progressing.reason != "NewReplicaSetAvailable") {
-		return unmet("InProgress", "its controller has not yet found the rollout complete"+progressing.detail(), progressing.value())
+		return unmet("InProgress", "its controller does not yet report the rollout as complete"+progressing.detail(), progressing.value())
 	}
 	if available := s.condition("Available"); !available.is("True") {
 		return unmet("InProgress", "it is not available"+available.detail(), available.value())
@@ -191,7 +191,7 @@ func onDelete(old int64) string {
 	if old <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d old until deleted (OnDelete)", old)
+	return fmt.Sprintf("; %d stay old until deleted (OnDelete)", old)
 }
 
 func heldBack(n int64) string {

@@ -64,7 +64,7 @@ func TestReadyDeployment(t *testing.T) {
 		},
 		"rollout not found complete": {
 			object: deployment(", replicas: 3", all, updating+available),
-			want:   "not ready, InProgress: its controller has not yet found the rollout complete (ReplicaSetUpdated)",
+			want:   "not ready, InProgress: its controller does not yet report the rollout as complete (ReplicaSetUpdated)",
 		},
 		"without a deadline or a condition Progressing": {
 			object: deployment(", replicas: 3, progressDeadlineSeconds: 2147483647", all, `{type: Available, status: "True"}`),
@@ -169,7 +169,7 @@ func TestReadyStatefulSet(t *testing.T) {
 		},
 		"edge case 52: OnDelete": {
 			object: set("{type: OnDelete}", up+", currentReplicas: 2, updatedReplicas: 1"+between),
-			want:   "ready, Ready: 3 of 3 replicas are ready; 2 old until deleted (OnDelete)",
+			want:   "ready, Ready: 3 of 3 replicas are ready; 2 stay old until deleted (OnDelete)",
 		},
 		"edge case 52: OnDelete, and one is down": {
 			object: set("{type: OnDelete}", ", readyReplicas: 2, currentReplicas: 2, updatedReplicas: 1"+between),
@@ -203,7 +203,7 @@ func TestReadyDaemonSet(t *testing.T) {
 		},
 		"edge case 52: OnDelete": {
 			object: set("OnDelete", up+"3"),
-			want:   "ready, Ready: on 4 of 4 nodes its Pod is available; 1 old until deleted (OnDelete)",
+			want:   "ready, Ready: on 4 of 4 nodes its Pod is available; 1 stay old until deleted (OnDelete)",
 		},
 		"some Pods are missing": {
 			object: set("RollingUpdate", "desiredNumberScheduled: 4, currentNumberScheduled: 3"),

@@ -20,14 +20,14 @@ type LostError struct {
 }
 
 func (e *LostError) Error() string {
-	return fmt.Sprintf("the object keeps changing: in %d attempts within %s, another client always wrote it first", e.Attempts, e.Took.Round(100*time.Millisecond))
+	return fmt.Sprintf("the object keeps changing: in all %d attempts within %s, another client wrote to it first", e.Attempts, e.Took.Round(100*time.Millisecond))
 }
 
 // Hint names the other writers and the next step.
 func (e *LostError) Hint() string {
 	who := "another client keeps writing to it"
 	if len(e.Writers) > 0 {
-		who = text.Excerpt(text.List(e.Writers, mostWriters)) + " wrote to it meanwhile"
+		who = text.Excerpt(text.List(e.Writers, mostWriters)) + " wrote to it in the meantime"
 	}
 	on := text.ShellQuote(e.Ref.Resource())
 	if e.Ref.Namespace != "" {

@@ -135,7 +135,7 @@ func (r *run) lasts(it *item, h *hang) {
 		h.lasting[keyOf(c)] = first
 		due := first.Add(after)
 		if h.decides && !due.After(now) && h.confirms(c, due) {
-			it.note = fmt.Sprintf("ended early: %s has lasted for %s, and does not pass on its own", c.Code, now.Sub(first).Round(time.Second))
+			it.note = fmt.Sprintf("ended early: %s has lasted for %s, and does not go away on its own", c.Code, now.Sub(first).Round(time.Second))
 			r.end(it, event.Failed)
 			return
 		}

@@ -210,7 +210,7 @@ func TestDeleteInterrupted(t *testing.T) {
 	})
 	r.signal(t, syscall.SIGINT)
 	r.wait(t)
-	r.ends(t, 2).says(t, "terminating  configmap/one -n default").says(t, "no longer waited for").
+	r.ends(t, 2).says(t, "terminating  configmap/one -n default").says(t, "gave up waiting").
 		says(t, "skipped      namespace/"+ns+"-x").says(t, "1 terminating, 1 skipped")
 	letGo(t, c, "default", "one")
 	k8sconnect(t, c.KubeconfigPath, "delete", "-f", set, "--ignore-not-found").ends(t, 0)

@@ -19,8 +19,8 @@ func TestInterrupted(t *testing.T) {
 	const later = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: later}\nspec: {containers: [{name: app, image: \"app:1\"}]}\n"
 	set := file(t, configMaps(100, 100, "1")+later)
 	for format, want := range map[string][]string{
-		"table":  {"created     configmap/cm-0000", "skipped     configmap/cm-0050 -n $NS: it was in progress, and may have been written", "skipped     pod/later", "99 created, 2 skipped"},
-		"json":   {`"created": 99`, `"failed": 0`, `"skipped": 2`, "may have been written"},
+		"table":  {"created     configmap/cm-0000", "skipped     configmap/cm-0050 -n $NS: its write was in progress, and may have succeeded", "skipped     pod/later", "99 created, 2 skipped"},
+		"json":   {`"created": 99`, `"failed": 0`, `"skipped": 2`, "may have succeeded"},
 		"name":   {"configmap/cm-0099"},
 		"stream": {`"type":"finished","summary":{"created":99,"configured":0,"recreated":0,"shared":0,"unchanged":0,"conflict":0,"failed":0,"skipped":2`},
 	} {
@@ -77,7 +77,7 @@ func TestTimeout(t *testing.T) {
 		if sent == 0 && timeout < time.Minute {
 			continue
 		}
-		out, unsure := r.report(t), strings.Count(r.String(), "may have been written")
+		out, unsure := r.report(t), strings.Count(r.String(), "may have succeeded")
 		created := out.Summary["created"]
 		if sent == 0 || sent == n || created+unsure != sent || out.Summary["skipped"] != n-created || there < created || there > sent {
 			t.Errorf("%d writes sent, %d objects there, %d unsure, summary %v", sent, there, unsure, out.Summary)

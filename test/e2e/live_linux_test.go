@@ -252,7 +252,7 @@ func TestLiveAsksAgain(t *testing.T) {
 	s.sees(t, asks)
 	kubectl(t, c, "scale", "deployment/web", "-n", ns, "--replicas=7")
 	s.types(t, "leave\n")
-	s.sees(t, "which changed since your answer")
+	s.sees(t, "which has changed since your answer")
 	s.sees(t, "live   7")
 	s.sees(t, asks)
 	if got := webOf(t, c, ns); !strings.HasPrefix(got, "7 registry.example/app:hotfix ") {

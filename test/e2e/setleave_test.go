@@ -108,7 +108,7 @@ func TestParentThatGrowsInTheLastMoment(t *testing.T) {
 	before(p, proxy.Path("DELETE", "/api/v1/namespaces/"+ns+"/secrets/shop"), func() {
 		kubectl(t, c, "annotate", "secret", "shop", "-n", ns, "--overwrite", "applyset.kubernetes.io/contains-group-kinds=ConfigMap,ServiceAccount")
 	})
-	k8sconnect(t, kubeconfig, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 1).says(t, "another run has changed its list of kinds and namespaces")
+	k8sconnect(t, kubeconfig, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 1).says(t, "another run has changed the set's list of kinds and namespaces")
 	p.Heal()
 	k8sconnect(t, kubeconfig, "sets", "delete", "shop", "-n", ns, "--yes").ends(t, 0)
 }

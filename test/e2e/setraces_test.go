@@ -106,7 +106,7 @@ func TestParentOfASetIsGone(t *testing.T) {
 	k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, configMaps(4, 1, "1")+left))...).ends(t, 0)
 	kubectl(t, c, "delete", "secret", "shop", "-n", ns)
 	set := file(t, configMaps(3, 1, "1"))
-	said := "secret/shop -n " + ns + ": is gone, but 5 members of its set were found: it is created again"
+	said := "secret/shop -n " + ns + ": is gone, but 5 members of its set were found, so the parent is created again"
 	k8sconnect(t, c.KubeconfigPath, "diff", "-f", set, "-n", ns, "--apply-set=shop", "--prune").ends(t, 1).says(t, said).says(t, "2 to delete")
 	k8sconnect(t, c.KubeconfigPath, applySet(ns, set)...).ends(t, 0).says(t, said).
 		says(t, "pruned      configmap/cm-0003").says(t, "pruned      serviceaccount/left")

@@ -59,9 +59,8 @@ func Add(root *cobra.Command, c *connection.Connection) {
 		return
 	}
 	completion.Short = "Generate the completion script for a shell, or for kubectl"
-	completion.Long = `Generate a script with which a shell completes kubectl-k8sconnect, or a program
-with which kubectl completes "kubectl k8sconnect". Each command has its own
-help.`
+	completion.Long = `Generate a script that lets a shell complete kubectl-k8sconnect, or a program
+that lets kubectl complete "kubectl k8sconnect". Each command has its own help.`
 	completion.Args = cobra.ArbitraryArgs
 	completion.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {

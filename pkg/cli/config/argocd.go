@@ -124,7 +124,7 @@ func (c *Converted) add(file string, item *yaml.Node) error {
 		meant.Kind += "." + of.Group
 	}
 	if of.Group != "" && of.Group != "*" && of.Kind == "*" {
-		c.Left = append(c.Left, fmt.Sprintf("%s:%d: all kinds in the group %s: list the kinds", file, item.Line, of.Group))
+		c.Left = append(c.Left, fmt.Sprintf("%s:%d: the entry covers all kinds in the group %s: list the kinds instead", file, item.Line, of.Group))
 		return nil
 	}
 	meant.Kind = cmp.Or(meant.Kind, "*")
@@ -182,7 +182,7 @@ func (c *Converted) YAML() ([]byte, error) {
 	return out.Bytes(), errors.Join(err, encoder.Close())
 }
 
-const anyItem = "the item at a position changes with the list: the rule matches every item"
+const anyItem = "a position is another item once the list changes, so the rule matches every item"
 
 func pointer(text string) (path, note string, err error) {
 	rest, ok := strings.CutPrefix(text, "/")
@@ -217,7 +217,7 @@ var (
 	jqPipe     = regexp.MustCompile(`^\s*\|\s*(?:\.|$)`)
 )
 
-var errNotPlain = errors.New("not a plain path: write the rule by hand, or use the manager that sets it")
+var errNotPlain = errors.New("not a plain path: write the rule by hand, or name the manager that sets the field")
 
 // jq converts a jq expression to a path, if it is a plain path.
 func jq(text string) (path, note string, err error) {

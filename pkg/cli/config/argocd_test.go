@@ -116,7 +116,7 @@ spec:
 	}
 	if diff := cmp.Diff([]string{
 		"apps.yaml:17: .data | keys: " + errNotPlain.Error(),
-		"apps.yaml:20: all kinds in the group apps: list the kinds",
+		"apps.yaml:20: the entry covers all kinds in the group apps: list the kinds instead",
 	}, out.Left); diff != "" {
 		t.Error(diff)
 	}

@@ -82,7 +82,7 @@ type sections struct {
 func (s *sections) contexts(n *yaml.Node, context string, out *Settings) {
 	for _, f := range s.fields(n, "contexts", nil) {
 		if !text.IsGlob(f.name) || f.name == "" {
-			s.fault(f.key, "", "%q is not a pattern: it is empty, a bracket is open or empty, or a backslash ends it", f.name)
+			s.fault(f.key, "", "%q is not a pattern: it is empty, has an unclosed or empty bracket, or ends with a backslash", f.name)
 			continue
 		}
 		section := &Settings{} // Sections of other contexts are only checked.
@@ -159,9 +159,9 @@ func (s *sections) times(f field, out *Settings) {
 		given := one.name + "=" + most
 		switch limits, err := wait.ParseTimeLimits([]string{given}); {
 		case err != nil || len(limits) != 1:
-			s.fault(one.key, `such as namespace: 30m, create: 1m or "job:condition=Complete": 20m`, "not KIND, CONDITION or KIND:CONDITION with a time: %s: %s", one.name, most)
+			s.fault(one.key, `such as namespace: 30m, create: 1m or "job:condition=Complete": 20m`, "must be KIND, CONDITION or KIND:CONDITION with a time, not %s: %s", one.name, most)
 		case limits[0].Most == 0:
-			s.fault(one.value, "", "the time of %s must be more than 0", one.name)
+			s.fault(one.value, "", "the time for %s must be more than 0", one.name)
 		default:
 			out.TimeoutFor = append(out.TimeoutFor, given)
 		}
@@ -176,7 +176,7 @@ func (s *sections) expect(f field, out *Settings) {
 		case one.name == "cluster":
 			out.ExpectCluster = append(out.ExpectCluster, want)
 		case !text.IsGlob(value):
-			s.fault(one.value, "", "%s is not a pattern: a bracket is open or empty, or a backslash ends it", value)
+			s.fault(one.value, "", "%s is not a pattern: it has an unclosed or empty bracket, or ends with a backslash", value)
 		default:
 			out.ExpectContext = append(out.ExpectContext, want)
 		}
@@ -198,7 +198,7 @@ func (s *sections) rules(f field, otherwise string) []predict.Choice {
 			}
 			value, ok := s.text(one.name, one.value)
 			if ok && !text.IsGlob(value) {
-				s.fault(one.value, "", "%s is not a pattern: a bracket is open or empty, or a backslash ends it", value)
+				s.fault(one.value, "", "%s is not a pattern: it has an unclosed or empty bracket, or ends with a backslash", value)
 			}
 			switch one.name {
 			case "kind":
@@ -302,13 +302,13 @@ func find(filenames []string, kustomize string) (string, error) {
 		}
 	}
 	if found != "" && without != "" {
-		return "", &object.HintedError{Err: fmt.Errorf("%s is next to part of the input, but not to %s", found, without), Advice: choose(found)}
+		return "", &object.HintedError{Err: fmt.Errorf("%s is next to part of the input, but not next to %s", found, without), Advice: choose(found)}
 	}
 	return found, nil
 }
 
 func choose(file string) string {
-	return "choose one with --config=" + text.ShellQuote(file) + ", or ignore it with --config="
+	return "choose one with --config=" + text.ShellQuote(file) + ", or use none with --config="
 }
 
 // isOurs reports whether the file exists and is not a manifest. An unreadable file is ours, because

@@ -37,8 +37,8 @@ func TestFind(t *testing.T) {
 		{files: "a/m.yaml - https://example.com/b.yaml", want: "a/k8sconnect.yaml"},
 		{files: "m.yaml", want: "k8sconnect.yaml"},
 		{files: "a b", fault: "a/k8sconnect.yaml and b/k8sconnect.yaml are both next to the input"},
-		{files: "plain a", fault: "a/k8sconnect.yaml is next to part of the input, but not to plain"},
-		{files: "a plain/m.yaml", fault: "a/k8sconnect.yaml is next to part of the input, but not to plain/m.yaml"},
+		{files: "plain a", fault: "a/k8sconnect.yaml is next to part of the input, but not next to plain"},
+		{files: "a plain/m.yaml", fault: "a/k8sconnect.yaml is next to part of the input, but not next to plain/m.yaml"},
 	} {
 		got, err := find(strings.Fields(tt.files), tt.kustomize)
 		fault := ""

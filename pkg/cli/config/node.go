@@ -54,7 +54,7 @@ const mostSeen = 100_000
 // see counts the content of a node, and reports whether to read on.
 func (r *reader) see(n *yaml.Node) bool {
 	if r.seen+len(n.Content) > mostSeen {
-		r.fault(n, "", "the file has more than %d keys and items up to here, including those behind each alias", mostSeen)
+		r.fault(n, "", "the file has more than %d keys and items up to here, including those that each alias repeats", mostSeen)
 		r.seen = mostSeen + 1
 		return false
 	}
@@ -70,7 +70,7 @@ func (r *reader) fault(at *yaml.Node, advice, format string, args ...any) {
 	case r.seen > mostSeen, len(r.faults) > mostFaults:
 		return
 	case len(r.faults) == mostFaults:
-		advice, format, args = "", "there are more faults from here on", nil
+		advice, format, args = "", "more errors follow from here on", nil
 	}
 	r.faults = append(r.faults, &Error{File: r.file, Line: at.Line, Column: at.Column, Err: fmt.Errorf(format, args...), Advice: advice})
 }
@@ -135,7 +135,7 @@ func (r *reader) fields(n *yaml.Node, what string, known []string) []field {
 		case known != nil && !slices.Contains(known, f.name):
 			r.fault(f.key, nearest(f.name, known), "unknown key %q", f.name)
 		case f.value.Tag == "!!null":
-			r.fault(f.key, "remove the key to set nothing", "%s has no value", f.name)
+			r.fault(f.key, "to leave it unset, remove the key", "%s has no value", f.name)
 		default:
 			all = append(all, f)
 			names[f.name] = true
@@ -167,7 +167,7 @@ func (r *reader) text(what string, n *yaml.Node) (string, bool) {
 	case n.Tag != "!!str":
 		r.fault(n, "put it in quotes", "%s must be a string, not %s", what, n.Value)
 	case n.Value == "":
-		r.fault(n, "remove the key to set nothing", "%s is empty", what)
+		r.fault(n, "to leave it unset, remove the key", "%s is empty", what)
 	default:
 		return n.Value, true
 	}

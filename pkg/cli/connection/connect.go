@@ -33,7 +33,7 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 		return nil, err
 	}
 	c.Run = run
-	emit(event.Preparing{Text: "asking the API server"})
+	emit(event.Preparing{Text: "contacting the API server"})
 	base := transport.BasePath(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return Transport(next, c.Vault, base)

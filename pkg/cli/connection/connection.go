@@ -102,7 +102,7 @@ const RunID = "run-id"
 
 func (c *Connection) addRun(flags *pflag.FlagSet) {
 	flags.StringVar(&c.runID, RunID, "",
-		"ID of the run in output, Audit-IDs, locks and Events, such as the ID of a CI job, shared by its retries; also $"+variable(RunID))
+		"ID of the run, shown in output, Audit-IDs, locks and Events. Use for example the ID of a CI job, which its retries share; also $"+variable(RunID))
 }
 
 // givenRun returns the ID from the command line or the environment; empty if there is none.
@@ -120,7 +120,7 @@ func (c *Connection) checkRun() error {
 	case id == "" && c.flags != nil && c.flags.Changed(RunID):
 		return fmt.Errorf("%s is empty; is a variable unset?", from)
 	case id != "" && !regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$`).MatchString(id):
-		return fmt.Errorf("%s=%q: at most 63 letters, digits, dots, dashes and underscores, the first and the last a letter or a digit", from, id)
+		return fmt.Errorf("%s=%q: must be at most 63 letters, digits, dots, dashes and underscores, and begin and end with a letter or a digit", from, id)
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func (c *Connection) contextName(raw api.Config) string {
 
 func orNone(names []string) string {
 	if len(names) == 0 {
-		return "nothing, because the kubeconfig has none"
+		return "no value, because the kubeconfig has none"
 	}
 	return strings.Join(names, ", ")
 }

@@ -35,9 +35,9 @@ func variable(flag string) string {
 
 func (c *Connection) addGuards(flags *pflag.FlagSet) {
 	flags.String(ExpectContext, "",
-		"Refuse any context whose name does not match, such as 'prod-*'; also $"+variable(ExpectContext))
+		"Refuse any context whose name does not match this pattern, such as 'prod-*'; also $"+variable(ExpectContext))
 	flags.String(ExpectCluster, "",
-		"Refuse any cluster whose kube-system namespace has another UID; also $"+variable(ExpectCluster))
+		"Refuse any cluster whose kube-system namespace does not have this UID; also $"+variable(ExpectCluster))
 }
 
 // expectations returns all values of a guard. All must match, so that none overrides another.
@@ -86,7 +86,7 @@ func (c *Connection) checkGuards() error {
 	}
 	for _, want := range c.expectations(ExpectContext) {
 		if !text.IsGlob(want.value) {
-			errs = append(errs, fmt.Errorf("%s: not a pattern: a bracket is open or empty, or a backslash ends it", want))
+			errs = append(errs, fmt.Errorf("%s: not a pattern: it has an unclosed or empty bracket, or ends with a backslash", want))
 		}
 	}
 	return errors.Join(errs...)
@@ -116,7 +116,7 @@ func (c *Connection) ExpectedContext() error {
 	for _, f := range []string{"server", "cluster"} {
 		if c.flags.Lookup(f).Changed {
 			return object.Hinted("leave out --"+f+", or guard with --"+ExpectCluster+" alone",
-				"--%s overrides the cluster of context %q, so its name does not identify the cluster, as %s expects it to", f, name, wanted[0])
+				"--%s overrides the cluster of context %q, so its name does not identify the cluster, which %s relies on", f, name, wanted[0])
 		}
 	}
 	return nil
@@ -126,9 +126,9 @@ func contextHint(raw api.Config, want expectation) string {
 	known := slices.Sorted(maps.Keys(raw.Contexts))
 	known = slices.DeleteFunc(known, func(name string) bool { return !text.Glob(want.value, name) })
 	if len(known) == 0 {
-		return "no context of the kubeconfig matches"
+		return "no context in the kubeconfig matches"
 	}
-	return "choose it with --context: " + strings.Join(known, ", ")
+	return "choose a matching one with --context: " + strings.Join(known, ", ")
 }
 
 // Recognises reports whether Connect will check the identity of the cluster.
@@ -159,7 +159,7 @@ func (c *Connection) expectedCluster(ctx context.Context, client *client.Client)
 	for _, want := range wanted {
 		if string(live.GetUID()) != want.value {
 			return object.Hinted("see which cluster this is: "+command.Kubectl("cluster-info"),
-				"wrong cluster: its UID is %s, not what %s expects; nothing else was asked of it", live.GetUID(), want)
+				"wrong cluster: its UID is %s, not what %s expects; nothing else was sent to it", live.GetUID(), want)
 		}
 	}
 	c.recognised = true

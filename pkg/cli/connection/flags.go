@@ -17,9 +17,9 @@ import (
 func (c *Connection) AddFlags(flags *pflag.FlagSet) {
 	c.config.AddFlags(flags)
 	c.flags = flags
-	flags.Lookup("namespace").Usage = "Namespace of objects without one; others must be in it"
-	flags.Lookup("context").Usage = "Context of the kubeconfig to use"
-	flags.Lookup("kubeconfig").Usage = "Path of the kubeconfig"
+	flags.Lookup("namespace").Usage = "Namespace for objects that name none; objects that name one must be in it"
+	flags.Lookup("context").Usage = "Kubeconfig context to use"
+	flags.Lookup("kubeconfig").Usage = "Path to the kubeconfig"
 	flags.DurationVar(&c.serverTimeout, "server-timeout", 30*time.Second,
 		"How long to keep trying while the API server is unavailable; 10m is enough for a cluster to start")
 	flags.DurationVar(&c.timeout, "timeout", 0, "How long the whole run may take; unlimited by default, or if negative")

@@ -57,9 +57,9 @@ removes: managers of live objects, by the versions in their managed fields;
 manifests, by file and line; and deployed Helm releases. A manager that has
 since written another version is only counted. Nothing is changed.
 
-Live objects are those in the namespace, or with -A in all namespaces; with only
-files, live objects are not checked. With only files and --release, the server
-is not contacted.
+Live objects are those in the namespace, or with -A in all namespaces. If only
+files are given, live objects are not checked; with --release, the server is not
+contacted then.
 
 Exit status: 0 nothing in use is removed, 1 something is, 2 could not tell.`,
 		Example: `  # Everything that blocks the next minor release
@@ -115,7 +115,7 @@ func known(r deprecation.Release) error {
 	if r.Compare(oldest) >= 0 && r.Compare(last) <= 0 {
 		return nil
 	}
-	return object.Hinted(fmt.Sprintf("this version of the plugin knows the releases from %s to %s; for the last ones, removals that are announced", oldest, last),
+	return object.Hinted(fmt.Sprintf("this version of the plugin knows the releases from %s to %s; for the latest of them, only announced removals", oldest, last),
 		"the removals in Kubernetes %s are not known", r)
 }
 

@@ -1,5 +1,5 @@
 // Package fightscmd is the verb fights, which watches the metadata of objects and reports those
-// that are written in circles.
+// that are rewritten in a loop.
 package fightscmd
 
 import (
@@ -50,15 +50,15 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "fights [TYPE/NAME… | TYPE [NAME…]]",
-		Short: "Find objects that are written in circles, and by whom",
-		Long: `Watch objects for a while and find those that are written in circles: two owners
-overwrite each other's field, one writer sets a field back and forth, or writes
-change nothing. fights itself changes nothing.
+		Short: "Find objects that are rewritten in a loop, and by whom",
+		Long: `Watch objects for a while and find those that are rewritten in a loop: two
+owners overwrite each other's field, one writer sets a field back and forth, or
+writes change nothing. fights itself changes nothing.
 
-A loop is found if it goes around once within --for: with two writes a minute
-that takes 60s. If managed fields do not prove a writer, it is "unknown". Leases,
-Events, endpoints and the status are left out. Without -A, only the objects in
-the namespace are watched.
+A loop is found if it completes once within --for; at two writes a minute, that
+takes 60s. A writer that managed fields do not identify is shown as "unknown".
+Leases, Events, endpoints and the status are left out. Without -A, only the
+objects in the namespace are watched.
 
 Exit status: 0 none, 1 some, 2 could not tell.`,
 		Example: `  # All kinds and namespaces
@@ -71,7 +71,7 @@ Exit status: 0 none, 1 some, 2 could not tell.`,
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "All namespaces, and objects without one")
-	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
+	cmd.Flags().StringVarP(&f.selector, "selector", "l", "", "Label selector, such as app=web,tier!=cache")
 	cmd.Flags().DurationVar(&f.duration, "for", usualDuration, "How long to watch, such as 90s or 10m; ^C stops early and reports")
 	cmd.Flags().BoolVar(&f.status, "status", false, "Include the status, Leases, Events and endpoints")
 	cmd.Flags().StringVarP(&f.output, "output", "o", output.Table, "Output format: table or json")

@@ -183,7 +183,7 @@ func (w *watch) kind(ctx context.Context, s *seen, begun func()) {
 	}
 	err := error(nil)
 	if !slices.Contains(s.Kind.Verbs, "watch") {
-		err = errors.New("the server offers no watch")
+		err = errors.New("the server does not support watching it")
 	} else {
 		err = w.server.Follow(ctx, listwatch.Changes{
 			Kind: s.Kind, Selection: s.Selection,

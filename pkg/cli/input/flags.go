@@ -62,7 +62,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	f.AddFiles(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.skipInvalid, "skip-invalid", false,
-		"Skip (and list) invalid or duplicate objects, do the rest, exit 1")
+		"Skip (and list) invalid or duplicate objects, process the rest, and exit with 1")
 	flags.StringVar(&f.duplicates, "duplicates", "error",
 		"If an object is in the input twice with different content: error, or last (use the last one, as kubectl does)")
 	flags.StringVar(&f.helmHooks, "helm-hooks", "skip",
@@ -76,8 +76,8 @@ func (f *Flags) AddFiles(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.Filenames, "filename", "f", nil, "File, folder or URL with manifests; - is standard input. Repeatable")
 	flags.BoolVarP(&f.Recursive, "recursive", "R", false, "Read the subfolders of -f too")
-	flags.StringVarP(&f.Kustomize, "kustomize", "k", "", "Folder of a kustomization")
-	flags.StringVarP(&f.Selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
+	flags.StringVarP(&f.Kustomize, "kustomize", "k", "", "Kustomization directory")
+	flags.StringVarP(&f.Selector, "selector", "l", "", "Label selector, such as app=web,tier!=cache")
 	flags.BoolVar(&f.skipNonObjects, "skip-non-objects", false,
 		"Skip (and list) files in a folder that contain no Kubernetes object")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
@@ -167,8 +167,8 @@ func (f *ChoiceFlags) Add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.take, "take", nil, "Contested [KIND[/NAME]:][manager=OWNER:]PATH to own; [*] for any item, all for every path. Repeatable")
 	flags.StringArrayVar(&f.yield, "yield", nil, "[KIND[/NAME]:][manager=OWNER:]PATH to leave to its owner, or unchanged. Repeatable")
 	flags.StringSliceVar(&f.adoptFrom, adoptFromFlag, []string{managedfields.ClientSideApply},
-		"Managers whose fields become ours in this run, so that fields removed from the manifest are removed from the cluster. "+
-			"Those of kubectl apply become ours automatically, once: with our first apply of the object. Empty for none")
+		"Managers whose fields become yours in this run, so that fields removed from the manifest are removed from the cluster. "+
+			"Those of kubectl apply become yours automatically, once, with your first apply of the object. Empty for none")
 	flags.StringArrayVar(&f.recreate, "recreate", nil,
 		"KIND[/NAME] to delete and create again if a change is not possible in place. Repeatable")
 	f.flags = flags

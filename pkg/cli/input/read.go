@@ -25,7 +25,7 @@ import (
 // errBroken ends the list of faults of an input that also contains valid objects.
 var errBroken error = &object.HintedError{
 	Err:    errors.New("nothing was done: fix the input first"),
-	Advice: "--skip-invalid skips invalid objects and does the rest",
+	Advice: "--skip-invalid skips invalid objects and processes the rest",
 }
 
 // Read reads the manifests and prints which files were skipped. The error has every fault that can

@@ -30,11 +30,11 @@ func (f *Flags) toMigration(in verb.Invocation, a Asked) (*migrateOptions, error
 	targetsErr := o.target(a, in)
 	var flagErr, dryRunErr error
 	if f.summary || f.expect != nil || f.from != nil {
-		flagErr = errors.New("--migrate-versions cannot be combined with --summary, --expect and --from, which count")
+		flagErr = errors.New("--migrate-versions cannot be combined with --summary, --expect or --from, which count")
 	}
 	if o.dryRun, dryRunErr = verb.DryRunOf(f.dryRun); o.dryRun == object.DryRunServer {
 		dryRunErr = &object.HintedError{
-			Err:    errors.New("--dry-run=server and --migrate-versions cannot be combined: no value changes that the server could check"),
+			Err:    errors.New("--dry-run=server and --migrate-versions cannot be combined: the rewrite changes no value that the server could check"),
 			Advice: "--dry-run=client shows what would be rewritten",
 		}
 	}

@@ -197,7 +197,7 @@ func TestAskedAgain(t *testing.T) {
 	}
 	one[0].Conflicts[0].Live = int64(6)
 	d.Decide(one)
-	if !strings.Contains(u.screen.String(), "which changed since your answer") {
+	if !strings.Contains(u.screen.String(), "which has changed since your answer") {
 		t.Errorf("the second time:\n%s", &u.screen)
 	}
 	if diff := cmp.Diff([]string{"--yield=deployment.apps/web:.spec.replicas"}, d.Flags(object.Ref.Resource)); diff != "" {

@@ -23,7 +23,7 @@ func (d *Dialogue) shortly(q question) []string {
 	}
 	head += ": " + format.Name(q.ref)
 	if d.wasAnswered(q) {
-		head += ", which changed since your answer"
+		head += ", which has changed since your answer"
 	}
 	owners := format.OwnerList(q.conflict.Owners, d.Now())
 	if owners == "" {
@@ -129,7 +129,7 @@ func help(q question) []string {
 	}
 	lines = append(lines,
 		"  s, show       both values in full, and who set the live one and when",
-		"  q, quit       ask no more: undecided paths stay in conflict and are not written",
+		"  q, quit       stop here: undecided paths stay in conflict and are not written",
 	)
 	if len(q.managers) == 0 {
 		return lines

@@ -31,7 +31,7 @@ const timeoutFlag = "lock-timeout"
 // Add adds the flag, whose default outlasts the lock of a run that was killed.
 func (f *LockFlags) Add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.timeout, timeoutFlag, time.Minute,
-		"How long to wait for the lock of the set if another run has it; 0 does not wait")
+		"How long to wait for the lock of the set if another run holds it; 0 does not wait")
 }
 
 // Within returns how long to wait. named means that the run has a set.

@@ -320,7 +320,7 @@ func (k *Keeper) fill(ctx context.Context, u *unstructured.Unstructured, manager
 	case filled == nil:
 		k.Emit(event.Warned{Ref: ref, Text: "no longer exists and is not created again: the history does not keep the values of a Secret in another namespace"})
 	default:
-		k.Emit(event.Warned{Ref: ref, Text: "keeps its present values: the history does not keep the values of a Secret in another namespace"})
+		k.Emit(event.Warned{Ref: ref, Text: "keeps its current values: the history does not record the values of a Secret in another namespace"})
 	}
 	return filled, nil
 }

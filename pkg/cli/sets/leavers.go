@@ -91,7 +91,7 @@ func (l *LeavingMembers) text(refs []object.Ref, of, name string, would bool) st
 	if l.Leave {
 		return said + "They will no longer be pruned; to add them back, apply with " + name
 	}
-	return said + "This run does not use the set, and its next prune deletes those that are not in its own input: apply with " + name + ", or remove them from it with --" + LeaveFlag
+	return said + "This run does not use the set. The set's next prune deletes what is not in that run's input: to prevent this, apply with " + name + ", or remove the objects from the set with --" + LeaveFlag
 }
 
 func option(parent object.Ref) string {

@@ -93,7 +93,7 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 		err = r.settle(ctx, p)
 	case r.set.Exists:
 		err = object.Hinted("run diff again, and confirm what it shows",
-			"%s: nothing was written: another run has created the set meanwhile", r.set.Record.Parent)
+			"%s: nothing was written: another run has created the set in the meantime", r.set.Record.Parent)
 	}
 	if err != nil {
 		return err

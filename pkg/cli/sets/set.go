@@ -244,7 +244,7 @@ func (s *Set) Blind(input applyset.Promise) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("lists %s, which the server does not serve, as kinds of its members: any that are left cannot be found; the annotation is %s",
+	return fmt.Sprintf("lists %s, which the server does not serve, among the kinds of its members (annotation %s): remaining members of those kinds cannot be found",
 		strings.Join(names, ", "), applyset.KindsAnnotation)
 }
 

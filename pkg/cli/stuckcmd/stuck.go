@@ -49,8 +49,8 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 for it, the next command, and its risk. Nothing is changed.
 
 Without a TYPE, stuck explains everything that is terminating, each cause once,
-with all objects that it blocks: in the namespace of -n, or else in the whole
-cluster if you may list the Pods in all namespaces.
+with all objects that it blocks. It searches the namespace of -n, or else the
+whole cluster if you may list the Pods in all namespaces.
 
 Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
 		Example: `  # Why is this namespace not deleted?
@@ -63,7 +63,7 @@ Exit status: 0 nothing is stuck, 1 something is, 2 could not tell.`,
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "Objects in all namespaces, and objects without one")
-	cmd.Flags().StringVarP(&flags.selector, "selector", "l", "", "Only objects whose labels match, such as app=web,tier!=cache")
+	cmd.Flags().StringVarP(&flags.selector, "selector", "l", "", "Label selector, such as app=web,tier!=cache")
 	flags.set.AddSet(cmd)
 	verb.OutputFlag(cmd, &flags.output, "")
 	return cmd

@@ -39,7 +39,7 @@ func (f *Flags) AddSet(cmd *cobra.Command) {
 func (f *Flags) Add(cmd *cobra.Command) {
 	f.Flags.Add(cmd)
 	cmd.Flags().StringVar(&f.Fields, fieldSelectorFlag, "",
-		"With a TYPE, only objects whose fields match, such as status.phase=Failed; the server says which fields it knows")
+		"With a TYPE, a field selector, such as status.phase=Failed; the server says which fields it knows")
 	help.Words(cmd, fieldSelectorFlag)
 	cmd.Flags().BoolVar(&f.All, "all", false, "All objects of the TYPE in the namespace")
 	cmd.Flags().BoolVarP(&f.AllNamespaces, "all-namespaces", "A", false, "In all namespaces, with -l, --all or --field-selector")
@@ -114,7 +114,7 @@ func (f *Flags) ToTargets(args []string, streams genericiooptions.IOStreams) (Ta
 
 func (f *Flags) toSet(args []string) (Targets, error) {
 	if len(args)+len(f.Filenames) > 0 || f.Kustomize != "" || f.Selector != "" || f.Fields != "" || f.All || f.AllNamespaces {
-		return Targets{}, errors.New("--" + sets.NameFlag + " selects only members of a set")
+		return Targets{}, errors.New("--" + sets.NameFlag + " selects only members of a set: it cannot be combined with names, files, selectors, --all or -A")
 	}
 	_, _, err := applyset.ParseName(f.Set)
 	return Targets{Set: f.Set}, err
@@ -148,7 +148,7 @@ func (t *Targets) Read(args []string) error {
 	case slashes == len(args):
 		return t.readPairs(args)
 	case looksLikeFile(args[0]):
-		return &object.HintedError{Err: fmt.Errorf("unexpected argument %q", args[0]), Advice: "manifests are named with -f or -k"}
+		return &object.HintedError{Err: fmt.Errorf("unexpected argument %q", args[0]), Advice: "to name manifests, use -f or -k"}
 	case slashes > 0:
 		return object.Hinted("write each object as TYPE/NAME, or one TYPE and then names",
 			"TYPE/NAME and TYPE NAME cannot be combined")
@@ -176,7 +176,7 @@ func (t *Targets) readPairs(args []string) error {
 		typ, name, _ := strings.Cut(arg, "/")
 		switch {
 		case looksLikeFile(arg):
-			return &object.HintedError{Err: fmt.Errorf("unexpected argument %q", arg), Advice: "manifests are named with -f or -k"}
+			return &object.HintedError{Err: fmt.Errorf("unexpected argument %q", arg), Advice: "to name manifests, use -f or -k"}
 		case strings.Contains(typ, ","):
 			return fmt.Errorf("%q: only one TYPE per name", arg)
 		case typ == "", name == "":

@@ -27,7 +27,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Lookup("filename") == nil {
 		return fmt.Errorf("unexpected argument %q", args[0])
 	}
-	return fmt.Errorf("unexpected argument %q: manifests are named with -f or -k", args[0])
+	return fmt.Errorf("unexpected argument %q: to name manifests, use -f or -k", args[0])
 }
 
 // dryRunAlone is the value of --dry-run without a value, as in kubectl.

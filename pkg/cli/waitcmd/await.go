@@ -59,7 +59,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.waitFor, "wait-for", nil,
 		"KIND[/NAME]:CONDITION to wait for instead of readiness, with a CONDITION as in wait --for. Repeatable")
 	f.times.Add(cmd)
-	f.HangFlags.Add(cmd, "The default where stderr is no terminal; --fail-on-cause= turns it off", unready.Lastings(), stuck.Lastings())
+	f.HangFlags.Add(cmd, "On by default where stderr is not a terminal; --fail-on-cause= turns it off", unready.Lastings(), stuck.Lastings())
 }
 
 // Standing sets the times and the file with readiness rules from the configuration.

@@ -152,7 +152,7 @@ func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Set, asked
 	}
 	switch {
 	case rule.Exists():
-		about = "it exists, and its status does not contradict that"
+		about = "it exists, and nothing in its status says that it is not ready"
 	case rule.Ready.Text != "":
 		about = rule.Ready.Text
 	}

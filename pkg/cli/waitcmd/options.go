@@ -67,7 +67,7 @@ type TimesFlag struct {
 // Add adds the flag to a command.
 func (f *TimesFlag) Add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.given, "timeout-for", nil,
-		"KIND=DURATION, CONDITION=DURATION or KIND:CONDITION=DURATION for objects or conditions that need another time; create is the time to exist. Repeatable")
+		"KIND=DURATION, CONDITION=DURATION or KIND:CONDITION=DURATION for objects or conditions that need a different time limit; create limits the time until an object exists. Repeatable")
 	help.Words(cmd, "timeout-for")
 }
 
@@ -84,7 +84,7 @@ func (f *TimesFlag) ToLimits(awaited []condition.Spec) (wait.TimeLimits, error) 
 		}
 	}
 	for _, l := range limits.Unknown(awaited) {
-		faults = append(faults, object.Hinted("write the condition as in --for, or create for the time to exist",
+		faults = append(faults, object.Hinted("write the condition as in --for, or create to limit the time until an object exists",
 			"--timeout-for=%s: nothing waits for %q", l, l.Condition.Text))
 	}
 	limits, err = limits.With(f.Standing)
@@ -156,7 +156,7 @@ func (f *HangFlags) Add(cmd *cobra.Command, otherwise string, causes ...map[stri
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long without progress before the reason is printed")
 	_ = flags.MarkHidden("stuck-after")
 	f.causes.Add(cmd, otherwise, causes...)
-	flags.IntVar(&f.logs, "logs", 0, "How many last log lines to show with a cause that names a container")
+	flags.IntVar(&f.logs, "logs", 0, "How many of the last log lines to show with a cause that names a container")
 	help.Words(cmd, "logs")
 	help.Words(cmd, "stuck-after")
 }

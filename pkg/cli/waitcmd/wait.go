@@ -35,8 +35,8 @@ func New(c *connection.Connection, streams genericiooptions.IOStreams) *cobra.Co
 		Short: "Wait for objects to be ready, and explain those that are not",
 		Long: `Wait until every object meets its conditions: readiness, a CEL expression (the
 object is self), a status condition, or a JSONPath. A field that the kind does
-not have is an error at once. After a timeout or a failure, each condition is
-shown with the values that it read, and with the causes.
+not have is reported at once as an error. After a timeout or a failure, each
+condition is shown with the values that it read, and with the causes.
 
 Objects are named as TYPE/NAME or as TYPE NAME, selected by a TYPE with -l,
 --all or --field-selector, or read from manifests with -f or -k. Named objects
@@ -76,8 +76,8 @@ func (f *waitFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.conditions, "for", nil,
 		"Condition to wait for: ready (the default), a CEL expression, condition=TYPE[=STATUS], jsonpath='{…}'[=VALUE], create or delete. Repeatable")
-	flags.BoolVar(&f.any, "any", false, "One met --for is enough; otherwise the object must meet all at the same time")
-	flags.StringArrayVar(&f.failOn, "fail-on", nil, "Condition that ends the wait as failed, in the same forms. Repeatable")
+	flags.BoolVar(&f.any, "any", false, "Meeting one --for is enough; otherwise the object must meet all of them at the same time")
+	flags.StringArrayVar(&f.failOn, "fail-on", nil, "Condition that ends the wait as failed, in the same forms as --for. Repeatable")
 	flags.DurationVar(&f.timeout, "timeout", verb.UsualTimeout, "How long to wait in all; 0 does not wait but checks once, a negative value waits without limit")
 	flags.DurationVar(&f.existence, "existence-timeout", 0,
 		"How long an object, or its kind, may be absent; defaults to --timeout, 0 means not at all")

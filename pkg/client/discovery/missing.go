@@ -58,7 +58,7 @@ func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error
 		err = transport.NoAnswer(errServedBefore)
 	case err == nil && !elsewhere.Empty():
 		err = object.Hinted("its objects still exist under that version",
-			"it serves it in %s", elsewhere)
+			"it serves this kind in %s", elsewhere)
 	}
 	return &NoKindError{GVK: gvk, Err: err}
 }

@@ -73,7 +73,7 @@ func describe(t metav1.TypeMeta, message string) string {
 	case t.Kind == "Status" && message != "":
 		return "a Status (" + message + ")"
 	case t.Kind == "":
-		return "an object without kind"
+		return "an object without a kind"
 	case t.APIVersion == "":
 		return "a " + t.Kind + " without apiVersion"
 	default:

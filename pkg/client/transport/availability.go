@@ -280,7 +280,7 @@ func (s *Sender) awaitsCredentials(began time.Time, end context.CancelCauseFunc)
 		return
 	}
 	if s.timeout > 0 && time.Since(began) >= s.hooks {
-		end(&credentialsError{fmt.Errorf("%s gave no credentials in %s", s.credentials, s.hooks)})
+		end(&credentialsError{fmt.Errorf("%s returned no credentials within %s", s.credentials, s.hooks)})
 		return
 	}
 	s.onCredentials(began)

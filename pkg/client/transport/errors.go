@@ -69,7 +69,7 @@ func (e *UnreachableError) Hint() string {
 type credentialsError struct{ err error }
 
 func (e *credentialsError) Error() string {
-	return fmt.Sprintf("the API server was not asked: %v", e.err)
+	return fmt.Sprintf("no request was sent to the API server: %v", e.err)
 }
 
 func (e *credentialsError) Unwrap() error { return e.err }

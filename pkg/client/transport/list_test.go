@@ -51,11 +51,11 @@ func TestList(t *testing.T) {
 		"of another version": {kind: things, text: `{"kind":"ThingList","apiVersion":"example.com/v2","metadata":{"resourceVersion":"1"},"items":[{}]}`, bad: "not a list of things.example.com"},
 		"one object":         {kind: things, text: `{"kind":"Thing",` + thing + `"metadata":{"resourceVersion":"1"}}`, bad: "not a list of things.example.com"},
 		"a Status":           {kind: pods, text: `{"kind":"Status","apiVersion":"v1","message":"no"}`, bad: "it is a Status (no)"},
-		"without kind":       {kind: pods, text: `{}`, bad: "it is an object without kind"},
+		"without kind":       {kind: pods, text: `{}`, bad: "it is an object without a kind"},
 		"without version":    {kind: pods, text: `{` + podList + `"metadata":{},"items":[{}]}`, bad: "without a resourceVersion"},
 		"items a number":     {kind: pods, text: `{` + podList + `"items":7}`, bad: "it is not a JSON object"},
-		"null itself":        {kind: pods, text: `null`, bad: "it is an object without kind"},
-		"a string":           {kind: pods, text: `"items"`, bad: "it is an object without kind"},
+		"null itself":        {kind: pods, text: `null`, bad: "it is an object without a kind"},
+		"a string":           {kind: pods, text: `"items"`, bad: "it is an object without a kind"},
 		"a broken item":      {kind: pods, text: `{"items":[{"a":}]}`, bad: "it is not a JSON object"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -249,7 +249,7 @@ func Stored(d deprecation.Definition) (event.StoredVersions, bool) {
 	old, now := d.Stored()
 	return event.StoredVersions{
 		Definition: d.Name, Versions: old, Storage: now,
-		Why: "objects may still be stored at " + strings.Join(old, ", ") + ", so the API server refuses a CRD that drops it",
+		Why: "objects may still be stored at " + strings.Join(old, ", ") + ", so the API server refuses a CRD that drops such a version",
 		Next: []string{
 			"rewrite them: " + command.Kubectl("get") + " " + d.Name + " -A -o json | " + command.Kubectl("replace") + " -f -",
 			"then: " + command.Kubectl("patch") + " crd " + d.Name + ` --subresource=status --type=merge -p '{"status":{"storedVersions":["` + now + `"]}}'`,

@@ -307,7 +307,7 @@ func TestReplicas(t *testing.T) {
 	six, one := workload("Deployment", "web", 6, "containers: []"), workload("Deployment", "web", 1, "containers: []")
 	told := []string{"ReplicasReset deployment.apps/web -n prod .spec.replicas"}
 	forecasts(t, map[string]forecast{
-		"one in the set":            {set: one + "\n---\n" + hpa, cluster: six, unasked: true, want: told, says: "6 replicas become 1, although HorizontalPodAutoscaler h scales it"},
+		"one in the set":            {set: one + "\n---\n" + hpa, cluster: six, unasked: true, want: told, says: "6 replicas become 1, although HorizontalPodAutoscaler h scales this workload"},
 		"one of the cluster":        {set: one, cluster: six + "\n---\n" + hpa, want: told, says: " deployment.apps/web .spec.replicas -n prod --to=kube-controller-manager"},
 		"one of another":            {set: one, cluster: six + "\n---\n" + strings.Replace(hpa, "name: web", "name: api", 1)},
 		"none may be read":          {set: one, cluster: six + "\n---\n" + hpa, unread: []string{"HorizontalPodAutoscaler"}},

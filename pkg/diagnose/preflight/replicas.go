@@ -166,7 +166,7 @@ func (v *view) replicas() []event.Remarked {
 		}
 		out = append(out, event.Remarked{
 			Ref: o.Ref, Code: "ReplicasReset", Path: ".spec.replicas",
-			Text: fmt.Sprintf("%s become 1, although HorizontalPodAutoscaler %s scales it", text.Count(int(podsOf(o.Before)), "replica"), text.Excerpt(name)),
+			Text: fmt.Sprintf("%s become 1, although HorizontalPodAutoscaler %s scales this workload", text.Count(int(podsOf(o.Before)), "replica"), text.Excerpt(name)),
 			Hint: "to keep the value, give up the field first: " + give(o, ".spec.replicas"),
 		})
 	}

@@ -81,7 +81,7 @@ func (v *view) selectsNothing(o *Object, s *corev1.Service, selector labels.Sele
 	}
 	r := event.Remarked{
 		Ref: o.Ref, Code: "SelectorMatchesNothing", Path: ".spec.selector",
-		Text: fmt.Sprintf("matches no Pod (%s) in this set or in the cluster, so nothing answers at the Service", text.Excerpt(selector.String())),
+		Text: fmt.Sprintf("matches no Pod (%s) in this set or in the cluster, so nothing answers behind the Service", text.Excerpt(selector.String())),
 		Hint: "set these labels in the Pod template, or correct the selector",
 	}
 	if near := v.nearestLabels(o.Ref.Namespace, s.Spec.Selector); near != "" {
@@ -131,7 +131,7 @@ func (v *view) lacksPort(o *Object, s *corev1.Service, selector labels.Selector,
 		}
 		r := event.Remarked{
 			Ref: o.Ref, Code: "TargetPortMissing", Path: fmt.Sprintf(".spec.ports[port=%d,protocol=%q].targetPort", port.Port, cmp.Or(port.Protocol, corev1.ProtocolTCP)),
-			Text: fmt.Sprintf("none of the selected Pods has a container port named %s, so nothing answers at port %d", text.Excerpt(name), port.Port),
+			Text: fmt.Sprintf("none of the selected Pods has a container port named %s, so nothing answers on port %d", text.Excerpt(name), port.Port),
 			Hint: "give a container port that name, or use its number",
 		}
 		if near := text.Nearest(name, ports(matching)); near != "" {

@@ -118,7 +118,7 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 		Message:   "the volume is bound to " + diagnose.Name(ref) + ", and goes away after it",
 		Evidence:  []string{"reclaim policy " + text.Excerpt(string(pv.Spec.PersistentVolumeReclaimPolicy))},
 		Next:      command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(ref),
-		Risk:      "deletes the claim, and with the reclaim policy Delete its data too",
+		Risk:      "deletes the claim and, with the reclaim policy Delete, its data too",
 		BlockedBy: ref,
 	}}
 	if diagnose.Terminating(claim) {

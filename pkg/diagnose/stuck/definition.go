@@ -45,7 +45,7 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 			left.Evidence = append(left.Evidence, "Terminating: "+said(t))
 		}
 		if failed && len(c.present) > 0 {
-			left.Message += "; the API server could not delete them, and retries with growing pauses"
+			left.Message += "; the API server could not delete them, and retries at growing intervals"
 			left.Next = lookAgain(live)
 		}
 		found = append(found, left)
@@ -235,7 +235,7 @@ func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	}
 	return finding{rank: rankHeld, Cause: event.Cause{
 		Code:      OwnerInOtherNamespace,
-		Message:   "a dependent in another namespace names it as owner, which is not allowed: " + diagnose.Name(ref),
+		Message:   "a dependent in another namespace names it as its owner, which is not allowed: " + diagnose.Name(ref),
 		Evidence:  []string{"metadata.ownerReferences of " + diagnose.Name(ref) + " names " + text.Excerpt(u.GetName()) + " by its UID, but an owner must be in the dependent's own namespace"},
 		Next:      disowning(dependent, u.GetUID()),
 		Risk:      lost,

@@ -71,7 +71,7 @@ func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 func stale(live *unstructured.Unstructured, said []string, but, who string) finding {
 	return finding{rank: rankWaiting, Cause: event.Cause{
 		Code:     ConditionStale,
-		Message:  "its conditions are out of date: " + but + "; " + who + " retries with growing pauses",
+		Message:  "its conditions are out of date: " + but + "; " + who + " retries at growing intervals",
 		Evidence: said,
 		Next:     lookAgain(live),
 	}}

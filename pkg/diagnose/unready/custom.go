@@ -248,7 +248,7 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 	}
 	f = asking(f)
 	if !s.Sure {
-		f.Evidence = append(f.Evidence, "whether its controller runs is unknown: not all the kinds that would show it may be listed")
+		f.Evidence = append(f.Evidence, "whether its controller runs is unknown: you are not allowed to list all kinds that would show it")
 	} else if manager != "" {
 		f.Evidence = append(f.Evidence, "no Deployment or StatefulSet seems to be "+text.Excerpt(manager))
 	}

@@ -227,7 +227,7 @@ func TestPods(t *testing.T) {
 		"node not ready": {
 			facts: head + `}, spec: {nodeName: node-1}, status: {phase: Running}}` + "\n---\n" +
 				`{apiVersion: v1, kind: Node, metadata: {name: node-1}, status: {conditions: [{type: Ready, status: Unknown, reason: NodeStatusUnknown, message: Kubelet stopped posting node status., lastTransitionTime: "2026-01-01T11:30:00Z"}]}}`,
-			want:    []string{"NodeNotReady: pod/web-1 -n prod: runs on node node-1, which has not been ready for 30m"},
+			want:    []string{"NodeNotReady: pod/web-1 -n prod: runs on node node-1, which has been NotReady for 30m"},
 			blocked: "node/node-1",
 			next:    "kubectl describe node node-1",
 		},
@@ -235,7 +235,7 @@ func TestPods(t *testing.T) {
 			facts: head + `, deletionTimestamp: "2026-01-01T11:50:00Z", ownerReferences: []}, spec: {nodeName: node-1}, status: {phase: Running}}`,
 			want: []string{
 				"Terminating: pod/web-1 -n prod has been terminating for 10m",
-				"PodTerminating: pod/web-1 -n prod: is being deleted, but does not end",
+				"PodTerminating: pod/web-1 -n prod: is being deleted, but does not terminate",
 			},
 		},
 		"readiness gate": {

@@ -14,7 +14,7 @@ import (
 var (
 	// ErrUnmanaged means that an object has no managed fields, so no field has an owner.
 	ErrUnmanaged = object.Hinted("the managed fields were cleared, so the next apply conflicts with before-first-apply over every difference; "+
-		"where the receiver's manifest is known (-f, --helm-release), --from=before-first-apply gives it the fields in that manifest",
+		"where the receiver's manifest is known (-f, --helm-release), --from=before-first-apply gives the receiver the fields in that manifest",
 		"it has no managed fields, so no field has an owner")
 	// ErrLast means that after the transfer, no field of the object would have an owner. The API
 	// server would then attribute all fields to before-first-apply, and each apply would conflict

@@ -58,7 +58,7 @@ func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, erro
 	case has(other): // It only writes a subresource, as controllers do.
 		return managedfields.Owner{Manager: w.To, Operation: managedfields.Update}, nil
 	}
-	return to, object.Hinted("--as-operation=apply if it uses server-side apply: its next apply removes what it does not state; "+
+	return to, object.Hinted("--as-operation=apply if it uses server-side apply: its next apply removes what its manifest does not set; "+
 		"--as-operation=update if not. Managers of this object: "+strings.Join(managers(entries), ", "),
 		"%q owns none of its fields yet, so it is unknown how it writes", w.To)
 }

@@ -102,7 +102,7 @@ func NewDeprecatedMarkdown(b output.Base) output.Results {
 func deprecatedMarkdown(base output.Base, d event.Deprecations) string {
 	var b strings.Builder
 	if len(d.Uses)+len(d.Stored) > 0 {
-		b.WriteString("| Goes | Object | Deprecated | Where |\n| --- | --- | --- | --- |\n")
+		b.WriteString("| Removed in | Object | Deprecated | Where |\n| --- | --- | --- | --- |\n")
 	}
 	for _, u := range d.Uses {
 		goes := ""

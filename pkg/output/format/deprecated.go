@@ -57,7 +57,7 @@ func Deprecations(d event.Deprecations, leftOut int) string {
 	}
 	said := "nothing uses an API that " + d.Release + " removes"
 	if len(inTheWay) > 0 {
-		said = strings.Join(inTheWay, ", ") + " in the way of " + d.Release
+		said = strings.Join(inTheWay, ", ") + " blocking " + d.Release
 	}
 	if d.Namespace != "" {
 		said = "in namespace " + text.Printable(d.Namespace) + ": " + said

@@ -48,7 +48,7 @@ service/a|b -n shop  .spec.loadBalancerIP is deprecated since 1.24; use the anno
 customresourcedefinition.apiextensions.k8s.io/gears.example.com
     objects may be stored at v1beta1
     rewrite them
-1 writer, 1 file, 1 release in the way of 1.38; 1 deprecated but not removed; 9 old entries that their managers no longer write; 1 not read
+1 writer, 1 file, 1 release blocking 1.38; 1 deprecated but not removed; 9 old entries that their managers no longer write; 1 not read
 they do no harm
 `
 	if got := run(t, printer.ForDeprecated, output.Options{Now: noon}, []event.Event{usesOfDeprecated()}).out; got != want {
@@ -68,13 +68,13 @@ they do no harm
 }
 
 func TestDeprecatedMarkdown(t *testing.T) {
-	const want = `| Goes | Object | Deprecated | Where |
+	const want = `| Removed in | Object | Deprecated | Where |
 | --- | --- | --- | --- |
 | 1.38 | resourceclaim.resource.k8s.io/gpu -n shop | resource.k8s.io/v1beta1 is deprecated since 1.35, to be removed in 1.38; use v1 | dra-driver (Update, 4m ago) still writes it<br>shop/web.yaml:12<br>Helm release shop/web, revision 7 |
 |  | service/a\|b -n shop | .spec.loadBalancerIP is deprecated since 1.24; use the annotations of the load balancer's provider | web.yaml:20 |
 |  | customresourcedefinition.apiextensions.k8s.io/gears.example.com | objects may be stored at v1beta1<br>rewrite them |  |
 
-1 writer, 1 file, 1 release in the way of 1.38; 1 deprecated but not removed; 9 old entries that their managers no longer write; 1 not read
+1 writer, 1 file, 1 release blocking 1.38; 1 deprecated but not removed; 9 old entries that their managers no longer write; 1 not read
 
 not read: secret -n shop: no
 `

@@ -187,7 +187,7 @@ func TestNoSilenceInALog(t *testing.T) {
 		t.Run(fmt.Sprint("apply ", seed), func(t *testing.T) {
 			in(t, seed, printer.ForApply, func(w *watched) {
 				refs := several(1 + w.random.IntN(5))
-				w.say(event.Preparing{Text: "asking the API server"})
+				w.say(event.Preparing{Text: "contacting the API server"})
 				w.nothing(0, "")
 				w.say(planOf(refs, 0))
 				w.say(event.PhaseStarted{})
@@ -259,7 +259,7 @@ func TestNoSilenceInALog(t *testing.T) {
 // the run retries (story 4).
 func TestWaitingForTheServerIsToldInALog(t *testing.T) {
 	lines := in(t, 1, printer.ForApply, func(w *watched) {
-		w.say(event.Preparing{Text: "asking the API server"})
+		w.say(event.Preparing{Text: "contacting the API server"})
 		const whole = 10 * time.Minute
 		for left := whole; left > 7*time.Minute; left -= 3 * time.Second {
 			w.say(event.Retrying{Err: refused(), In: 3 * time.Second, Left: left, Of: whole})

@@ -39,7 +39,7 @@ func ForApply(o output.Options) (*Printer, error) {
 // ForDiff returns a printer for a diff. The error is about the format or the external program.
 func ForDiff(o output.Options) (*Printer, error) {
 	if o.External != nil && o.External.Run == nil {
-		return nil, fmt.Errorf("external diff program %q: no means to run it", o.External.Name)
+		return nil, fmt.Errorf("external diff program %q cannot be run here", o.External.Name)
 	}
 	compared := output.Word{Text: "compared", Good: []event.Action{event.Create, event.Update, event.Recreate, event.Share, event.Delete, event.None}}
 	return newPrinter(o, output.NewState(compared, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {

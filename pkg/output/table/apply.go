@@ -201,7 +201,7 @@ func details(b output.Base, a event.Applied, room int) []string {
 	})...)
 	all = append(all, paths("kept", a.Released, most, room, func(c managedfields.Change, _ int) []string {
 		if len(c.Owners) == 0 {
-			return []string{"by no one: it is yielded"}
+			return []string{"without an owner: it is yielded"}
 		}
 		return withCommas("by ", format.Owners(c.Owners, b.Now()), "")
 	})...)
@@ -362,7 +362,7 @@ func (r *rollback) write(base output.Base, b *strings.Builder, below bool) {
 		for _, u := range back.Unreturned {
 			for _, path := range u.Paths {
 				details = append(details, "unowned  "+text.Printable(path.String())+"  "+text.Printable(u.Manager)+
-					" could not get it back: it has since applied at another API version")
+					" could not get it back, because this manager has since applied at another API version")
 			}
 		}
 		applyLine(base, b, back.Action, said, details)

@@ -134,7 +134,7 @@ func (t *diffTable) Finish(ctx context.Context) error {
 func (t *diffTable) notes() []string {
 	lines := t.left.lines()
 	if t.joining > 0 {
-		lines = append(lines, text.Count(t.joining, "object")+" to join the set, and nothing else")
+		lines = append(lines, text.Count(t.joining, "object")+" to join the set, with no other change")
 	}
 	if t.yielded > 0 && t.Verbose {
 		lines = append(lines, text.Count(t.yielded, "yielded path")+" of objects that would not change")
@@ -362,7 +362,7 @@ func diffNote(c managedfields.Change, anew bool, now time.Time) string {
 		text += " (atomic: one value, replaced as a whole)"
 	}
 	if c.Kind == managedfields.Released && len(c.Owners) == 0 {
-		text += "  stays, kept by no one: it is yielded"
+		text += "  stays, without an owner: it is yielded"
 	}
 	if len(c.Owners) > 0 {
 		text += "  " + whose + format.OwnerList(c.Owners, now)

@@ -142,7 +142,7 @@ func coverageLines(c event.Coverage, now time.Time) []string {
 		said = append(said, "not every change is known from "+format.Stamp(gap.From)+" to "+moment(gap.To, now))
 	}
 	if c.Behind != nil {
-		said = append(said, text.Count(c.Behind.Changes, "change")+" in this cluster not recorded yet, the oldest since "+moment(c.Behind.Since, now))
+		said = append(said, text.Count(c.Behind.Changes, "change")+" in this cluster not recorded yet, the oldest waiting since "+moment(c.Behind.Since, now))
 	}
 	if c.Stale {
 		said = append(said, "no progress recorded since "+moment(c.Until, now)+"; is the webhook running?")

@@ -89,7 +89,7 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 			Name: "k8sconnect_warnings_total", Help: "Warnings sent to clients, by subject.",
 		}, []string{"about"}),
 		hintsDropped: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "k8sconnect_hints_dropped_total", Help: "Hints about changes of owners that were dropped for lack of room. Their users are not recorded.",
+			Name: "k8sconnect_hints_dropped_total", Help: "Hints about owner changes that were dropped for lack of room; the users behind those changes are not recorded.",
 		}),
 		faults: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "k8sconnect_admission_faults_total", Help: "Reviews that could not be evaluated, by reason. Their requests were allowed.",

@@ -150,7 +150,7 @@ status: {inventory: {entries: [{id: give-next_web_apps_Deployment, v: v1}, {id: 
 		}
 		for _, want := range []string{
 			"kustomize-controller's next apply: 1 conflict before, none after", "registry.example/web:hotfix → registry.example/web:1.0",
-			".metadata.labels.by", "the receiver's manifest lacks it and would remove it",
+			".metadata.labels.by", "the receiver's manifest lacks it, so the receiver's next apply would remove it",
 			"configmap/leaving -n give-next: kustomization/give-next/apps lists it, but the manifests of the next run do not contain it: its fields are not given",
 			"1 object in the manifests was skipped: kustomization/give-next/apps does not list it yet",
 		} {

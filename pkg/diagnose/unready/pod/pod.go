@@ -50,7 +50,7 @@ func (v Rules) podLeaving(p *corev1.Pod) []rule.Finding {
 	}
 	c := event.Cause{
 		Code:      "PodTerminating",
-		Message:   "is being deleted, but does not end",
+		Message:   "is being deleted, but does not terminate",
 		Next:      rule.Kubectl(p.Namespace, "describe", "pod", p.Name),
 		BlockedBy: diagnose.RefOf("v1", "Pod", p.Namespace, p.Name),
 	}
@@ -94,7 +94,7 @@ func (v Rules) node(p *corev1.Pod) []rule.Finding {
 			Code:      "NodeMissing",
 			Message:   "is bound to node " + p.Spec.NodeName + ", which no longer exists",
 			Next:      rule.Kubectl(p.Namespace, "delete", "pod", p.Name, "--force", "--grace-period=0"),
-			Risk:      "containers of it that still run somewhere keep running, unknown to Kubernetes",
+			Risk:      "any of its containers that still run somewhere keep running, unknown to Kubernetes",
 			BlockedBy: r,
 		})}
 	}
@@ -109,7 +109,7 @@ func (v Rules) node(p *corev1.Pod) []rule.Finding {
 	c := node.Status.Conditions[i]
 	return []rule.Finding{rule.Of(p, rule.Root, event.Cause{
 		Code:      "NodeNotReady",
-		Message:   "runs on node " + node.Name + ", which has not been ready" + v.Since(c.LastTransitionTime),
+		Message:   "runs on node " + node.Name + ", which has been NotReady" + v.Since(c.LastTransitionTime),
 		Evidence:  []string{fmt.Sprintf("node %s: condition Ready=%s", node.Name, c.Status) + readiness.Detail(text.Excerpt(c.Reason), text.Excerpt(c.Message))},
 		Next:      rule.Kubectl("", "describe", "node", node.Name),
 		BlockedBy: r,
