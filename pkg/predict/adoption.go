@@ -19,9 +19,7 @@ import (
 // another item. A dry run cannot adopt fields first.
 type heldUpError struct {
 	conflicts []managedfields.Conflict
-	// alone is the server's answer to a dry run that creates the manifest as a new object; nil if
-	// the server refused it.
-	alone *unstructured.Unstructured
+	alone     *unstructured.Unstructured
 }
 
 func (e *heldUpError) Error() string { return "not valid before the adoption" }
@@ -52,7 +50,6 @@ func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why
 	return true
 }
 
-// first describes the step that must precede the apply.
 func first(a adopt.Adoption) string {
 	if len(a.Adopted) > 0 {
 		return "the fields of " + a.Adopted[0].Manager + " are adopted"
@@ -78,10 +75,9 @@ func (p Predictor) updated(ctx context.Context, server Server, in *Prediction, a
 }
 
 // heldUp returns a *heldUpError if the server seems to refuse the apply only because we do not own
-// the adopted fields yet, and nil otherwise. The evidence is that the server accepts the manifest
-// as a new object. The server may refuse the new object for other reasons, such as a quota or a
-// port in use. In this case, the evidence is that adopted managers own the fields that the refusal
-// names.
+// the adopted fields yet. Normally the server then accepts the manifest as a new object. But it may
+// refuse the new object because of a quota or a port in use. So heldUp also looks at the fields
+// that the refusal names.
 func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, refusal error, contested []managedfields.Conflict) error {
 	alone, err := p.alone(ctx, server, in)
 	if err == nil || p.waitsForAdopted(in, refusal) || waitsForLeftovers(in, refusal) || unexplained(refusal) && !unexplained(err) {
@@ -90,9 +86,8 @@ func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, re
 	return nil
 }
 
-// waitsForAdopted reports whether the server refuses the apply because of fields that the manifest
-// lacks and that belong only to adopted managers. It looks at all such fields in the lists that the
-// refusal names, and near the fields that it names.
+// waitsForAdopted looks for fields that the manifest lacks and that belong only to adopted
+// managers. It looks in the lists that the refusal names, and near the fields that it names.
 func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
 	areAdopted := func(owners []string) bool {
 		return len(owners) > 0 && !slices.ContainsFunc(owners, func(name string) bool {
@@ -110,8 +105,6 @@ func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
 	return false
 }
 
-// waitsForLeftovers reports whether every field that the refusal names is in a union with members
-// that we are about to claim and remove.
 func waitsForLeftovers(in *Prediction, refusal error) bool {
 	causes := Causes(refusal)
 	return len(causes) > 0 && !slices.ContainsFunc(causes, func(cause metav1.StatusCause) bool {
@@ -124,9 +117,9 @@ func waitsForLeftovers(in *Prediction, refusal error) bool {
 	})
 }
 
-// afterAdoption predicts what happens to fields that an adopted manager owns and the manifest
-// lacks. A dry run cannot adopt these fields first, so afterAdoption removes them from the answer,
-// and a second dry run fills in the defaults.
+// afterAdoption predicts the fields that an adopted manager owns and the manifest lacks. A dry run
+// cannot adopt these fields first. So they are removed from the answer, and a second dry run fills
+// in the defaults.
 func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Prediction) error {
 	dropped, emptied, err := adopt.Dropped(in.Live, in.Answer, p.Manager, in.Adoption)
 	if err != nil {
@@ -152,8 +145,8 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 	return unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
 }
 
-// AdoptedFrom returns the distinct managers whose fields this apply adopts, or whose fields an
-// interrupted earlier run adopted.
+// AdoptedFrom returns the managers whose fields this apply adopts, or an interrupted earlier run
+// adopted.
 func (in *Prediction) AdoptedFrom() []string {
 	names := slices.Clone(in.Adoption.Earlier)
 	for _, owner := range in.Adoption.Adopted {
@@ -163,8 +156,8 @@ func (in *Prediction) AdoptedFrom() []string {
 	return slices.Compact(names)
 }
 
-// OnlyOwners reports whether the apply only adopts fields. The content of the object stays, except
-// for the adopted manager's last-applied annotation, which may be removed.
+// OnlyOwners reports whether the apply only adopts fields. Nothing else in the object changes,
+// except that the adopted manager's last-applied annotation may be removed.
 func (in *Prediction) OnlyOwners(changes []managedfields.Change) bool {
 	return len(in.AdoptedFrom()) > 0 && !slices.ContainsFunc(changes, func(c managedfields.Change) bool {
 		return c.Kind != managedfields.Removed || !managedfields.IsLastApplied(c.Path)

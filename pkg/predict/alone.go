@@ -14,9 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// alone asks the server for the manifest as a new object, without some paths, by a dry run under
-// another name. Even if the new object is valid, the manifest may be invalid together with fields
-// of other owners.
+// alone asks the server for the manifest as a new object, by a dry run under another name. The
+// manifest may still be invalid together with fields of other owners.
 func (p Predictor) alone(ctx context.Context, server Server, in *Prediction, without ...fieldpath.Path) (*unstructured.Unstructured, error) {
 	twin := in.Body.DeepCopy()
 	twin.SetName(twinName(twin.GetName()))
@@ -26,8 +25,6 @@ func (p Predictor) alone(ctx context.Context, server Server, in *Prediction, wit
 	return server.Apply(ctx, in.Item.Kind, twin, p.probe())
 }
 
-// anew asks the server, by a dry run, for the object that the manifest would create after the live
-// object is deleted.
 func (p Predictor) anew(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
 	freed := freedWith(in.Live, in.Body)
 	answer, err := p.alone(ctx, server, in, freed...)
@@ -101,8 +98,7 @@ func addressInUse(ctx context.Context, server Server, in *Prediction) error {
 	return nil
 }
 
-// twinName returns the name under which a dry run creates the object. The name fits in a label,
-// because some kinds limit names to that length.
+// The name fits in a label, because some kinds limit names to that length.
 func twinName(name string) string {
 	const suffix = "-k8sconnect-probe"
 	if most := validation.DNS1123LabelMaxLength - len(suffix); len(name) > most {

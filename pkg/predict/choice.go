@@ -15,11 +15,11 @@ import (
 )
 
 // YieldAnnotation lists the paths that an object leaves to their owners, separated by commas. It
-// has the effect of the flag --yield.
+// works like the flag --yield.
 const YieldAnnotation = "k8sconnect.io/yield"
 
-// RecreateAnnotation allows an object to be deleted and recreated if the manifest changes an
-// immutable field, like the flag --recreate. Its only valid value is "immutable".
+// RecreateAnnotation works like the flag --recreate: the object may be deleted and recreated if the
+// manifest changes an immutable field. Its only valid value is "immutable".
 const RecreateAnnotation = "k8sconnect.io/recreate"
 
 // Choice is the user's decision about contested paths. An empty field matches everything. Kind,
@@ -29,20 +29,19 @@ type Choice struct {
 	// "deployment", "deployments.apps", "deploy".
 	Kind            string
 	Namespace, Name string
-	// Manager limits the choice to paths that matching managers own.
-	Manager string
-	// Path is the path to decide, with everything below it. An empty Path means every path.
+	Manager         string
+	// Path includes everything below it.
 	Path fieldpath.Pattern
-	// From is the file and line that the choice comes from; empty for a flag.
+	// From is the file and line of the choice; empty for a flag.
 	From string
 	// Of is the conflict that the user decided. If it is set, the choice applies only while the
 	// path has the same live value and the same owners.
 	Of *managedfields.Conflict
 }
 
-// ParseChoices parses the value of a flag, such as deploy/web:manager=flux:.spec.replicas, which
-// may contain several choices separated by commas. The path "all" means every path. A choice
-// without an object belongs to the preceding one.
+// ParseChoices parses the value of a flag, such as deploy/web:manager=flux:.spec.replicas. It may
+// contain several choices separated by commas. The path "all" means every path. A choice without an
+// object has the object of the preceding choice.
 func ParseChoices(text string) ([]Choice, error) {
 	parts := splitList(text)
 	if len(parts) == 0 {
@@ -99,12 +98,11 @@ func (c Choice) checkGlobs() error {
 
 const managerIs = "manager="
 
-// aKind matches the text before the colon if it is a kind without a name.
 var aKind = regexp.MustCompile(`^[A-Za-z*][A-Za-z0-9.*-]*$`)
 
-// splitChoice splits the object from the path at a colon. The name of an object may contain colons,
-// such as system:node-reader. The path therefore begins after the first colon before a dot, a
-// bracket or "manager="; without such a colon, it begins after the last colon.
+// splitChoice splits the object from the path. The name of an object may contain colons, such as
+// system:node-reader. The path therefore begins after the first colon before a dot, a bracket or
+// "manager="; without such a colon, it begins after the last colon.
 func splitChoice(text string) (object, path string) {
 	if text == "" || strings.HasPrefix(text, managerIs) || strings.IndexByte(".[", text[0]) >= 0 {
 		return "", text
@@ -134,8 +132,6 @@ func splitChoice(text string) (object, path string) {
 	}
 }
 
-// splitManager splits the manager, which may be quoted, from the path. The manager ends at a colon
-// before a dot or bracket, or at the end of the text.
 func splitManager(text string) (manager, path string, named bool) {
 	rest, named := strings.CutPrefix(text, managerIs)
 	if !named {
@@ -181,7 +177,6 @@ func ParseObject(text string) (Choice, error) {
 	return c, nil
 }
 
-// nameObject sets the object from KIND[/[NAMESPACE/]NAME], and reports whether text has that form.
 func (c *Choice) nameObject(text string) bool {
 	parts := strings.Split(text, "/")
 	if len(parts) > 3 || slices.Contains(parts, "") {
@@ -211,7 +206,6 @@ func (c Choice) Object() string {
 	}
 }
 
-// meansAll reports whether the choice's manager matches all owners.
 func (c Choice) meansAll(owners []managedfields.Owner) bool {
 	if c.Manager == "" {
 		return true
@@ -241,8 +235,6 @@ func (c Choice) String() string {
 	return strings.Join(parts, ":")
 }
 
-// yieldedBy parses the yield annotation: paths, managers, or both, as in
-// manager=hpa:.spec.replicas.
 func yieldedBy(annotation string) ([]Choice, error) {
 	var all []Choice
 	for _, text := range splitList(annotation) {
@@ -264,8 +256,7 @@ func yieldedBy(annotation string) ([]Choice, error) {
 	return all, nil
 }
 
-// splitList splits at commas outside brackets and quotes, because keys of list items contain
-// commas.
+// Keys of list items contain commas, which do not separate.
 func splitList(text string) []string {
 	var parts []string
 	start, depth := 0, 0

@@ -20,8 +20,7 @@ import (
 // ConflictError says that an object was not applied because other managers own paths with different
 // values.
 type ConflictError struct {
-	Ref object.Ref
-	// Conflicts are sorted by path, and not empty.
+	Ref       object.Ref
 	Conflicts []managedfields.Conflict
 	// Refusal is why the server would refuse the object even if every conflict were taken. It is
 	// nil if the server would accept the object, or was not asked.
@@ -59,15 +58,14 @@ func ownerNames(owners []managedfields.Owner) string {
 
 // Offers are choices that resolve the conflicts of an object.
 type Offers struct {
-	// Unleavable are the contested paths that cannot be yielded. The manifest lacks a field with
-	// this path, because the path's owner wrote it at another API version.
+	// Unleavable are the contested paths that cannot be yielded. The manifest lacks such a path,
+	// because its owner wrote it at another API version.
 	Unleavable []fieldpath.Path
 	// AdoptFrom is the manager whose adoption resolves all conflicts; empty if none does.
 	AdoptFrom string
 }
 
-// Offers returns the choices that would resolve the open conflicts. It tries each choice on the
-// live object, so that it never offers a choice without effect.
+// Offers tries each choice on the live object, so that it never offers a choice without effect.
 func (p Predictor) Offers(in *Prediction) (Offers, error) {
 	p.OnDecision = nil
 	var out Offers
@@ -96,8 +94,6 @@ func (p Predictor) Offers(in *Prediction) (Offers, error) {
 	return out, nil
 }
 
-// soleOwner returns the only manager that owns the contested paths; empty if there are several or
-// none.
 func soleOwner(conflicts []managedfields.Conflict) string {
 	sole := ""
 	for _, c := range conflicts {
@@ -114,8 +110,6 @@ func soleOwner(conflicts []managedfields.Conflict) string {
 	return sole
 }
 
-// sort divides the contested paths into values of adopted owners, conflicts that the user takes,
-// and open conflicts.
 func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
 	in.Conflicts = p.open(in, contested)
 	for _, c := range contested {
@@ -128,7 +122,6 @@ func (p Predictor) sort(in *Prediction, contested []managedfields.Conflict) {
 	}
 }
 
-// open returns the conflicts that neither adoption nor a choice of the user resolves.
 func (p Predictor) open(in *Prediction, contested []managedfields.Conflict) []managedfields.Conflict {
 	var out []managedfields.Conflict
 	for _, c := range contested {
@@ -156,8 +149,8 @@ func (e *YieldError) Hint() string {
 	return fmt.Sprintf("take it with --take=%s:%s, or put its live value into the manifest", e.Ref.Resource(), e.Path)
 }
 
-// asked returns the manifest for a dry run. A dry run cannot release fields, so the manifest
-// contains the live values of the fields to release.
+// A dry run cannot release fields. The manifest has the live values of the fields to release
+// instead.
 func (in *Prediction) asked(body *unstructured.Unstructured) *unstructured.Unstructured {
 	released := in.Adoption.Released()
 	if released.Empty() {
@@ -167,14 +160,12 @@ func (in *Prediction) asked(body *unstructured.Unstructured) *unstructured.Unstr
 }
 
 // Stays reports whether the change is a released path that keeps its value, because other managers
-// own it or the user yields it. Other released paths get the server's default, which is not worth
-// reporting.
+// own it or the user yields it. Any other released path gets the server's default.
 func (in *Prediction) Stays(c managedfields.Change) bool {
 	return c.Kind == managedfields.Released && (len(c.Owners) > 0 || fieldpath.Holds(in.Adoption.Released(), c.Path))
 }
 
 // keepsYielded returns a *YieldError if the server's answer changes a yielded path (edge case 83).
-// It ignores an answer with open conflicts, because the apply will not be sent.
 func (in *Prediction) keepsYielded() error {
 	if in.Answer == nil || len(in.Conflicts) > 0 {
 		return nil
@@ -190,13 +181,9 @@ func (in *Prediction) keepsYielded() error {
 }
 
 // ConflictsFromStatus returns the conflicts in the server's answer to an apply, sorted by path.
-// Each path occurs once, with all its owners in the live object. The owners come from the managed
-// fields, not from the server's messages. A path has no owners if the object has changed since it
-// was read. Without managed fields, the owner is [managedfields.BeforeFirstApply], as in the
-// server.
-//
-// The server does not quote the keys in a path, so that its text may stand for several paths. The
-// candidate paths are printed in the same notation and compared with the text.
+// Each path occurs once, with all its owners in the live object. A path has no owners if the object
+// has changed since it was read. Without managed fields, the owner is
+// [managedfields.BeforeFirstApply], as in the server.
 func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructured.Unstructured, manager string) []managedfields.Conflict {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
@@ -237,8 +224,7 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 	return conflicts
 }
 
-// meantBy returns the paths that the field of a cause may stand for. Paths with owners come first,
-// then a path in one of the objects, then the parsed text.
+// The server does not quote the keys in a path, so its text may stand for several paths.
 func meantBy(field string, held map[string][]fieldpath.Path, objects ...map[string]any) []fieldpath.Path {
 	if paths := held[field]; len(paths) > 0 {
 		stated := slices.DeleteFunc(slices.Clone(paths), func(p fieldpath.Path) bool {
@@ -261,7 +247,6 @@ func meantBy(field string, held map[string][]fieldpath.Path, objects ...map[stri
 	return []fieldpath.Path{fieldpath.Field(field)}
 }
 
-// locate finds a path in a value by its notation without quotes.
 func locate(v any, text string, path fieldpath.Path) (fieldpath.Path, bool) {
 	if text == "" {
 		return path, len(path) > 0
@@ -289,8 +274,7 @@ func locate(v any, text string, path fieldpath.Path) (fieldpath.Path, bool) {
 	return nil, false
 }
 
-// IsContested reports whether the server refused an apply because others own fields that it would
-// change.
+// IsContested reports whether the server refused an apply because of a conflict.
 func IsContested(err error) bool {
 	return slices.ContainsFunc(Causes(err), func(c metav1.StatusCause) bool {
 		return c.Type == metav1.CauseTypeFieldManagerConflict
@@ -311,8 +295,8 @@ func Causes(err error) []metav1.StatusCause {
 	return status.Status().Details.Causes
 }
 
-// unexplained reports whether the server answered with an internal error without a reason. The
-// server does so when a manifest does not match the schema of its kind.
+// The server answers with an internal error without a reason if a manifest does not match the
+// schema of its kind.
 func unexplained(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError &&

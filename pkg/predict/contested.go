@@ -13,11 +13,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/noop"
 )
 
-// contested returns the conflicts of the apply.
-//
-// The answer to the forced dry run only suggests conflicts. If it suggests any, or if the object
-// has no managed fields, contested repeats the dry run without force to find the real ones.
-// Conflicts that adoption resolves come only from the forced answer.
+// contested returns the conflicts of the apply. The answer to the forced dry run only suggests
+// conflicts. If it suggests any, or if the object has no managed fields, a dry run without force
+// finds the real ones. Conflicts that adoption resolves come only from the forced answer.
 func (p Predictor) contested(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {
 	suggested, err := Taken(in.Live, in.Answer, in.Body, p.Manager)
 	if err != nil {
@@ -44,7 +42,7 @@ func (p Predictor) contested(ctx context.Context, server Server, in *Prediction)
 	return all, nil
 }
 
-// asked returns the conflicts with managers that are not adopted. It sends dry runs without force.
+// asked returns the conflicts with managers that are not adopted, by dry runs without force.
 //
 // If the value of a contested path would not change, the manifest only spells it differently.
 // Examples are another spelling of a quantity, a missing default inside an atomic value, and null
@@ -107,10 +105,8 @@ func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]
 	return conflicts, p.unmoved(ctx, server, in)
 }
 
-// errMoved says that another client wrote the object between two requests of one prediction.
 var errMoved = errors.New("the object has changed in the meantime")
 
-// unmoved returns errMoved if the object has changed since it was read.
 func (p Predictor) unmoved(ctx context.Context, server Server, in *Prediction) error {
 	now, err := server.Get(ctx, in.Item.Kind, in.Item.Ref)
 	if err == nil && now.GetResourceVersion() != in.Live.GetResourceVersion() || apierrors.IsNotFound(err) {
@@ -119,12 +115,10 @@ func (p Predictor) unmoved(ctx context.Context, server Server, in *Prediction) e
 	return err
 }
 
-// rounds limits how often Body gets live spellings. Several rounds may be necessary, because a live
-// spelling at one path may reveal a conflict at another.
+// rounds limits how often Body gets live spellings. A live spelling at one path may reveal a
+// conflict at another.
 const rounds = 3
 
-// accepted records the server's answer, or returns errMoved if it is about another version of the
-// object.
 func (in *Prediction) accepted(answer *unstructured.Unstructured) error {
 	if answer.GetResourceVersion() != in.Live.GetResourceVersion() {
 		return errMoved
@@ -137,9 +131,8 @@ func (in *Prediction) notAdopted(conflicts []managedfields.Conflict) []managedfi
 	return slices.DeleteFunc(slices.Clone(conflicts), in.adopted)
 }
 
-// unforced sends a dry run without force. It returns the conflicts if the server refuses the apply,
-// and the answer if the server accepts it. It returns neither if only adopted managers are in
-// conflict.
+// unforced returns the conflicts if the server refuses the apply, and the answer if the server
+// accepts it. It returns neither if only adopted managers are in conflict.
 func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, body *unstructured.Unstructured) ([]managedfields.Conflict, *unstructured.Unstructured, error) {
 	answer, err := server.Apply(ctx, in.Item.Kind, in.asked(body), p.probe())
 	if err != nil && !IsContested(err) {
@@ -159,15 +152,13 @@ func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, 
 	return conflicts, nil, nil
 }
 
-// knows reports whether the path is in the manifest or the live object. A field that an owner wrote
-// at another API version may have another name there, and be in neither.
+// An owner at another API version may have the field under another name.
 func (in *Prediction) knows(path fieldpath.Path) bool {
 	_, stated := path.Get(in.Stated.Object)
 	_, live := path.Get(in.Live.Object)
 	return stated || live
 }
 
-// samePaths returns the paths on which only the spelling differs.
 func samePaths(conflicts []managedfields.Conflict) []fieldpath.Path {
 	var paths []fieldpath.Path
 	for _, c := range conflicts {
@@ -178,9 +169,9 @@ func samePaths(conflicts []managedfields.Conflict) []fieldpath.Path {
 	return paths
 }
 
-// Align returns a copy of the manifest in which the given paths have their live values. Paths
-// without a live value are removed, and paths that end in a list item are skipped. Align returns
-// nil if nothing changes.
+// Align returns a copy of the manifest in which the given paths have their live values, or no value
+// if the live object has none. Paths that end in a list item are skipped. Align returns nil if
+// nothing changes.
 func Align(manifest, live *unstructured.Unstructured, paths []fieldpath.Path) *unstructured.Unstructured {
 	var out *unstructured.Unstructured
 	for _, p := range paths {

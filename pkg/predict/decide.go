@@ -54,8 +54,7 @@ func (p Predictor) report(item plan.Item, path fieldpath.Path, outcome Outcome, 
 	}
 }
 
-// yields returns the item's paths that flags, its annotation and standing choices yield, in this
-// order of precedence. live may be nil. adopted are owners whose fields become ours.
+// Flags take precedence over the annotation, and the annotation over standing choices.
 func (p Predictor) yields(item plan.Item, live *unstructured.Unstructured, adopted []managedfields.Owner) ([]fieldpath.Path, error) {
 	annotated, err := yieldedBy(item.Object.GetAnnotations()[YieldAnnotation])
 	if err != nil {
@@ -123,14 +122,12 @@ func (p Predictor) flagsWithManager() []said {
 	return all
 }
 
-// byAdoption is the flag whose value is a list of managers, without objects or paths.
 const byAdoption = "--adopt-from"
 
-// NamesManagers reports whether a flag of this run names a manager. The name may be misspelt, which
-// only the live objects show.
+// NamesManagers reports whether a flag of this run names a manager. Only the live objects show
+// whether the name is misspelt.
 func (p Predictor) NamesManagers() bool { return len(p.flagsWithManager()) > 0 }
 
-// reportManagers reports the flags that name a manager of the live object.
 func (p Predictor) reportManagers(item plan.Item, live *unstructured.Unstructured) {
 	if p.OnDecision == nil || live == nil {
 		return
@@ -142,16 +139,15 @@ func (p Predictor) reportManagers(item plan.Item, live *unstructured.Unstructure
 	}
 }
 
-// namesManager reports whether the choice is limited to certain managers.
 func (c Choice) namesManager() bool { return c.Manager != "" && c.Manager != AnyManager }
 
-// Extent says how much a run has read. Only the live objects show which fields a manager owns.
+// Extent is how much a run has read. Only the live objects show which fields a manager owns.
 type Extent int
 
 const (
-	// OfInput means that a run has read only the input.
+	// OfInput means that the run has read only the manifests.
 	OfInput Extent = iota
-	// OfObjects means that a run has also read every live object.
+	// OfObjects means that the run has also read every live object.
 	OfObjects
 )
 
@@ -159,8 +155,8 @@ const (
 // no object. A choice has no effect if it names no object of the run, if none of these objects has
 // its path, or if its manager owns none of their fields.
 //
-// beside are objects of which only the names are known; a choice that names one of them is not
-// idle. matched reports whether a choice from the given place matched or decided anything.
+// A choice that names an object in beside is not idle, because only the names of these objects are
+// known. matched reports whether a choice from the given place matched or decided anything.
 func (p Predictor) Idle(items, beside []plan.Item, read Extent, matched func(from string) bool) []Miss {
 	var idle []Miss
 	group := func(verb string, choices []Choice) {
@@ -192,8 +188,7 @@ func namesAny(choices []Choice, items []plan.Item) bool {
 	})
 }
 
-// idleRule returns why the choices of a rule match nothing; why is empty if they match. known is
-// false if only the live objects can confirm that.
+// known is false if only the live objects can confirm why.
 func idleRule(rule []Choice, items []plan.Item) (why string, known bool) {
 	why = "it names no object in the input"
 	for _, c := range rule {
@@ -215,13 +210,11 @@ func idleRule(rule []Choice, items []plan.Item) (why string, known bool) {
 // AnyManager is the Manager of a choice that matches every manager but ours.
 const AnyManager = "*"
 
-// holdings are the owned fields of one object, and the fields that its manifest sets.
 type holdings struct {
 	us           string
 	live, stated map[string]any
-	// others holds the entries of the other managers; all holds every manager's field set.
-	others []managedfields.Entry
-	all    []*fieldpath.Set
+	others       []managedfields.Entry
+	all          []*fieldpath.Set
 }
 
 func (p Predictor) heldBy(item plan.Item, live *unstructured.Unstructured, adopted []managedfields.Owner) (holdings, error) {
@@ -248,10 +241,9 @@ func (h holdings) owners(path fieldpath.Path) []managedfields.Owner {
 	return owners
 }
 
-// paths returns the paths that a choice matches. A choice without a manager matches its exact path
-// even if the manifest does not set it. A choice with a manager matches the fields that the manager
-// owns and the manifest sets. It matches no parents, because they may contain fields of other
-// managers, and no keys of list items.
+// A choice without a manager matches its exact path even if the manifest does not set it. A choice
+// with a manager matches the fields that the manager owns and the manifest sets. It matches no
+// parents, because they may contain fields of other managers, and no keys of list items.
 func (h holdings) paths(c Choice) []fieldpath.Path {
 	if c.Manager == "" {
 		if path, exact := c.Path.Path(); exact {
@@ -261,7 +253,7 @@ func (h holdings) paths(c Choice) []fieldpath.Path {
 	}
 	found := fieldpath.NewSet()
 	for _, e := range h.others {
-		// AnyManager excludes all entries of our own manager, whether from an Apply or an Update.
+		// Our own entries are excluded, whether from an Apply or an Update.
 		if c.Manager == AnyManager && e.Manager == h.us || c.Manager != AnyManager && !text.Glob(c.Manager, e.Manager) {
 			continue
 		}
@@ -276,8 +268,6 @@ func (h holdings) paths(c Choice) []fieldpath.Path {
 	return out
 }
 
-// isValue reports whether an owned path is a value that the manifest sets, rather than a parent of
-// values, a list item's key, or the object's identity.
 func (h holdings) isValue(path fieldpath.Path) bool {
 	if fieldpath.IsIdentity(path) || fieldpath.IsKeyField(path) {
 		return false

@@ -21,7 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Evaluate predicts an apply of the item. live is the item's live object; nil if it does not exist.
+// Evaluate predicts an apply of the item without the server. live is nil if the object does not
+// exist.
 func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Prediction, error) {
 	out := Prediction{Item: item, Live: live}
 	p.reportManagers(item, live)
@@ -86,8 +87,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	return out, nil
 }
 
-// settleByTypes evaluates an object again if the live object alone leaves a doubt. It uses the
-// compiled-in type of the kind first, and then the server's schema.
+// The server's schema is read only if the compiled-in type does not decide.
 func (p Predictor) settleByTypes(in *Prediction) {
 	if in.Verdict == noop.Unchanged || in.Verdict == noop.Contested {
 		return
@@ -168,8 +168,7 @@ func (p Predictor) Refresh(ctx context.Context, server Server, in *Prediction) e
 	return err
 }
 
-// dryRun sends a forced dry run. If force would make the object invalid, dryRun returns the
-// conflicts of a dry run without force instead.
+// If force would make the object invalid, dryRun returns the conflicts of a dry run without force.
 func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
 	how := p.probe()
 	how.Force = in.Live != nil
@@ -181,8 +180,7 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 		if open := p.open(in, conflicts); len(open) > 0 && len(in.Adoption.Adopted) == 0 {
 			return nil, &ConflictError{Ref: in.Item.Ref, Conflicts: open, Refusal: err}
 		}
-		// Released fields do not count here, because releasing a field cannot make the object
-		// valid.
+		// Releasing a field cannot make the object valid.
 		if in.Adoption.Release(nil).LeaveContested(conflicts).Transfers() {
 			if heldUp := p.heldUp(ctx, server, in, err, conflicts); heldUp != nil {
 				return nil, heldUp
@@ -192,7 +190,6 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 	return answer, err
 }
 
-// accept evaluates the server's answer, which must be about the version of the object that we read.
 func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, answer *unstructured.Unstructured) error {
 	in.Answer, in.Unchecked = answer, ""
 	in.Conflicts, in.Taken, in.Overwritten = nil, nil, nil
@@ -229,7 +226,6 @@ func sameContent(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(content(a), content(b))
 }
 
-// content returns an object without its managed fields, resource version and generation.
 func content(u *unstructured.Unstructured) map[string]any {
 	out := maps.Clone(u.Object)
 	meta, ok := out["metadata"].(map[string]any)
@@ -244,8 +240,7 @@ func content(u *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// NoChange reports whether the server's answer equals the live object in content and owners, so
-// that the apply need not be sent.
+// NoChange reports whether the apply need not be sent: it changes neither content nor owners.
 func (p *Prediction) NoChange() bool {
 	return p.Live != nil && p.Answer != nil && !p.Adopts() && Same(p.Live, p.Answer)
 }
@@ -258,8 +253,8 @@ type View struct {
 }
 
 // View returns the object before and after an apply. answer is the server's answer to the apply or
-// to a dry run. If answer is nil because the server could not be asked, After comes from the
-// manifest. Before includes the fields of adopted managers.
+// to a dry run. If answer is nil, After comes from the manifest. Before includes the fields of
+// adopted managers.
 func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View, error) {
 	set, err := p.owned(answer)
 	if err != nil {
@@ -284,7 +279,6 @@ func (p Predictor) View(in *Prediction, answer *unstructured.Unstructured) (View
 	return view, nil
 }
 
-// owned returns the fields that our manager applied, and the fields of the other given owners.
 func (p Predictor) owned(u *unstructured.Unstructured, others ...managedfields.Owner) (*fieldpath.Set, error) {
 	if u == nil {
 		return &fieldpath.Set{}, nil
@@ -302,7 +296,6 @@ func (p Predictor) owned(u *unstructured.Unstructured, others ...managedfields.O
 	return set, nil
 }
 
-// stated returns the manifest's fields without the object's identity.
 func stated(manifest *unstructured.Unstructured) map[string]any {
 	out := maps.Clone(manifest.Object)
 	delete(out, "apiVersion")
@@ -324,8 +317,8 @@ func (v View) Changes() []managedfields.Change {
 	return managedfields.Compare(v.Before, v.After, v.Set)
 }
 
-// Left returns what happens to the paths that the manager owned and the manifest no longer sets:
-// they are removed, or released to others.
+// Left returns the paths that the manager owned and the manifest no longer sets. The server removes
+// them, or they stay with other owners.
 func (p Predictor) Left(in *Prediction, answer *unstructured.Unstructured) ([]managedfields.Change, error) {
 	if in.Live == nil || answer == nil {
 		return nil, nil

@@ -37,8 +37,8 @@ func (p Predictor) Explain(ctx context.Context, server Server, in *Prediction, e
 	advice := p.leftBehind(in, causes)
 	if advice == "" {
 		advice = p.unstated(ctx, server, in, slices.DeleteFunc(slices.Clone(causes), func(c metav1.StatusCause) bool {
-			// These causes need no other explanation: the manifest itself changes an immutable
-			// field.
+			// The manifest itself changes this immutable field, so the cause needs no other
+			// explanation.
 			return isImmutable(in, c) && len(differingAt(in, c.Field)) > 0
 		}))
 	}
@@ -74,7 +74,6 @@ func (p Predictor) leftBehind(in *Prediction, causes []metav1.StatusCause) strin
 		list, strings.Join(names, ", "), p.toOwn(in, []fieldpath.Path{list}, names))
 }
 
-// leftBehindBy returns the list that leftBehind explains, and the owners of the item.
 func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (fieldpath.Path, []string) {
 	entries, err := managedfields.Entries(in.Live)
 	if err != nil {
@@ -101,8 +100,7 @@ func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (fi
 	return nil, nil
 }
 
-// OwnersOfUnstated returns the owners of fields in list items that the manifest lacks. The owners
-// are sorted.
+// OwnersOfUnstated returns the owners of fields in list items that the manifest lacks, sorted.
 func OwnersOfUnstated(entries []managedfields.Entry, list fieldpath.Path, manifest *unstructured.Unstructured) []managedfields.Owner {
 	var owners []managedfields.Owner
 	for _, e := range entries {
@@ -124,14 +122,13 @@ func OwnersOfUnstated(entries []managedfields.Entry, list fieldpath.Path, manife
 
 // Permissions looks up our permissions.
 type Permissions interface {
-	// Permitted reports whether we may use the verb on the object.
 	Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error)
 }
 
 // DeniedError says that we lack a permission.
 type DeniedError struct {
 	Err error
-	// Verb is the denied verb; empty if unknown.
+	// Verb is empty if unknown.
 	Verb string
 	Item plan.Item
 }
@@ -151,8 +148,8 @@ func (e *DeniedError) Hint() string {
 	return strings.Join(words, " ")
 }
 
-// DeniedRead is like [Denied], for a failed read of the item. It sends no request, because only a
-// missing permission forbids a read.
+// DeniedRead is like [Denied], for a failed read. It sends no request, because only a missing
+// permission forbids a read.
 func DeniedRead(item plan.Item, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
@@ -168,8 +165,8 @@ func Denied(ctx context.Context, server Permissions, item plan.Item, err error) 
 		errors.As(err, new(*DeniedError)) {
 		return err
 	}
-	// An apply needs the verb patch, or create if the object does not exist. It needs get to read
-	// the object again after another client has written it.
+	// An apply needs patch, or create if the object does not exist. It needs get to read the object
+	// again after another client has written it.
 	for _, verb := range []string{"patch", "create", "get"} {
 		permitted, askErr := server.Permitted(ctx, item.Kind, item.Ref, verb)
 		if askErr != nil {
@@ -182,13 +179,10 @@ func Denied(ctx context.Context, server Permissions, item plan.Item, err error) 
 	return err
 }
 
-// unstated explains a refusal because of a field that the manifest lacks and other managers own, so
-// that it stays. The server may name the field itself, a parent or a sibling. For example, it names
-// the valueFrom of a variable that still has a value. Fields without an owner are not explained,
-// because the apply removes them.
-//
-// unstated names the owner only if the server would accept the apply with the owner's fields
-// adopted.
+// unstated explains a refusal because of a field that the manifest lacks and that stays because
+// other managers own it. The server may name the field itself, a parent or a sibling. For example,
+// it names the valueFrom of a variable that still has a value. unstated names the owner only if the
+// server would accept the apply with the owner's fields adopted.
 func (p Predictor) unstated(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) string {
 	for left, names := range p.leftNear(in, causes) {
 		if p.acceptedIfAdopted(ctx, server, in, names) {
@@ -198,9 +192,7 @@ func (p Predictor) unstated(ctx context.Context, server Server, in *Prediction, 
 	return ""
 }
 
-// leftNear yields fields that other managers own and the manifest lacks, together with these
-// managers. For each cause of a refusal, it looks at the field that the server names, and then at
-// the field's siblings.
+// leftNear yields fields that other managers own and the manifest lacks, with these managers.
 func (p Predictor) leftNear(in *Prediction, causes []metav1.StatusCause) iter.Seq2[[]fieldpath.Path, []string] {
 	return func(yield func([]fieldpath.Path, []string) bool) {
 		entries, err := managedfields.Entries(in.Live)
@@ -227,8 +219,6 @@ func (p Predictor) leftNear(in *Prediction, causes []metav1.StatusCause) iter.Se
 	}
 }
 
-// leftOf returns the fields at or below the path near that other managers own and the manifest
-// lacks. names are these managers.
 func (in *Prediction) leftOf(others []managedfields.Entry, near fieldpath.Path) (left []fieldpath.Path, names []string) {
 	found := fieldpath.NewSet()
 	for _, e := range others {
@@ -248,8 +238,6 @@ func (in *Prediction) leftOf(others []managedfields.Entry, near fieldpath.Path) 
 	return left, slices.Compact(names)
 }
 
-// acceptedIfAdopted reports whether the server would accept the apply with the managers' fields
-// adopted.
 func (p Predictor) acceptedIfAdopted(ctx context.Context, server Server, in *Prediction, names []string) bool {
 	p.AdoptFrom.Always = slices.Concat(p.AdoptFrom.Always, names)
 	p.OnDecision = nil
@@ -257,7 +245,6 @@ func (p Predictor) acceptedIfAdopted(ctx context.Context, server Server, in *Pre
 	return err == nil && p.Ask(ctx, server, &with) == nil
 }
 
-// leftInWords names the leftover fields, their owners, and the remedy.
 func (p Predictor) leftInWords(in *Prediction, left []fieldpath.Path, names []string) string {
 	const most = 3
 	paths := make([]string, 0, most)
@@ -280,9 +267,9 @@ func (p Predictor) leftInWords(in *Prediction, left []fieldpath.Path, names []st
 		what, is, stays, strings.Join(names, " and "), owns, it, p.toOwn(in, left, names), it, it, it)
 }
 
-// toOwn returns the flag or command that makes the paths ours. If a tool owns the paths, the flag
-// adopts everything that the tool has applied. If a person owns them, the command gives us only
-// these paths.
+// toOwn returns the flag or command that makes the paths ours. If a tool owns them, the flag adopts
+// everything that the tool has applied. If a person owns them, the command gives us only these
+// paths.
 func (p Predictor) toOwn(in *Prediction, paths []fieldpath.Path, names []string) string {
 	if !slices.ContainsFunc(names, managedfields.IsPerson) {
 		return "--adopt-from=" + strings.Join(names, ",")

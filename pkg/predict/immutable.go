@@ -14,9 +14,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// immutable explains a refusal to change an immutable field of an existing object (edge case 29).
-// It suggests recreating the object only if the server would accept the manifest as a new object,
-// because the manifest may be invalid in other ways, too.
+// immutable explains a refusal to change an immutable field (edge case 29). It suggests --recreate
+// only if the server would accept the manifest as a new object, because the manifest may be invalid
+// in other ways, too.
 func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) string {
 	fields := immutableFields(in, causes)
 	if len(fields) == 0 {
@@ -32,7 +32,6 @@ func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction,
 	return advice + ", or delete and recreate it with --recreate=" + in.Item.Resource()
 }
 
-// reasonAlone returns why the server refuses the manifest as a new object.
 func reasonAlone(in *Prediction, err error) string {
 	var reasons []string
 	for _, cause := range Causes(err) {
@@ -44,13 +43,11 @@ func reasonAlone(in *Prediction, err error) string {
 	return redact.Refusal(in.Item.Ref, errors.New(strings.Join(reasons, ", "))).Error()
 }
 
-// cannotChange names the fields whose values are immutable.
 func cannotChange(fields []string, kind string) string {
 	return strings.Join(fields, ", ") + " cannot be changed on an existing " + kind
 }
 
-// immutableFields returns the fields that the server calls immutable, sorted. If the server names a
-// parent of several fields, they are the fields in the parent that differ.
+// If the server names a parent of several fields, the result has the fields in it that differ.
 func immutableFields(in *Prediction, causes []metav1.StatusCause) []string {
 	const most = 3
 	var fields []string
@@ -68,8 +65,6 @@ func immutableFields(in *Prediction, causes []metav1.StatusCause) []string {
 	return slices.Compact(fields)
 }
 
-// differingAt returns the paths at or below a field at which the manifest and the live object
-// differ. field is a path in the server's notation.
 func differingAt(in *Prediction, field string) []string {
 	path, stated, live, ok := valuesAt(in, field)
 	if !ok {
@@ -113,8 +108,6 @@ func (d *differing) walk(path fieldpath.Path, stated, live any) {
 	}
 }
 
-// valuesAt returns the path that the server names, with its value in the manifest and in the live
-// object. ok is false if one of the two has no value at the path.
 func valuesAt(in *Prediction, field string) (path fieldpath.Path, stated, live any, ok bool) {
 	path, err := fieldpath.ParsePath("." + field)
 	if err != nil {
@@ -131,9 +124,8 @@ func valuesAt(in *Prediction, field string) (path fieldpath.Path, stated, live a
 	return path, stated, live, is && was
 }
 
-// isImmutable reports whether the server calls a field immutable. There is no cause type for that.
-// The server either forbids the changed value, or calls the value invalid with one of two fixed
-// messages.
+// No cause type says that a field is immutable. The server either forbids the changed value, or
+// calls the value invalid with one of two fixed messages.
 func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
 	if cause.Type == metav1.CauseTypeForbidden {
 		return changes(in, cause.Field)
@@ -146,13 +138,11 @@ func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
 		(strings.HasSuffix(cause.Message, immutable) || strings.HasSuffix(cause.Message, setOnce))
 }
 
-// changes reports whether the manifest changes the value of a field of the live object.
 func changes(in *Prediction, field string) bool {
 	_, stated, live, ok := valuesAt(in, field)
 	return ok && !within(stated, live)
 }
 
-// within reports whether the live value contains everything in the stated one.
 func within(stated, live any) bool {
 	switch stated := stated.(type) {
 	case map[string]any:
@@ -173,8 +163,8 @@ func within(stated, live any) bool {
 	}
 }
 
-// IsChangeable reports whether the field of an existing object may change. When another field may
-// not change, the server names all of .spec, including such fields. The lists are from Kubernetes'
+// IsChangeable reports whether the field of an existing object may change. If another field may not
+// change, the server names all of .spec, including such fields. The lists are from Kubernetes'
 // validation:
 // https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
 // https://kubernetes.io/docs/concepts/workloads/pods/#pod-update-and-replacement

@@ -54,7 +54,6 @@ func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded
 	return out, nil
 }
 
-// leave returns the manifest without the fields that components in the cluster set.
 func (p Predictor) leave(manifest *unstructured.Unstructured, in *Prediction) (*unstructured.Unstructured, error) {
 	if len(in.Left) == 0 {
 		return manifest, nil
@@ -73,10 +72,9 @@ type Meant struct {
 	kind schema.GroupKind
 	// field is the path without keys of list items.
 	field string
-	// by is the manager that should set it; empty means any program.
+	// by is the manager that should set it; empty for any program.
 	by string
-	// stated is a top-level field. The row applies only to manifests that set it; if it is empty,
-	// the row always applies.
+	// stated is a top-level field without which the row does not apply; it may be empty.
 	stated string
 }
 
@@ -94,8 +92,7 @@ func meantForOthers() []Meant {
 			kind:  schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"},
 			field: "rules", by: "clusterrole-aggregation-controller", stated: "aggregationRule",
 		},
-		// The CA of the webhook: cert-manager's injector and similar controllers replace the
-		// manifest's placeholder.
+		// cert-manager's injector and similar controllers replace the manifest's placeholder.
 		// https://cert-manager.io/docs/concepts/ca-injector/
 		// https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#contacting-the-webhook
 		{kind: admission("ValidatingWebhookConfiguration"), field: "webhooks.clientConfig.caBundle"},

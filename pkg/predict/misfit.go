@@ -19,12 +19,10 @@ import (
 // MisfitError is the server's refusal of a manifest that does not match the schema of its kind,
 // reworded because the server prints Go values.
 type MisfitError struct {
-	Err error
-	// Text is the server's message without Go values.
-	Text string
-	// Advice is the correction; empty if unknown.
+	Err    error
+	Text   string
 	Advice string
-	// At is the place of the first faulty field, or of the object if the field's place is unknown.
+	// At is the place of the first faulty field, or of the object.
 	At object.Source
 }
 
@@ -37,9 +35,8 @@ func (e *MisfitError) Unwrap() error { return e.Err }
 
 func (e *MisfitError) Hint() string { return e.Advice }
 
-// misfit rewords the refusal of a manifest that does not match its schema. It returns nil for other
-// refusals. The status code shows that the manifest does not match, but only the text of the
-// refusal names the fields.
+// misfit returns nil for other refusals. The status code shows that the manifest does not match,
+// but only the text of the refusal names the fields.
 func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	var status apierrors.APIStatus
 	if apierrors.IsInvalid(err) {
@@ -81,7 +78,7 @@ func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	return &MisfitError{Err: err, Text: plain, Advice: joined(advice), At: p.written(in, first)}
 }
 
-// joined joins several hints, merging those that differ only in a place or a name.
+// Hints that differ only in a place or a name become one.
 func joined(advice []string) string {
 	const meant = "did you mean "
 	var out []string
@@ -103,7 +100,6 @@ func joined(advice []string) string {
 	return strings.Join(out, "; ")
 }
 
-// written returns the place of the field at a path.
 func (p Predictor) written(in *Prediction, path string) object.Source {
 	steps, _ := find(in.Item.Object.Object, path)
 	if p.Locate == nil || len(steps) == 0 {
@@ -113,16 +109,15 @@ func (p Predictor) written(in *Prediction, path string) object.Source {
 	return at
 }
 
-// matches returns the matches of a pattern sorted by path, because the server reports faults in
-// random order.
+// The server reports faults in random order.
 func matches(pattern *regexp.Regexp, text string) [][]string {
 	all := pattern.FindAllStringSubmatch(text, -1)
 	slices.SortFunc(all, func(a, b []string) int { return strings.Compare(a[1], b[1]) })
 	return all
 }
 
-// nulls explains a refusal of null fields in a custom resource. A key without a value in the
-// manifest is null. Only nullable fields and fields with defaults may be null.
+// nulls explains a refusal of null fields in a custom resource. A key without a value is null in
+// YAML. Only nullable fields and fields with defaults may be null.
 func (p Predictor) nulls(in *Prediction, err error) *MisfitError {
 	var advice []string
 	var first object.Source
@@ -146,7 +141,6 @@ func (p Predictor) nulls(in *Prediction, err error) *MisfitError {
 	return &MisfitError{Err: err, Text: err.Error(), Advice: strings.Join(advice, ", ") + "; remove the key, or write {} (for a list: [])", At: first}
 }
 
-// bothLines returns advice that names the lines of the list items with the same key.
 func (p Predictor) bothLines(in *Prediction, path, key string) string {
 	steps, value := find(in.Item.Object.Object, path)
 	items, _ := value.([]any)
@@ -182,8 +176,7 @@ func inWords(kind string) string {
 	}
 }
 
-// valueInWords describes a value without quoting maps and lists. text is the value as the server
-// prints it, perhaps masked.
+// text is the value as the server prints it, perhaps masked.
 func valueInWords(value any, text string) string {
 	switch value.(type) {
 	case map[string]any:
@@ -201,8 +194,6 @@ func valueInWords(value any, text string) string {
 	}
 }
 
-// quoteIt returns advice for a field that must be text but has another type, such as an unquoted
-// number.
 func (p Predictor) quoteIt(in *Prediction, path, want string) string {
 	if want != "string" {
 		return ""
@@ -227,8 +218,7 @@ func (p Predictor) quoteIt(in *Prediction, path, want string) string {
 }
 
 // find returns the value at a path in the server's notation, and the keys and list positions that
-// lead to the value. Both are nil if the object lacks the path. The server does not quote keys that
-// contain dots, so only the object shows where a key ends.
+// lead to it. The server does not quote keys with dots, so only the object shows where a key ends.
 func find(object any, path string) (steps []any, value any) {
 	steps, value, _ = findBelow(object, path)
 	return steps, value
@@ -267,7 +257,6 @@ func findBelow(value any, path string) (steps []any, found any, ok bool) {
 	return nil, nil, false
 }
 
-// nearField suggests the declared field whose name is most similar to an unknown field's.
 func (p Predictor) nearField(in *Prediction, said string) string {
 	path, err := fieldpath.ParsePath(said)
 	if p.Schema == nil || err != nil || len(path) == 0 || path[len(path)-1].FieldName == nil {

@@ -12,14 +12,13 @@ import (
 
 // Miss is a choice without effect, most likely because of a typo.
 type Miss struct {
-	// Ref is the object; zero if the choice matches any object.
+	// Ref is zero if the choice matches any object.
 	Ref  object.Ref
 	Text string
 }
 
 // PositionError says that a choice names a list item by its position.
 type PositionError struct {
-	// Said is the source of the choice, such as "--take".
 	Said string
 	Path fieldpath.Path
 	// Key is the path with the item's key; nil if the item does not exist.
@@ -38,14 +37,12 @@ func (e *PositionError) Hint() string {
 	return "did you mean " + e.Key.String() + "?"
 }
 
-// said is a choice with the flag, annotation or file that it comes from. It is empty for the
-// built-in table.
+// said is a choice with its source; empty for the built-in table.
 type said struct {
 	Choice
 	by string
 }
 
-// text returns the choice as it was written.
 func (s said) text() string {
 	switch {
 	case s.by == "":
@@ -60,7 +57,6 @@ func (s said) text() string {
 	return s.by + "=" + s.String()
 }
 
-// said returns the choices with a path that flags and the annotation make for the item.
 func (p Predictor) said(item plan.Item) []said {
 	var all []said
 	for _, c := range p.Take {
@@ -82,8 +78,7 @@ func (p Predictor) said(item plan.Item) []said {
 	return all
 }
 
-// Misses returns the choices whose path no item sets, which would silently have no effect. It sends
-// no requests.
+// Misses returns the choices whose path no item sets. It sends no requests.
 func (p Predictor) Misses(items []plan.Item) []Miss {
 	var misses []Miss
 	hit, open := map[string]bool{}, map[string]said{}
@@ -115,7 +110,6 @@ func (p Predictor) Misses(items []plan.Item) []Miss {
 	return misses
 }
 
-// isStated reports whether a manifest sets a path of the choice.
 func (s said) isStated(body map[string]any) bool {
 	if path, exact := s.Path.Path(); exact {
 		_, stated := path.Get(body)
@@ -124,8 +118,6 @@ func (s said) isStated(body map[string]any) bool {
 	return len(s.Path.In(body)) > 0
 }
 
-// nearest returns the candidate that the user most likely meant. It returns none for a path with
-// wildcards.
 func (s said) nearest(candidates []fieldpath.Path) (fieldpath.Path, bool) {
 	path, exact := s.Path.Path()
 	if !exact {
@@ -151,8 +143,8 @@ func (s said) unstated(why string, meant fieldpath.Path) string {
 }
 
 // NearMisses returns the choices that seem to be for a conflict of the object but do not match it.
-// The path of a conflict may contain a key field that the manifest omits and the server added as a
-// default.
+// For example, the path of a conflict may contain a key field that the manifest omits and the
+// server added as a default.
 func (p Predictor) NearMisses(in *Prediction) []Miss {
 	paths := make([]fieldpath.Path, len(in.Conflicts))
 	for i, c := range in.Conflicts {
@@ -177,7 +169,6 @@ func (p Predictor) NearMisses(in *Prediction) []Miss {
 	return misses
 }
 
-// checkPositions returns an error if a choice names an item of one of the item's lists by position.
 func (p Predictor) checkPositions(item plan.Item) error {
 	for _, s := range p.said(item) {
 		if path := fieldpath.Path(s.Path); path.Positional() {

@@ -23,50 +23,44 @@ type Server interface {
 
 // Predictor predicts applies with one field manager and one set of choices.
 type Predictor struct {
-	// Manager is our field manager.
-	Manager string
-	// Take and Yield are the user's choices for this run.
+	Manager     string
 	Take, Yield []Choice
-	// Standing are choices that hold for many runs.
-	Standing Standing
+	Standing    Standing
 	// OnDecision is called with the effect of each choice whenever an object is evaluated. Calls
-	// may be concurrent. OnDecision may be nil.
+	// may be concurrent. It may be nil.
 	OnDecision func(Decision)
 	// Recreate matches the objects that may be deleted and recreated if the manifest changes an
 	// immutable field.
 	Recreate []Choice
-	// AdoptFrom are the managers whose fields we adopt. Adopted fields that the manifest does not
-	// set are removed from the object.
+	// AdoptFrom are the managers whose fields we adopt. The apply removes adopted fields that the
+	// manifest does not set.
 	AdoptFrom adopt.From
-	// Carry is the key of a label that an apply keeps even if the manifest does not set it; empty
-	// if there is none.
+	// Carry is the key of a label that an apply keeps even if the manifest does not set it. It may
+	// be empty.
 	Carry string
 	// Validation is the server's field validation: Strict, Warn or Ignore.
 	Validation string
-	// Locate finds the place of a field in the manifest's file; it may be nil.
+	// Locate may be nil.
 	Locate Locator
 	// Known returns the compiled-in type of one of Kubernetes' own kinds, and nil for other kinds.
-	// Known may be nil, and is called concurrently.
+	// It is called concurrently, and may be nil.
 	Known func(kind object.Kind) openapi.Type
-	// Schema returns the API server's schema of a kind, or nil if there is none. It is called only
-	// if the live object and the compiled-in types leave a doubt, and to suggest field names.
-	// Schema may be nil.
+	// Schema returns the API server's schema of a kind; nil if there is none. It is called only if
+	// the live object and Known leave a doubt, and to suggest field names. It may be nil.
 	Schema func(kind object.Kind) openapi.Type
 }
 
 // Prediction is the predicted apply of one manifest.
 type Prediction struct {
 	Item plan.Item
-	// Live is the live object; nil if there is none.
+	// Live is nil if the object does not exist.
 	Live *unstructured.Unstructured
-	// Body is the manifest to send. It lacks the yielded fields. If the manifest only spells a
-	// value of another owner differently, Body has the live object's spelling.
+	// Body is the manifest to send, without yielded fields. Where the manifest only spells a value
+	// of another owner differently, Body has the live object's spelling.
 	Body *unstructured.Unstructured
 	// Stated is the manifest without yielded fields, in its own spelling.
-	Stated *unstructured.Unstructured
-	// Verdict is the prediction from the live object alone.
-	Verdict noop.Verdict
-	// Adoption is the change of managed fields that must precede the apply. It is usually empty.
+	Stated   *unstructured.Unstructured
+	Verdict  noop.Verdict
 	Adoption adopt.Adoption
 	// Yielded are the paths that the user leaves to their owners. Left are the fields that a
 	// component in the cluster sets and keeps, such as a webhook's CA bundle.
@@ -77,14 +71,11 @@ type Prediction struct {
 	Answer *unstructured.Unstructured
 	// Unchecked explains why the server cannot check the object. It is empty if the server can.
 	Unchecked string
-	// Conflicts are the conflicts without a decision. Taken are the conflicts that the user decides
-	// to take. Overwritten are the values of adopted managers that the manifest changes. All three
-	// are empty before Ask.
+	// Conflicts have no decision yet. Taken are the conflicts that the user takes. Overwritten are
+	// the values of adopted managers that the manifest changes. All three are empty before Ask.
 	Conflicts, Taken, Overwritten []managedfields.Conflict
 }
 
-// schemaOf returns a function that reads the schema of the item's kind. It returns nil if the
-// Predictor has no Schema.
 func (p Predictor) schemaOf(item plan.Item) func() openapi.Type {
 	if p.Schema == nil {
 		return nil
@@ -92,13 +83,10 @@ func (p Predictor) schemaOf(item plan.Item) func() openapi.Type {
 	return func() openapi.Type { return p.Schema(item.Kind) }
 }
 
-// probe returns the options of a dry run without force.
 func (p Predictor) probe() object.Write {
 	return object.Write{Manager: p.Manager, Validation: p.Validation, DryRun: true}
 }
 
-// taker returns the choice that takes a contested path. Choices of this run take precedence over
-// standing choices.
 func (p Predictor) taker(item plan.Item, c managedfields.Conflict) (said, bool) {
 	takes := func(choice Choice) bool {
 		return choice.Names(item.Ref, item.Kind) && choice.Path.Covers(c.Path) && choice.meansAll(c.Owners) &&
@@ -127,16 +115,13 @@ func (p Predictor) takerByName(choices []Choice, item plan.Item, path fieldpath.
 }
 
 // Locator finds a field in a manifest's file. steps are the keys and list positions that lead to
-// the field. Locator returns the place of the field and the text of an unquoted scalar. If it does
-// not find the field, it returns the given place and no text.
+// the field. It returns the place of the field and the text of an unquoted scalar, or the given
+// place if it does not find the field.
 type Locator func(at object.Source, steps []any) (object.Source, string)
 
-// Adopts reports whether managed fields must change before the apply: to adopt fields of other
-// managers, or to claim leftovers without owners.
+// Adopts reports whether managed fields must change before the apply.
 func (p *Prediction) Adopts() bool { return p.Adoption.Needed() }
 
-// adopted reports whether adoption resolves the conflict, because every owner of the path is
-// adopted.
 func (p *Prediction) adopted(c managedfields.Conflict) bool {
 	for _, owner := range c.Owners {
 		if !slices.Contains(p.Adoption.Adopted, owner) {
@@ -146,8 +131,8 @@ func (p *Prediction) adopted(c managedfields.Conflict) bool {
 	return len(c.Owners) > 0
 }
 
-// carry adds the Carry label to the item if we own the label in the live object. Otherwise the
-// apply would remove the label.
+// carry adds the Carry label to the item if we own it in the live object. Otherwise the apply would
+// remove it.
 func (p Predictor) carry(item plan.Item, live *unstructured.Unstructured, adopted []managedfields.Owner) (plan.Item, error) {
 	value, labelled := live.GetLabels()[p.Carry]
 	if p.Carry == "" || !labelled {

@@ -22,14 +22,11 @@ const whenImmutable = "immutable"
 // Recreation says that a manifest can take effect only if the object is recreated, and that the
 // user allows that.
 type Recreation struct {
-	// UID is the UID of the object to delete.
-	UID types.UID
-	// Reason names the immutable fields.
+	UID    types.UID
 	Reason string
 	// Answer is the server's answer to the manifest as a new object.
 	Answer *unstructured.Unstructured
-	// Lost are the fields of other owners that the new object will lack.
-	Lost []managedfields.Change
+	Lost   []managedfields.Change
 }
 
 // Recreation returns how to recreate an object that the server refused to change. It returns nil if
@@ -56,7 +53,6 @@ func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction
 	}
 }
 
-// lost returns the fields of other owners, except the status, that the new object lacks.
 func (p Predictor) lost(live, anew *unstructured.Unstructured) []managedfields.Change {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
@@ -81,14 +77,11 @@ func (p Predictor) lost(live, anew *unstructured.Unstructured) []managedfields.C
 	return lost
 }
 
-// recreates reports whether the user allows the item to be recreated.
 func (p Predictor) recreates(item plan.Item) bool {
 	return item.Object.GetAnnotations()[RecreateAnnotation] == whenImmutable ||
 		slices.ContainsFunc(p.Recreate, func(c Choice) bool { return c.Names(item.Ref, item.Kind) })
 }
 
-// checkRecreate returns an error if the item's annotation is invalid, or if its kind is never
-// recreated.
 func (p Predictor) checkRecreate(item plan.Item) error {
 	value, annotated := item.Object.GetAnnotations()[RecreateAnnotation]
 	switch {
@@ -115,8 +108,8 @@ func HoldsMore(kind schema.GroupKind) bool {
 	}
 }
 
-// TakesVolumes reports whether the retention policy of a StatefulSet deletes its volume claims, and
-// the data in them, together with the StatefulSet.
+// TakesVolumes reports whether deleting a StatefulSet also deletes its volume claims and their
+// data, because of its retention policy.
 func TakesVolumes(live *unstructured.Unstructured) bool {
 	if live.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apps", Kind: "StatefulSet"}) {
 		return false

@@ -15,9 +15,9 @@ import (
 )
 
 // Rewritten returns the applied paths whose value in the server's answer differs from the sent
-// value. Something in the cluster, usually a mutating webhook, rewrites these values under our name
-// (k/k#129960; edge case 15). In each change, From is the sent value and To is the answered value.
-// Another spelling of an equal quantity or duration (edge case 11) is ignored.
+// value. Usually a mutating webhook rewrites these values under our name (k/k#129960; edge case
+// 15). In each change, From is the sent value and To is the answered value. Another spelling of an
+// equal quantity or duration (edge case 11) is ignored.
 func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]managedfields.Change, error) {
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
@@ -38,7 +38,6 @@ func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]manag
 // Terminating is the warning for an object that is being deleted.
 const Terminating = "is being deleted; applied changes will be lost"
 
-// sameText reports whether two scalars are spellings of the same quantity or duration.
 func sameText(a, b any) bool {
 	if x, ok := quantity(a); ok {
 		if y, ok := quantity(b); ok && x.Cmp(y) == 0 {
@@ -58,8 +57,7 @@ func sameText(a, b any) bool {
 	return err == nil && d == e
 }
 
-// quantity parses a string or a number as a quantity. A manifest may contain a number where the
-// server stores a string, as in "cpu: 1".
+// A manifest may contain a number where the server stores a string, as in "cpu: 1".
 func quantity(v any) (resource.Quantity, bool) {
 	text, ok := v.(string)
 	if f, isNumber := fieldpath.AsFloat(v); isNumber {
@@ -79,8 +77,6 @@ const (
 	accountName, accountAlias = "serviceAccountName", "serviceAccount"
 )
 
-// contradiction returns the path of the Pod spec and its two ServiceAccount names, and whether they
-// differ.
 func contradiction(u *unstructured.Unstructured) (spec fieldpath.Path, name, alias string, is bool) {
 	switch kind := u.GroupVersionKind().GroupKind(); kind {
 	case schema.GroupKind{Kind: "Pod"}:

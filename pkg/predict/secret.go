@@ -143,15 +143,12 @@ func recorded(e managedfields.Entry) []fieldpath.Path {
 	return out
 }
 
-// byData returns the owners that own a value as data.
 func byData(entries []managedfields.Entry, path fieldpath.Path) []managedfields.Owner {
 	return managedfields.HoldersOf(slices.DeleteFunc(slices.Clone(entries), func(e managedfields.Entry) bool {
 		return e.WriteOnly != nil && fieldpath.Has(e.WriteOnly, path)
 	}), path)
 }
 
-// changed returns the manifest's value, decoded from base64, and whether it differs from the live
-// value.
 func changed(stated, live any) ([]byte, bool) {
 	text, ok := stated.(string)
 	if !ok {

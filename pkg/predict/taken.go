@@ -14,13 +14,12 @@ import (
 // Taken returns the paths that a forced apply takes from other owners, sorted by path. These are
 // the conflicts that the server would report without force, and occasionally more. live is the
 // object before the apply, answer is the server's answer to the apply or to its dry run, and
-// manifest is the sent object.
+// manifest is the sent object. For an object without managed fields, use [ConflictsFromStatus].
 //
-// An owner loses a path in two ways. If the manifest changed the value, the path or something below
-// it is now ours; that is a conflict. If the path was removed, that is no conflict. An entry at
-// another version than the answer's keeps the field names of its own version. An entry that
-// vanishes because the server no longer serves its version is ignored (edge case 9). For an object
-// without entries, use [ConflictsFromStatus].
+// If an owner lost a path and the path or something below it is now ours, that is a conflict. If
+// the path was removed, that is no conflict. An entry at another version than the answer's keeps
+// the field names of its own version. An entry that vanishes because the server no longer serves
+// its version is ignored (edge case 9).
 func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([]managedfields.Conflict, error) {
 	before, err := managedfields.Entries(live)
 	if err != nil {
@@ -48,12 +47,10 @@ func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([
 
 type taking struct {
 	live, answer, manifest map[string]any
-	// ours are the fields that the manager owns after the apply.
-	ours    *fieldpath.Set
-	version string
+	ours                   *fieldpath.Set
+	version                string
 }
 
-// from adds the paths that one entry lost to us.
 func (t *taking) from(e managedfields.Entry, after []managedfields.Entry, paths *fieldpath.Set) {
 	kept, vanished := fieldpath.NewSet(), true
 	for _, a := range after {
@@ -78,9 +75,8 @@ func (t *taking) from(e managedfields.Entry, after []managedfields.Entry, paths 
 	})
 }
 
-// stated returns the path by which the manifest took the path p from its owner, or nil if it did
-// not. The result is p itself, or an atomic value that contains p. In the second case, the value
-// became atomic only after the owner's entry was written.
+// stated returns the path by which the manifest took the path p, or nil if it did not. It may be an
+// atomic value that contains p, and that became atomic after the owner's entry was written.
 func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 	set := t.ours
 	for i, pe := range p {
@@ -100,8 +96,6 @@ func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 	return p
 }
 
-// allChanged reports whether the manifest sets each path of the set, or an atomic value that
-// contains it, and changes the value of each path.
 func (t *taking) allChanged(set *fieldpath.Set) bool {
 	all := true
 	fieldpath.Each(set, func(p fieldpath.Path) {
@@ -142,8 +136,7 @@ func withoutLastApplied(conflicts []managedfields.Conflict, live *unstructured.U
 }
 
 // TakenFrom returns the values of other managers that an apply overwrites, sorted by path. It
-// includes the values that the user takes. It also includes the values of adopted managers, unless
-// the manifest only spells them differently.
+// includes the values of adopted managers, unless the manifest only spells them differently.
 func (in *Prediction) TakenFrom(answer *unstructured.Unstructured) []managedfields.Conflict {
 	all := slices.Clone(in.Taken)
 	for _, c := range in.Overwritten {

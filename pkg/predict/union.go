@@ -18,14 +18,13 @@ import (
 
 type union struct {
 	path fieldpath.Path
-	// discriminator is the field that selects a member. members maps each member to the
-	// discriminator's value that selects it. Without a discriminator, the member that the manifest
-	// sets is selected, and every field except the name is a member.
+	// members maps each member to the discriminator's value that selects it. Without a
+	// discriminator, the manifest selects the member that it sets, and every field except the name
+	// is a member.
 	discriminator string
 	members       map[string]string
 }
 
-// strategies returns the unions with a discriminator.
 // https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/
 func strategies(kind schema.GroupKind) []union {
 	rolling := map[string]string{"rollingUpdate": "RollingUpdate"}
@@ -39,8 +38,6 @@ func strategies(kind schema.GroupKind) []union {
 	}
 }
 
-// podSpec returns the path of the Pod spec in objects of a kind. It returns nil if the kind has no
-// Pod spec, or one that cannot be updated.
 func podSpec(kind schema.GroupKind) fieldpath.Path {
 	switch kind {
 	case schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "apps", Kind: "DaemonSet"},
@@ -54,7 +51,6 @@ func podSpec(kind schema.GroupKind) fieldpath.Path {
 	}
 }
 
-// unions returns the unions in a manifest: its strategy, and each of its volumes.
 func unions(kind schema.GroupKind, manifest map[string]any) []union {
 	all := strategies(kind)
 	spec := podSpec(kind)
@@ -96,7 +92,6 @@ func Leftovers(kind schema.GroupKind, manifest, body, live *unstructured.Unstruc
 	return out, nil
 }
 
-// unmeant returns the live members that the manifest does not select.
 func (u union) unmeant(body, live map[string]any) []string {
 	stated, there := mapAt(u.path, body), mapAt(u.path, live)
 	meant, says := stated[u.discriminator].(string)

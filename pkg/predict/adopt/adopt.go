@@ -1,6 +1,6 @@
 // Package adopt decides how a manager takes over fields that others own or that have no owner. It
-// computes how managed fields change, and which fields are then removed from the object. Start with
-// [Plan]. The package only computes; the caller writes.
+// computes the new managed fields, and the fields that the apply then removes. Start with [Plan].
+// The package writes nothing.
 package adopt
 
 import (
@@ -18,30 +18,25 @@ import (
 // From lists the managers whose fields we take over.
 type From struct {
 	// Once are managers to migrate from. Their fields are adopted only while our manager has no
-	// Apply entry; fields that they write later are not adopted.
+	// Apply entry. Fields that they write later are not adopted.
 	Once []string
-	// Always are the managers that the user named for this run. Their fields are always adopted.
+	// Always are managers that the user named for this run.
 	Always []string
 }
 
 // Adoption describes how an object's managed fields change.
 type Adoption struct {
-	// Adopted are the owners whose paths move into our Apply entry.
 	Adopted []managedfields.Owner
-	// Left lists the owners whose paths we do not adopt, because their API version differs from
-	// ours.
+	// Left are owners that are not adopted, because their API version differs from ours.
 	Left []managedfields.Owner
 	// Claimed are paths without an owner that become ours, so that our next apply removes them.
 	Claimed []fieldpath.Path
-	// Earlier are the managers that an earlier run adopted from before it was interrupted.
+	// Earlier are the managers that an interrupted earlier run adopted from.
 	Earlier []string
 
-	// released are the fields that we stop owning before the apply, so that the apply does not
-	// remove them.
 	released *fieldpath.Set
 
 	adopter adopter
-	// entries are the managed fields of the other managers; ours is our own entry.
 	entries []managedfields.Entry
 	ours    managedfields.Entry
 	claimed *fieldpath.Set
@@ -104,14 +99,14 @@ func (a Adoption) Needed() bool {
 	return len(a.Adopted)+len(a.Claimed) > 0 || !a.Released().Empty()
 }
 
-// Release returns the adoption with the fields to release before the apply. Without the release,
-// the apply would remove them.
+// Release returns the adoption with fields that we stop owning before the apply. Otherwise the
+// apply would remove them.
 func (a Adoption) Release(set *fieldpath.Set) Adoption {
 	a.released = set
 	return a
 }
 
-// Released returns the fields to release, never nil.
+// Released is never nil.
 func (a Adoption) Released() *fieldpath.Set {
 	if a.released == nil {
 		return fieldpath.NewSet()
@@ -120,8 +115,7 @@ func (a Adoption) Released() *fieldpath.Set {
 }
 
 // LetGo returns the managed fields in the answer to a dry run, without the fields that the apply
-// takes from adopted managers and without the released fields. A dry run cannot move or release
-// them itself.
+// takes from adopted managers and without the released fields. A dry run does neither itself.
 func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
@@ -143,8 +137,7 @@ func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 }
 
 type adopter struct {
-	manager string
-	// from are the managers to adopt from; named are those that the user named for this run.
+	manager     string
 	from, named []string
 	// untracked means that the fields in the last-applied annotation are adopted from
 	// before-first-apply.
@@ -152,7 +145,6 @@ type adopter struct {
 	live      map[string]any
 }
 
-// adopts returns the fields of an entry to adopt.
 func (a adopter) adopts(e managedfields.Entry) *fieldpath.Set {
 	none := fieldpath.NewSet()
 	switch {
@@ -166,8 +158,6 @@ func (a adopter) adopts(e managedfields.Entry) *fieldpath.Set {
 	return e.Fields.RecursiveDifference(fieldpath.NewSet(fieldpath.Field("status")))
 }
 
-// stated returns the part of a set that is in the last-applied annotation, and the annotation
-// itself.
 func (a adopter) stated(set *fieldpath.Set) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	var last map[string]any
@@ -182,8 +172,6 @@ func (a adopter) stated(set *fieldpath.Set) *fieldpath.Set {
 	return out
 }
 
-// migrates reports whether the adoption from the manager is a migration: the user did not name the
-// manager for this run.
 func (a adopter) migrates(manager string) bool {
 	if manager == managedfields.BeforeFirstApply {
 		manager = managedfields.ClientSideApply
@@ -192,9 +180,8 @@ func (a adopter) migrates(manager string) bool {
 }
 
 // Claim makes paths without an owner ours, with everything below them, so that the next apply
-// removes those that the manifest lacks.
-//
-// Claim does nothing if our entry has another version than the live object.
+// removes those that the manifest lacks. It does nothing if our entry has another version than the
+// live object.
 func (a Adoption) Claim(live *unstructured.Unstructured, paths []fieldpath.Path) Adoption {
 	claimed := fieldpath.NewSet()
 	for _, p := range paths {
@@ -214,7 +201,7 @@ func (a Adoption) Claim(live *unstructured.Unstructured, paths []fieldpath.Path)
 	return a
 }
 
-// ClaimedSet returns the claimed fields, never nil.
+// ClaimedSet is never nil.
 func (a Adoption) ClaimedSet() *fieldpath.Set {
 	if a.claimed == nil {
 		return fieldpath.NewSet()
@@ -222,8 +209,7 @@ func (a Adoption) ClaimedSet() *fieldpath.Set {
 	return a.claimed
 }
 
-// leaves adds the paths of a value's leaves to a set. A list counts as a leaf, because the keys of
-// its items are unknown without an owner.
+// The keys of a list's items are unknown without an owner, so a list is one leaf.
 func leaves(set *fieldpath.Set, p fieldpath.Path, v any) {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) == 0 {
@@ -243,7 +229,7 @@ const (
 	migrating = "k8sconnect.io/migrating/" // The user did not name the manager.
 )
 
-// marks maps the name of each adopted manager to whether the adoption is a migration.
+// marks maps each adopted manager to whether its adoption is a migration.
 type marks map[string]bool
 
 func marksIn(set *fieldpath.Set) marks {
@@ -265,13 +251,11 @@ func marksIn(set *fieldpath.Set) marks {
 	return out
 }
 
-// add adds a manager. A migration remains a migration even if the user names its manager for one
-// run.
+// A migration remains a migration even if the user names its manager for one run.
 func (m marks) add(manager string, migrates bool) { m[manager] = m[manager] || migrates }
 
 func (m marks) names() []string { return slices.Sorted(maps.Keys(m)) }
 
-// begun returns the managers whose migration has begun.
 func (m marks) begun(managers []string) []string {
 	var out []string
 	for _, name := range managers {

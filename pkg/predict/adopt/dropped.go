@@ -10,23 +10,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Dropped returns what happens to the paths that a manager owned and no longer sets (edge case 33),
-// sorted by path. live is the object before the apply. answer is the server's answer to the apply,
-// or to its dry run. Each path is
+// Dropped returns, sorted, the paths that a manager owned and no longer sets (edge case 33). live
+// is the object before the apply. answer is the server's answer to the apply, or to its dry run.
+// Each path is
 //
 //   - Removed from the object;
-//   - Released: it stays because its Owners own it, or, without owners, because the server's default
-//     is the same;
+//   - Released: it stays because its Owners own it, or, without owners, because the server's
+//     default is the same;
 //   - or Changed: it has no owner, and the server's default differs.
 //
-// adoption is the adoption that precedes the apply, unless the live object already includes it. A dry
-// run cannot show the effect of an adoption. Fields that the adopted managers owned and the manifest
-// lacks therefore count as Removed, and so do claimed fields. A list item is one change, unless
-// others keep part of it.
+// adoption precedes the apply, unless the live object already includes it. A dry run cannot show
+// its effect. Fields that the adopted managers owned and the manifest lacks therefore count as
+// Removed, and so do claimed fields. A list item is one change, unless others keep part of it.
 //
-// emptied are the maps and lists that no longer contain an owned field, inner ones first. The server
-// removes each of them with the unowned defaults in it, and sets its default again. The rest, such as
-// {} or a configMap with only its mode, might be invalid. The metadata always stays.
+// emptied are the maps and lists that no longer contain an owned field, inner ones first. The
+// server removes each of them with the unowned defaults in it, and sets its default again. The
+// rest, such as {} or a configMap with only its mode, might be invalid. The metadata always stays.
 func Dropped(
 	live, answer *unstructured.Unstructured, manager string, adoption Adoption,
 ) (changes []managedfields.Change, emptied []fieldpath.Path, err error) {
@@ -63,18 +62,15 @@ func Dropped(
 
 type dropper struct {
 	live, answer map[string]any
-	// now holds the fields that the manager owns after the apply; keepers holds the entries of the
-	// other owners.
-	now     *fieldpath.Set
-	keepers []managedfields.Entry
-	// pending holds the fields that adopted managers still own in the answer, because the adoption
-	// has not happened yet.
+	now          *fieldpath.Set
+	keepers      []managedfields.Entry
+	// pending are fields that adopted managers still own, because the adoption has not happened
+	// yet.
 	pending []managedfields.Entry
 	changes []managedfields.Change
 	emptied []fieldpath.Path
 }
 
-// walk visits the previously owned elements below a path.
 func (d *dropper) walk(path fieldpath.Path, held *fieldpath.Set) {
 	for _, pe := range fieldpath.Elements(held) {
 		p := path.Child(pe)
@@ -93,8 +89,7 @@ func (d *dropper) walk(path fieldpath.Path, held *fieldpath.Set) {
 	}
 }
 
-// isLeft reports whether the manager released a path, so that it owns nothing at or below it. A
-// manager that owns the parent may still release the path: "labels: {}" releases every label. But
+// A manager that owns the parent may still release the path: "labels: {}" releases every label. But
 // if the path stays without another owner, its parent is atomic, and the manager has not released
 // it.
 func (d *dropper) isLeft(p fieldpath.Path) bool {
@@ -108,7 +103,6 @@ func (d *dropper) isLeft(p fieldpath.Path) bool {
 	return !stays || len(managedfields.HoldersOf(d.keepers, p))+len(managedfields.HoldersOf(d.pending, p)) > 0
 }
 
-// item handles a list item that the manifest no longer contains.
 func (d *dropper) item(p fieldpath.Path, child *fieldpath.Set) {
 	d.leaf(p)
 	if child == nil || len(managedfields.HoldersOf(d.keepers, p)) == 0 {

@@ -9,12 +9,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Moved returns the result of an apply after an adoption, except for the server's defaults. It
-// removes the fields that the manager owns after the adoption and that stated lacks, and sets the
-// fields in stated.
-//
-// stated is the server's answer to the manifest as a new object. It has complete keys of list items
-// and an entry of the manager. live is not modified.
+// Moved returns the result of an apply after an adoption, except for the server's defaults. stated
+// is the server's answer to the manifest as a new object. It has complete keys of list items and an
+// entry of the manager. live is not modified.
 func Moved(live, stated *unstructured.Unstructured, manager string, adoption Adoption) (*unstructured.Unstructured, error) {
 	entries, err := managedfields.Entries(stated)
 	if err != nil {
@@ -61,7 +58,6 @@ func Overlaid(u, live *unstructured.Unstructured, set *fieldpath.Set) *unstructu
 	return out
 }
 
-// overlay copies the fields of the set from one value to another, and returns the result.
 func overlay(to, from any, set *fieldpath.Set) any {
 	switch from := from.(type) {
 	case map[string]any:
@@ -84,7 +80,6 @@ func overlay(to, from any, set *fieldpath.Set) any {
 	}
 }
 
-// overlayChild overlays the value at one element; it returns false if the set lacks it.
 func overlayChild(to, from any, pe fieldpath.Element, set *fieldpath.Set) (any, bool) {
 	if child, inner := fieldpath.Below(set, pe); inner && fieldpath.IsContainer(from) {
 		return overlay(to, from, child), true
@@ -112,9 +107,8 @@ func overlayList(to, from []any, set *fieldpath.Set) []any {
 	return to
 }
 
-// Without returns a copy of the object without the paths, or nil if the object has none of them.
-// The parents of the paths stay, except those in emptied (see [Dropped]), which are removed with
-// the unowned defaults in them.
+// Without returns a copy of the object without the paths and their emptied parents (see [Dropped]),
+// or nil if the object has none of the paths. Other parents stay.
 func Without(u *unstructured.Unstructured, paths []fieldpath.Path, emptied ...fieldpath.Path) *unstructured.Unstructured {
 	var out *unstructured.Unstructured
 	for _, p := range paths {
@@ -140,9 +134,9 @@ func Without(u *unstructured.Unstructured, paths []fieldpath.Path, emptied ...fi
 // Transfer returns the metadata.managedFields that make the adopted fields ours before the apply,
 // or nil if the apply is enough.
 //
-// Fields that the apply overwrites do not move (see [Adoption.Leave]), so that the next run still
-// finds their owners if this run is interrupted. Until the apply, marks in our entry record the
-// former owners of the moved fields.
+// Fields that the apply overwrites do not move (see [Adoption.Leave]). If this run is interrupted,
+// the next run then still finds their owners. Until the apply, marks in our entry record the former
+// owners of the moved fields.
 func (a Adoption) Transfer() ([]any, error) {
 	if !a.Transfers() {
 		return nil, nil
@@ -154,7 +148,7 @@ func (a Adoption) Transfer() ([]any, error) {
 	for _, e := range a.entries {
 		set := a.transferred(e)
 		if migrates := a.adopter.migrates(e.Manager); !set.Empty() || migrates && slices.ContainsFunc(a.Adopted, e.Equal) {
-			// A migration is marked even if nothing moves before the apply. Without the mark, an
+			// A migration is marked even if nothing moves before the apply. Otherwise an
 			// interrupted migration would not continue.
 			marks.add(e.Manager, migrates)
 		}
@@ -183,7 +177,6 @@ func (a Adoption) Transfers() bool {
 	})
 }
 
-// transferred returns the fields that move from an entry to ours before the apply.
 func (a Adoption) transferred(e managedfields.Entry) *fieldpath.Set {
 	if e.APIVersion != a.ours.APIVersion {
 		return fieldpath.NewSet()

@@ -68,8 +68,8 @@ func completesMap(stated, live map[string]any, schema openapi.Type) bool {
 	return true
 }
 
-// leavesOut reports whether the server omits a field whose value is zero or null. It does so only
-// in some of Kubernetes' own types.
+// leavesOut reports whether the server omits a zero or null field, as in some of Kubernetes' own
+// types.
 func leavesOut(schema openapi.Type, name string, v any) bool {
 	switch {
 	case schema == nil:
@@ -88,7 +88,7 @@ const (
 )
 
 // fieldOf is like [openapi.Field]. In a CRD's schema, some fields contain either a schema, or a
-// list or a boolean. fieldOf treats their values as schemas, because most are.
+// list or a boolean. Their values are taken for schemas, because most are.
 func fieldOf(schema openapi.Type, name string) openapi.Type {
 	field := openapi.Field(schema, name)
 	if field != nil && strings.HasPrefix(field.Name(), definitionTypes+"JSONSchemaPropsOr") {
@@ -97,7 +97,6 @@ func fieldOf(schema openapi.Type, name string) openapi.Type {
 	return field
 }
 
-// defaultOf returns the server's default for a missing field.
 func defaultOf(schema openapi.Type, name string) (any, bool) {
 	if schema == nil {
 		return nil, false
@@ -112,9 +111,9 @@ func defaultOf(schema openapi.Type, name string) (any, bool) {
 	return field.Default(), field.Default() != nil
 }
 
-// unpublishedDefault returns the default of a field inside an atomic value if the API server's code
-// sets the default but its published schema does not declare it. The defaults are from Kubernetes'
-// defaulting functions (pkg/apis/*/v1/defaults.go) and the documentation of k8s.io/api.
+// unpublishedDefault returns the default of a field inside an atomic value that the API server's
+// code sets but its published schema does not declare. The defaults are from Kubernetes' defaulting
+// functions (pkg/apis/*/v1/defaults.go) and the documentation of k8s.io/api.
 func unpublishedDefault(typ, field string) (any, bool) {
 	switch typ + "." + field {
 	case "io.k8s.api.core.v1.ObjectFieldSelector.apiVersion":
@@ -143,8 +142,8 @@ func unpublishedDefault(typ, field string) (any, bool) {
 		return int64(1), true // Not set if all devices are requested.
 	case "io.k8s.api.resource.v1.DeviceToleration.operator":
 		return "Equal", true
-	// A StatefulSet's claim templates are one atomic value, and the server completes each like a
-	// new claim.
+	// A StatefulSet's claim templates are one atomic value. The server completes each like a new
+	// claim.
 	case "io.k8s.api.core.v1.PersistentVolumeClaim.apiVersion":
 		return "v1", true
 	case "io.k8s.api.core.v1.PersistentVolumeClaim.kind":
@@ -157,8 +156,8 @@ func unpublishedDefault(typ, field string) (any, bool) {
 	return nil, false
 }
 
-// isZero reports whether a value is zero or empty. The schemas of Kubernetes' own kinds declare
-// such a default for each required field, but the server does not fill it in.
+// The schemas of Kubernetes' own kinds declare a zero or empty default for each required field, but
+// the server does not fill it in.
 func isZero(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -171,8 +170,7 @@ func isZero(v any) bool {
 	return fieldpath.IsEmpty(v) || fmt.Sprint(v) == "0"
 }
 
-// covers reports whether the live value contains the whole stated value. Only then can the live
-// value be the stated value with the server's defaults.
+// Only a live value that contains the whole stated value can be the stated value with defaults.
 func covers(live, stated any) bool {
 	switch v := stated.(type) {
 	case map[string]any:
@@ -206,8 +204,6 @@ func isQuantity(schema openapi.Type) bool {
 	return schema != nil && schema.Name() == "io.k8s.apimachinery.pkg.api.resource.Quantity"
 }
 
-// sameQuantity reports whether the live string is the server's spelling of the stated quantity, a
-// string or a number.
 func sameQuantity(stated, live any) bool {
 	text, ok := live.(string)
 	if !ok || stated == nil || fieldpath.IsContainer(stated) {

@@ -8,8 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// contested returns the verdict, and the conflicts of an apply without force that managed fields
-// show. It also returns conflicts that are only possible.
+// contested returns the conflicts that managed fields show, including those that are only possible.
 func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 	clear := j.oneVersion
 	var c contest
@@ -54,8 +53,7 @@ func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 }
 
 type contest struct {
-	found []managedfields.Conflict
-	// certain means that the server will report at least one conflict.
+	found   []managedfields.Conflict
 	certain bool
 }
 
@@ -66,8 +64,6 @@ func (c *contest) field(path fieldpath.Path, name string, v any, live map[string
 	c.child(path, fieldpath.Element{FieldName: &name}, v, fieldpath.FieldOf(live, name), ours, sets)
 }
 
-// child evaluates the value at the element pe of a parent. ours and sets are the owned paths below
-// the parent: our set, and the sets of others.
 func (c *contest) child(path fieldpath.Path, pe fieldpath.Element, v any, live fieldpath.Optional, ours *fieldpath.Set, sets []*fieldpath.Set) {
 	held := slices.ContainsFunc(sets, func(s *fieldpath.Set) bool { return s.Members.Has(pe) })
 	sets = fieldpath.BelowEach(sets, pe)
@@ -97,16 +93,14 @@ func (c *contest) child(path fieldpath.Path, pe fieldpath.Element, v any, live f
 	}
 }
 
-// sameScalar reports whether both values are strings, numbers or booleans, so that the server would
-// accept either value.
+// The server would accept either of two strings, numbers or booleans.
 func sameScalar(a, b any) bool {
 	_, aNumber := fieldpath.AsFloat(a)
 	_, bNumber := fieldpath.AsFloat(b)
 	return aNumber && bNumber || !fieldpath.IsContainer(a) && a != nil && reflect.TypeOf(a) == reflect.TypeOf(b)
 }
 
-// items evaluates the items of a list. It returns false unless the list is owned by item and its
-// items have distinct keys.
+// items returns false unless the list is owned by item and its items have distinct keys.
 func (c *contest) items(path fieldpath.Path, list, live []any, ours *fieldpath.Set, sets []*fieldpath.Set) bool {
 	all := with(sets, ours)
 	if s := fieldpath.ShapeOf(all...); s != fieldpath.Keyed && s != fieldpath.Values {

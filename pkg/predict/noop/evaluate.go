@@ -49,7 +49,6 @@ func Evaluate(live, manifest *unstructured.Unstructured, manager string) (Verdic
 	return j.contested()
 }
 
-// statesNothing reports whether an object has no field that can have an owner.
 func statesNothing(object map[string]any) bool {
 	for name := range object {
 		if name != "apiVersion" && name != "kind" && name != "metadata" {
@@ -100,16 +99,12 @@ type evaluation struct {
 	others         []managedfields.Entry
 	// oneVersion means that all entries have the manifest's API version.
 	oneVersion bool
-	// types is the schema of the kind; nil if unknown. It resolves cases that managed fields leave
-	// open.
-	types *openapi.Schema
-	// statusApart means that the kind has a status subresource, so that the server drops the status
+	types      *openapi.Schema
+	// statusApart means that the kind has a status subresource. The server then drops the status
 	// from an apply.
 	statusApart bool
 }
 
-// comparable reports whether the manifest and the live object have the same apiVersion and kind,
-// and the same values in the metadata fields that cannot have an owner, such as the name.
 func (j *evaluation) comparable() bool {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if s, ok := j.manifest[name].(string); !ok || s == "" || j.live[name] != any(s) {
@@ -152,8 +147,8 @@ func (j *evaluation) setEntries(entries []managedfields.Entry) {
 	}
 }
 
-// stated calls f for each field at the top of the manifest, and each field of its metadata, that
-// can have an owner. It stops when f returns false.
+// stated calls f for the fields at the top and in the metadata that can have an owner. It stops
+// when f returns false.
 func (j *evaluation) stated(f func(name string, v any, inMetadata bool) bool) bool {
 	for name, v := range j.manifest {
 		switch {

@@ -8,8 +8,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// settled reports whether our manager owns exactly the manifest's paths, and the live object has
-// the manifest's values.
 func (j *evaluation) settled() bool {
 	if !j.oneVersion || j.rewritesLastApplied() {
 		return false
@@ -23,8 +21,7 @@ func (j *evaluation) settled() bool {
 	return j.stated(s.top) && s.matched == j.ours.Size()
 }
 
-// rewritesLastApplied reports whether the API server would update the last-applied annotation,
-// which it does only for the manager "kubectl".
+// The API server updates the last-applied annotation only for the manager "kubectl".
 func (j *evaluation) rewritesLastApplied() bool {
 	return j.manager == "kubectl" && managedfields.LastApplied(j.live) != ""
 }
@@ -39,7 +36,7 @@ func (s *settler) top(name string, v any, inMetadata bool) bool {
 		}
 		s.path = append(s.path[:0], pe)
 		// A field that is both a member and a parent comes from an Update entry that was moved into
-		// ours. An apply never creates such a path, and the next apply drops it.
+		// ours. The next apply drops it, because an apply never creates such a path.
 		field := fieldpath.FieldElement(name)
 		if _, parent := fieldpath.Below(set, field); parent && set.Members.Has(field) {
 			return false
@@ -63,8 +60,6 @@ func (s *settler) field(name string, v any, live map[string]any, set *fieldpath.
 	return ok
 }
 
-// value compares a value with the live value and with our set. member means that the set has the
-// value's path; child is the part of the set below that path.
 func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fieldpath.Set) bool {
 	if member {
 		s.matched++
@@ -107,8 +102,8 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 }
 
 // whole compares a map or list that is a leaf of our set. Such a value is atomic, or was empty when
-// we applied it. If others own paths below it, it is granular. Otherwise a filled map or list is
-// the same only if it is known to be atomic.
+// we applied it. If others own paths below it, it is granular. A filled map or list is the same
+// only if it is known to be atomic.
 func (s *settler) whole(v, live any) bool {
 	if same, sure := s.wholeByType(v, live); sure {
 		return same
@@ -127,9 +122,8 @@ func (s *settler) whole(v, live any) bool {
 	return fieldpath.Equal(v, live) && !s.othersBelow()
 }
 
-// isAtomicList reports whether the list at the current path is known to be atomic. Being a leaf of
-// our set is not enough. A granular list is also a leaf in an entry that was edited by hand, or
-// that was written while the list was empty.
+// A leaf of our set need not be atomic: a granular list is also a leaf in an entry that was edited
+// by hand, or that was written while the list was empty.
 func (s *settler) isAtomicList() bool {
 	last := s.path[len(s.path)-1]
 	version, _ := s.manifest["apiVersion"].(string)
@@ -145,9 +139,9 @@ func (s *settler) fields(m, live map[string]any, set *fieldpath.Set) bool {
 	return true
 }
 
-// items compares a list that is owned by item. The live list may have other managers' items between
-// ours, but must have our items in the manifest's order; otherwise the server would reorder them.
-// An element of the set without an item in the manifest is found by the number of matched paths.
+// items compares a list that is owned by item. Other managers' items may be between ours. But ours
+// must be in the manifest's order; otherwise the server would reorder them. If the set has more
+// items than the manifest, the number of matched paths shows it.
 func (s *settler) items(list, live []any, set *fieldpath.Set) bool {
 	x := fieldpath.ItemsOf(set)
 	if !x.Distinct(live) {
@@ -181,23 +175,19 @@ func (s *settler) item(item, live any, pe fieldpath.Element, set *fieldpath.Set)
 	return ok
 }
 
-// isProven reports whether a set proves that the server completes an item's key to that of the
-// element. If we own the item but not a field of its key, the server filled in that field by
-// default (edge case 3).
+// If we own the item but not a field of its key, the server filled in that field by default (edge
+// case 3).
 func isProven(item any, pe fieldpath.Element, set *fieldpath.Set) bool {
 	child, ok := fieldpath.Below(set, pe)
 	return ok && len(fieldpath.Unproven(item, pe, child)) == 0
 }
 
-// settler is the state of the comparison at one path.
 type settler struct {
 	*evaluation
-	path fieldpath.Path
-	// matched counts the paths of the set that the manifest also has.
+	path    fieldpath.Path
 	matched int
 }
 
-// othersBelow reports whether another manager owns a path below the current one.
 func (s *settler) othersBelow() bool {
 	for _, e := range s.others {
 		set := e.Fields
@@ -222,8 +212,7 @@ func (s *settler) othersHold() bool {
 	return false
 }
 
-// sameSort reports whether both values are maps or both are lists. Without a schema, another
-// manager may have changed the type of the value.
+// Without a schema, another manager may have changed the type of the value.
 func sameSort(a, b any) bool {
 	_, aMap := a.(map[string]any)
 	_, bMap := b.(map[string]any)
@@ -232,8 +221,7 @@ func sameSort(a, b any) bool {
 	return aMap && bMap || aList && bList
 }
 
-// wholeByType compares a map or list that is a leaf of our set, with the help of its type. sure is
-// false if the type is unknown or does not decide.
+// sure is false if the type is unknown or does not decide.
 func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	if s.types == nil || !covers(live, v) {
 		return false, false
@@ -259,10 +247,10 @@ func (s *settler) wholeByType(v, live any) (same, sure bool) {
 }
 
 // leftOut reports whether the live object lacks a zero or empty value of the manifest only because
-// the server omits it. The server does so in Kubernetes' own kinds. The proof is that our set still
-// has the path: if another manager had removed the field, we would have lost the path. In a field
-// that the server never omits, a null looks the same, so these fields are excluded. An empty
-// granular list is never in the set.
+// the server omits it, as in Kubernetes' own kinds. The proof is that our set still has the path:
+// if another manager had removed the field, we would have lost the path. In a field that the server
+// never omits, a null looks the same, so these fields are excluded. An empty granular list is never
+// in the set.
 func (s *settler) leftOut(v any, member bool) bool {
 	list, isList := v.([]any)
 	if s.types == nil || v == nil || !isZero(v) || !member && !isList || !s.compiledIn() || s.othersHold() {
@@ -275,7 +263,6 @@ func (s *settler) leftOut(v any, member bool) bool {
 	return openapi.MayBe(schema, v) && !s.isWritten() // The server refuses a value of another type.
 }
 
-// compiledIn reports whether the kind is one of Kubernetes' own, including CRDs.
 func (s *settler) compiledIn() bool { return s.types.BuiltIn() || s.isDefinition() }
 
 func (s *settler) isDefinition() bool {
@@ -283,7 +270,6 @@ func (s *settler) isDefinition() bool {
 	return root != nil && strings.HasPrefix(root.Name(), definitionTypes)
 }
 
-// isWritten reports whether the server stores the field at the current path even if it is zero.
 func (s *settler) isWritten() bool {
 	if s.isDefinition() {
 		last := s.path[len(s.path)-1]
@@ -314,8 +300,7 @@ func (s *settler) nullByType(live any) bool {
 	return isMap && len(empty) == 0 && openapi.MayBe(schema, live) && schema != nil && !s.isWritten()
 }
 
-// scalarByType reports whether two scalars are spellings of the same quantity. With another owner,
-// another spelling would be a conflict.
+// With another owner, another spelling of a quantity would be a conflict.
 func (s *settler) scalarByType(v, live any) bool {
 	return s.types != nil && sameQuantity(v, live) && isQuantity(s.types.At(s.path)) && !s.othersHold()
 }

@@ -30,7 +30,6 @@ func isWritten(p fieldpath.Path) bool {
 	return false
 }
 
-// isWrittenSomewhere reports whether a field of this name is a pointer in any of the types.
 func isWrittenSomewhere(name string) bool {
 	for written := range strings.FieldsSeq(writtenNames) {
 		if written[strings.LastIndexByte(written, '.')+1:] == name {
@@ -52,9 +51,9 @@ multipleOf not openAPIV3Schema optionalOldSelf path port reason scale schema ser
 webhook x-kubernetes-list-type x-kubernetes-map-type x-kubernetes-preserve-unknown-fields
 `
 
-// writtenNames are the pointer fields in the Go types of Kubernetes 1.36. A name includes the name
-// of its parent if elsewhere a field of the same name is not a pointer. A test compares the names
-// with the types.
+// writtenNames are the pointer fields in the Go types of Kubernetes 1.36. A name includes its
+// parent's if elsewhere a field of the same name is not a pointer. A test compares the names with
+// the types.
 const writtenNames = `
 .capacity .overhead acquireTime activeDeadlineSeconds addresses.nodeName adminAccess affinity aggregationRule
 all allocatable allocatable.count allocateLoadBalancerNodePorts allowMultipleAllocations

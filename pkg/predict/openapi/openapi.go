@@ -10,10 +10,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Schema is a kind's schema with resolved references. It is fetched on first use. For a nil Schema,
-// every type is unknown.
+// Schema is a kind's schema with resolved references, fetched on first use. For a nil Schema, every
+// type is unknown.
 type Schema struct {
-	// Fetch returns the schema; nil if unknown. It is called once.
+	// Fetch is called once, and may return nil.
 	Fetch func() Type
 	asked bool
 	root  Type
@@ -153,24 +153,21 @@ func listRelation(s Type) Relation {
 	return Atomic
 }
 
-// Type is the declaration of a value, with resolved references. Package published implements it for
-// an API server's schemas, and package local for Go types. A nil Type is unknown.
+// Type is the declaration of a value, with resolved references. Undeclared parts are nil or empty.
+// A nil Type is unknown. Package published implements Type for an API server's schemas, and package
+// local for Go types.
 type Type interface {
-	// Name is the type's name, such as "io.k8s.api.core.v1.PodSpec"; empty if it has none.
+	// Name is a name such as "io.k8s.api.core.v1.PodSpec".
 	Name() string
-	// Kinds are the JSON types that a value may have, such as "object" or "integer".
+	// Kinds are JSON types, such as "object" or "integer".
 	Kinds() []string
-	// Properties are the names of the declared fields.
 	Properties() []string
-	// Property returns a declared field, or nil.
 	Property(name string) Type
-	// Values returns the type of keys that are not declared as properties. open reports whether
-	// such keys are allowed. values may be nil even if open is true.
+	// Values returns the type of keys that are not declared as properties, and whether such keys
+	// are allowed. The type may be nil even if they are.
 	Values() (values Type, open bool)
-	// Items is the type of a list's items; nil if undeclared.
 	Items() Type
-	// Default is the default value; nil for none.
 	Default() any
-	// Extension returns the value of an extension such as "x-kubernetes-list-type", or nil.
+	// Extension returns the value of a key such as "x-kubernetes-list-type".
 	Extension(key string) any
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// node is a path with its value in the manifest and in the live object, and its owners.
 type node struct {
 	pe           fieldpath.Element
 	stated, live fieldpath.Optional
@@ -19,9 +18,8 @@ type node struct {
 	others   []holder
 	// atomic means that the value is inside an atomic value.
 	atomic bool
-	// path leads to the node. types is the schema of the kind; nil if unknown.
-	path  fieldpath.Path
-	types *openapi.Schema
+	path   fieldpath.Path
+	types  *openapi.Schema
 }
 
 // holder holds the paths that other managers own at one API version. The server merges each version
@@ -29,10 +27,8 @@ type node struct {
 // another version.
 type holder struct {
 	version string
-	// here means that one of these managers owns the path itself; below holds the sets of their
-	// paths below it.
-	here  bool
-	below []*fieldpath.Set
+	here    bool
+	below   []*fieldpath.Set
 }
 
 func holdersOf(entries []managedfields.Entry) []holder {
@@ -48,7 +44,6 @@ func holdersOf(entries []managedfields.Entry) []holder {
 	return out
 }
 
-// down returns the child of the node at an element.
 func (n node) down(pe fieldpath.Element, stated, live fieldpath.Optional) node {
 	next := node{pe: pe, stated: stated, live: live, atomic: n.atomic || n.isWhole(), path: n.path.Child(pe), types: n.types}
 	if n.ours != nil {
@@ -76,7 +71,6 @@ func (n node) sets() []*fieldpath.Set {
 	return out
 }
 
-// isWhole reports whether the value is owned as a whole, like an atomic value.
 func (n node) isWhole() bool {
 	here := n.oursHere || slices.ContainsFunc(n.others, func(h holder) bool { return h.here })
 	return here && n.shape() == fieldpath.Leaf
@@ -84,8 +78,7 @@ func (n node) isWhole() bool {
 
 func (n node) shape() fieldpath.Shape { return fieldpath.ShapeOf(n.sets()...) }
 
-// isOurs reports whether we own the path or something below it. The server removes such a path when
-// the manifest lacks it.
+// isOurs reports whether the server may remove the path when the manifest lacks it.
 func (n node) isOurs() bool { return n.oursHere || n.ours != nil }
 
 // isKept reports whether other managers keep the server from removing the path. An owner of
@@ -95,8 +88,8 @@ func (n node) isKept() bool {
 	return len(n.others) > 0 && (!n.oursHere || !slices.ContainsFunc(n.others, func(h holder) bool { return !h.here }))
 }
 
-// at yields the rest of a path below a node. It returns the node's new value in the manifest,
-// whether the manifest must keep the value, and whether the manifest sets the path.
+// at returns the new value in the manifest, whether the manifest must keep it, and whether the
+// manifest sets the path.
 func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 	if len(rest) == 0 {
 		v, keep = n.yield()
@@ -149,8 +142,7 @@ func (n node) at(rest fieldpath.Path) (v any, keep, found bool) {
 
 // staysEmpty reports whether the manifest must keep a map or list that has become empty, because
 // the server would otherwise remove live fields in it. If no live fields remain, the manifest must
-// not keep the empty value: the server turns a value that it has emptied into null, and refuses the
-// object.
+// not keep it: the server would turn the empty value into null, and refuse the object.
 func (n node) staysEmpty() bool {
 	switch {
 	case !fieldpath.IsContainer(n.live.Value):
@@ -164,7 +156,6 @@ func (n node) staysEmpty() bool {
 	}
 }
 
-// leavesSomething reports whether part of the live value stays when the manifest lacks the value.
 func (n node) leavesSomething() bool {
 	if fieldpath.IsEmpty(n.live.Value) || n.ours == nil || len(n.others) > 0 {
 		return true
@@ -187,10 +178,9 @@ func (n node) leavesSomething() bool {
 	return false
 }
 
-// statedItem returns the position of the manifest's item for an element, or -1. An item that omits
-// a field of its key matches only if the server's default for the field is the element's value. If
-// we own the item but not the field, the server has filled in that default before. If we own the
-// field, too, the schema decides.
+// An item that omits a field of its key matches only if the server's default for the field is the
+// element's value. If we own the item but not the field, the server has filled in that default
+// before. If we own the field, too, the schema decides.
 func (n node) statedItem(list []any, pe fieldpath.Element, x fieldpath.Items) int {
 	i := x.Find(list, pe)
 	if i < 0 || x.Match(list[i], pe) == fieldpath.Exact || n.ours == nil {
@@ -206,16 +196,13 @@ func (n node) statedItem(list []any, pe fieldpath.Element, x fieldpath.Items) in
 	return i
 }
 
-// defaultsTo reports whether the server certainly fills in the element's value for a missing key
-// field.
 func (n node) defaultsTo(pe fieldpath.Element, name string) bool {
 	field := openapi.Field(n.types.At(n.path.Child(pe)), name)
 	want, _ := fieldpath.KeyField(pe, name)
 	return field != nil && field.Default() != nil && fieldpath.Equal(field.Default(), want)
 }
 
-// yield returns the value that the manifest must have so that the live value stays, and whether the
-// manifest must have a value at all.
+// yield returns the value that keeps the live value, and whether the manifest must have one at all.
 func (n node) yield() (any, bool) {
 	shape := n.shape()
 	switch live := n.live.Value.(type) {
@@ -238,9 +225,9 @@ func (n node) yield() (any, bool) {
 	}
 }
 
-// fields yields the fields of a map. If the map is a list item, the manifest keeps its key while it
-// keeps another field of the item, or if no one else owns the key. Otherwise an item of which
-// another manager owns only one field, as after "kubectl set image", would become invalid.
+// fields keeps the key of a list item in the manifest if the manifest keeps another field of it, or
+// if no one else owns the key. Otherwise an item of which another manager owns only one field, as
+// after "kubectl set image", would become invalid.
 func (n node) fields(live map[string]any) (any, bool) {
 	stated, _ := n.stated.Value.(map[string]any)
 	out := map[string]any{}
@@ -277,8 +264,8 @@ func (n node) isDefault(name string) bool {
 	return n.stated.Has && n.oursHere && (n.ours == nil || !n.ours.Members.Has(fieldpath.FieldElement(name)))
 }
 
-// items yields the items of a list in live order. If the server would remove the list together with
-// our items, the manifest must contain all items.
+// items keeps the live order. If the server would remove the list together with our items, the
+// manifest must contain all items.
 func (n node) items(live []any) (any, bool) {
 	stated, _ := n.stated.Value.([]any)
 	x := fieldpath.ItemsOf(n.sets()...)
@@ -302,15 +289,14 @@ func (n node) items(live []any) (any, bool) {
 	return out, len(out) > 0 || n.staysEmpty()
 }
 
-// othersHoldItem reports whether, at each API version with other owners in a list item, one of them
-// owns the item itself or its whole key.
+// At each API version with other owners in a list item, one of them must own the item or its whole
+// key.
 func (n node) othersHoldItem() bool {
 	return len(n.others) > 0 && !slices.ContainsFunc(n.others, func(h holder) bool {
 		return !h.here && !slices.ContainsFunc(h.below, n.hasKey)
 	})
 }
 
-// hasKey reports whether a set has the whole key of a list item.
 func (n node) hasKey(s *fieldpath.Set) bool {
 	return !slices.ContainsFunc(fieldpath.KeyNames(n.pe), func(name string) bool {
 		return !s.Members.Has(fieldpath.FieldElement(name))

@@ -28,8 +28,7 @@ import (
 // may name a list item by its key, or a parent of many fields. An atomic value gets its live value
 // as a whole.
 //
-// If an item in the manifest omits part of its key, the schema may have to show whether a path
-// names that item. The function schema is called only then, and may be nil.
+// schema is called only if an item in the manifest omits part of its key, and may be nil.
 //
 // Paths returns a *KeyError for a key field, which cannot be removed from its list item.
 func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path, schema func() openapi.Type) (*unstructured.Unstructured, []fieldpath.Path, error) {
@@ -100,7 +99,6 @@ func Left(manifest, live *unstructured.Unstructured, manager string, paths []fie
 	return released, stated, nil
 }
 
-// leavesWithItem reports whether a path is in a list item that we own and the manifest lacks.
 func leavesWithItem(p fieldpath.Path, manifest *unstructured.Unstructured, ours *fieldpath.Set) bool {
 	for n := 1; n < len(p); n++ {
 		if p[n-1].FieldName != nil || !fieldpath.Has(ours, p[:n]) {
@@ -113,7 +111,7 @@ func leavesWithItem(p fieldpath.Path, manifest *unstructured.Unstructured, ours 
 	return false
 }
 
-// ownable replaces the path .metadata by the paths of those metadata fields that can have owners.
+// ownable replaces .metadata by those of its fields that can have owners.
 func ownable(paths []fieldpath.Path, manifest map[string]any) []fieldpath.Path {
 	metadata, _ := manifest["metadata"].(map[string]any)
 	var out []fieldpath.Path

@@ -24,9 +24,9 @@ type Types struct {
 	structs sync.Map // from a reflect.Type to its fields, a map[string]field
 }
 
-// Of returns the type of one of Kubernetes' own kinds. The type declares no defaults, because Go
-// types have none. Of returns nil for all other kinds, for kinds that the linked Go packages do not
-// know, and for alpha and beta versions.
+// Of returns the type of one of Kubernetes' own kinds, without defaults, because Go types have
+// none. It returns nil for other kinds, for kinds that the linked Go packages do not know, and for
+// alpha and beta versions.
 func (t *Types) Of(kind object.Kind) openapi.Type {
 	gvk := kind.GVK
 	if strings.Contains(gvk.Version, "alpha") || strings.Contains(gvk.Version, "beta") {
@@ -46,13 +46,11 @@ func (t *Types) of(f field) openapi.Type {
 	return typ{field: f, all: t}
 }
 
-// field is the Go type of a field, with the OpenAPI extensions that the field declares.
 type field struct {
 	value      reflect.Type
 	extensions map[string]string
 }
 
-// typ implements [openapi.Type].
 type typ struct {
 	field
 	all *Types
@@ -159,7 +157,6 @@ func (t *Types) fields(of typ) map[string]field {
 	return out
 }
 
-// collect adds the fields of a struct, including embedded ones, by JSON name.
 func collect(from reflect.Type, owner string, into map[string]field) {
 	for f := range from.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -173,7 +170,6 @@ func collect(from reflect.Type, owner string, into map[string]field) {
 	}
 }
 
-// extensions returns the OpenAPI extensions that a field declares. Most fields declare none.
 func extensions(f reflect.StructField, name string) map[string]string {
 	out := map[string]string{}
 	if strategy := f.Tag.Get("patchStrategy"); strategy != "" {

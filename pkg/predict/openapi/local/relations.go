@@ -4,7 +4,7 @@ package local
 // k8s.io/api. This file lists the markers of the stable versions in Kubernetes 1.36.
 // TestTypesAreThosePublished compares all types with the schemas of an API server.
 
-// listTypeOf returns the list type of a field if its patch strategy does not imply it.
+// listTypeOf lists only fields whose patch strategy does not imply the list type.
 func listTypeOf(field string) string {
 	switch field {
 	case "admissionregistration.v1.ValidatingAdmissionPolicyStatus.conditions",
@@ -37,7 +37,7 @@ func listTypeOf(field string) string {
 	return ""
 }
 
-// mapTypeOf returns the map type of a field if it differs from the map type of the field's Go type.
+// mapTypeOf lists only fields that differ from the map type of their Go type.
 func mapTypeOf(field string) string {
 	switch field {
 	case "core.v1.PodSpec.nodeSelector",
@@ -51,7 +51,6 @@ func mapTypeOf(field string) string {
 	return ""
 }
 
-// isAtomicType reports whether values of a type are always atomic.
 func isAtomicType(name string) bool {
 	switch name {
 	case "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector",

@@ -20,8 +20,8 @@ func Of(s *spec.Schema) openapi.Type {
 }
 
 // ByKind returns a function that returns the type of a kind. lookUp returns the schema of a kind,
-// and a function that resolves a reference in the schema. References are resolved only on the
-// requested path.
+// and a function that resolves a reference in it. References are resolved only on the requested
+// path.
 func ByKind(lookUp func(object.Kind) (*spec.Schema, func(*spec.Schema) *spec.Schema)) func(object.Kind) openapi.Type {
 	return func(kind object.Kind) openapi.Type { return of(lookUp(kind)) }
 }
