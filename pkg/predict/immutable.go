@@ -128,7 +128,8 @@ func valuesAt(in *Prediction, field string) (path fieldpath.Path, stated, live a
 // calls the value invalid with one of two fixed messages.
 func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
 	if cause.Type == metav1.CauseTypeForbidden {
-		return changes(in, cause.Field)
+		_, stated, live, ok := valuesAt(in, cause.Field)
+		return ok && !within(stated, live)
 	}
 	const (
 		immutable = "is immutable"            // built-in kinds say "field is immutable", and rules of CRDs something similar
@@ -136,11 +137,6 @@ func isImmutable(in *Prediction, cause metav1.StatusCause) bool {
 	)
 	return cause.Type == metav1.CauseTypeFieldValueInvalid &&
 		(strings.HasSuffix(cause.Message, immutable) || strings.HasSuffix(cause.Message, setOnce))
-}
-
-func changes(in *Prediction, field string) bool {
-	_, stated, live, ok := valuesAt(in, field)
-	return ok && !within(stated, live)
 }
 
 func within(stated, live any) bool {

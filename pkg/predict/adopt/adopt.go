@@ -79,7 +79,7 @@ func Plan(live *unstructured.Unstructured, manager string, from From) (Adoption,
 	if !exists {
 		ours.APIVersion = managedfields.Newest(entries, func(e managedfields.Entry) bool { return !a.adopts(e).Empty() })
 	}
-	result := Adoption{adopter: a, ours: ours, entries: managedfields.Others(entries, manager), Earlier: marks.names()}
+	result := Adoption{adopter: a, ours: ours, entries: managedfields.Others(entries, manager), Earlier: slices.Sorted(maps.Keys(marks))}
 	for _, e := range result.entries {
 		switch {
 		case a.adopts(e).Empty():
@@ -253,8 +253,6 @@ func marksIn(set *fieldpath.Set) marks {
 
 // A migration remains a migration even if the user names its manager for one run.
 func (m marks) add(manager string, migrates bool) { m[manager] = m[manager] || migrates }
-
-func (m marks) names() []string { return slices.Sorted(maps.Keys(m)) }
 
 func (m marks) begun(managers []string) []string {
 	var out []string
