@@ -114,7 +114,7 @@ func Delete(v any, p Path) any {
 		}
 		return v
 	case []any:
-		i := Find(v, Element(p[0]))
+		i := Find(v, p[0])
 		switch {
 		case i < 0:
 		case len(p) == 1:

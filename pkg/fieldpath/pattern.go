@@ -197,14 +197,10 @@ func StatedPathsWithin(object map[string]any, within func(Path) bool) []Path {
 func EmptyLists(object map[string]any) *Set {
 	out := NewSet()
 	for _, p := range StatedPaths(object) {
-		if v, _ := p.Get(object); isList(v) && IsEmpty(v) {
+		v, _ := p.Get(object)
+		if list, is := v.([]any); is && len(list) == 0 {
 			Insert(out, p)
 		}
 	}
 	return out
-}
-
-func isList(v any) bool {
-	_, is := v.([]any)
-	return is
 }
