@@ -94,9 +94,7 @@ func (t Transition) String() string {
 		text += " from " + names(t.Lost()) + " by " + names(t.After)
 	case Released, Removed:
 		text += " by " + names(t.Lost())
-	case Given:
-		text += " by " + names(t.Lost()) + " to " + names(t.After)
-	case Lost:
+	case Given, Lost:
 		text += " by " + names(t.Lost()) + " to " + names(t.After)
 	case Unclear:
 		text = fmt.Sprintf("%s from %s to %s, unclear: %s", t.Path, names(t.Before), names(t.After), t.Why)
