@@ -6,15 +6,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Conflict is a path in conflict: an apply would change a value that others own.
+// Conflict is a path at which an apply would change a value that others own.
 type Conflict struct {
 	Path fieldpath.Path
-	// Yours is the manifest's value, and Live is the object's value. HasLive is false if the object
-	// has no value, which is different from a null value.
+	// Yours is the manifest's value, and Live the object's. HasLive distinguishes no value from
+	// null.
 	Yours, Live any
 	HasLive     bool
-	// SameValue means that both values are spellings of the same value. Taking the path would then
-	// only change its owner.
+	// SameValue means that both are spellings of one value. Taking the path would then only change
+	// its owner.
 	SameValue bool
 	// Owners are all owners of the path, or of a path above or below it, sorted.
 	Owners []Owner
@@ -26,7 +26,7 @@ func (c Conflict) Change() Change {
 }
 
 // IsStill reports whether a conflict has the same path, live value and owners as before. It ignores
-// when the owners last wrote.
+// times and API versions of the owners.
 func (c Conflict) IsStill(now Conflict) bool {
 	return c.Path.Equal(now.Path) && c.HasLive == now.HasLive && fieldpath.Equal(c.Live, now.Live) &&
 		slices.EqualFunc(c.Owners, now.Owners, func(a, b Owner) bool {
@@ -45,24 +45,21 @@ const (
 	Contested ChangeKind = "contested"
 	// TakenOver means that we change a value that others own, and become the owner of the path.
 	TakenOver ChangeKind = "taken"
-	// Released means that we stop owning a path that stays in the object, with other owners or with
-	// none.
+	// Released means that we stop owning a path that stays in the object.
 	Released ChangeKind = "released"
 )
 
 // Change is one path at which two projections differ.
 type Change struct {
-	Path     fieldpath.Path
-	From, To any
-	Kind     ChangeKind
-	// Owners lists the other owners of the path in the live object.
-	Owners []Owner
-	// SameValue means, for a Contested path, that both sides are spellings of one value.
+	Path      fieldpath.Path
+	From, To  any
+	Kind      ChangeKind
+	Owners    []Owner
 	SameValue bool
-	// Atomic is set if the value is owned as a whole.
+	// Atomic means that the value is owned as a whole.
 	Atomic bool
-	// Order means that the items of a keyed list or set only changed places. No owner loses
-	// anything, because owners own items and not the order of items.
+	// Order means that the items of a keyed list or set only changed places. Owners own items, not
+	// their order.
 	Order bool
 }
 
@@ -113,7 +110,6 @@ func (c *comparer) maps(path fieldpath.Path, before, after map[string]any, set *
 	}
 }
 
-// child compares both sides at one element of a field set. A nil set is empty.
 func (c *comparer) child(path fieldpath.Path, pe fieldpath.Element, before, after fieldpath.Optional, set *fieldpath.Set) {
 	var below *fieldpath.Set
 	if set != nil {
@@ -139,8 +135,6 @@ func (c *comparer) child(path fieldpath.Path, pe fieldpath.Element, before, afte
 	c.changes = append(c.changes, change)
 }
 
-// inside compares the values below a path. It reports whether the changes below the path cover
-// every difference at the path.
 func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional, below *fieldpath.Set, shape fieldpath.Shape) bool {
 	b, bMap := before.Value.(map[string]any)
 	a, aMap := after.Value.(map[string]any)
@@ -162,9 +156,8 @@ func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional,
 	return false
 }
 
-// lists compares lists by element. It returns false if an item has no element; the lists then have
-// to be compared as one value. After a create or update, several items may have one element. Such
-// items are compared in order, and each removed one is its own change.
+// lists returns false if an item has no element, so that the lists have to be compared as one
+// value. After a create or update, several items may have one element. They are compared in order.
 func (c *comparer) lists(path fieldpath.Path, before, after []any, set *fieldpath.Set) bool {
 	x := fieldpath.ItemsOf(set)
 	b, ok := x.Index(before)

@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Entries decodes metadata.managedFields. It returns no entries for an object without managed
-// fields. The error names the manager whose entry is invalid. A Secret's stringData is read as
-// data, where the server stores its values.
+// Entries decodes metadata.managedFields. It returns nil for an object without managed fields. The
+// error names the manager whose entry is invalid. A Secret's stringData is read as data, where the
+// server stores its values.
 func Entries(u *unstructured.Unstructured) ([]Entry, error) {
 	raw := rawEntries(u)
 	if len(raw) == 0 {
@@ -103,17 +103,17 @@ func AppliedBy(entries []Entry, manager string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Others returns all entries except a manager's Apply entry. The result includes the same manager's
-// entries from updates and subresources. The API server treats them as other owners: they keep
-// their fields when the manager applies.
+// Others returns all entries except a manager's Apply entry. The API server treats the same
+// manager's updates and subresources as other owners: they keep their fields when the manager
+// applies.
 func Others(entries []Entry, manager string) []Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return e.Is(manager) })
 }
 
 // Owners returns all owners of a path, of an atomic value around it, or of something below it,
-// sorted. Several owners may own the same path, because equal values are shared. The result
-// includes entries at other API versions. A path by position, such as .spec.containers[0], is an
-// error, because managed fields name list items by key: see [fieldpath.Path.ByKey].
+// sorted. Entries at other API versions count, too. A path by position, such as
+// .spec.containers[0], is an error, because managed fields name list items by key: see
+// [fieldpath.Path.ByKey].
 func Owners(entries []Entry, p fieldpath.Path) ([]Owner, error) {
 	if p.Positional() {
 		return nil, fmt.Errorf("%s names a list item by its position: owners know it by its key", p)
@@ -202,7 +202,7 @@ func Encode(entries []Entry) ([]any, error) {
 }
 
 // SameApplied reports whether a manager's apply owns the same paths, at the same version, in both
-// objects. If managed fields cannot be decoded, it is false.
+// objects. It is false if managed fields cannot be decoded.
 func SameApplied(a, b *unstructured.Unstructured, manager string) bool {
 	left, err := Entries(a)
 	if err != nil {
@@ -221,7 +221,7 @@ func SameApplied(a, b *unstructured.Unstructured, manager string) bool {
 }
 
 // SameOwners reports whether the same owners own the same paths in both objects, regardless of
-// times. If managed fields cannot be decoded, it is false.
+// times. It is false if managed fields cannot be decoded.
 func SameOwners(a, b *unstructured.Unstructured) bool {
 	left, err := Entries(a)
 	if err != nil {
@@ -248,8 +248,8 @@ func SameOwners(a, b *unstructured.Unstructured) bool {
 
 const writeOnly, storedAs = "stringData", "data"
 
-// stored returns the entry with write-only paths (stringData) replaced by the paths under which the
-// values are stored (data). In the core group, only Secrets have stringData.
+// stored replaces write-only paths by the paths of the stored values. In the core group, only
+// Secrets have stringData.
 func stored(e Entry) Entry {
 	pe := fieldpath.FieldElement(writeOnly)
 	if e.APIVersion != "v1" || !fieldpath.Touches(e.Fields, fieldpath.Path{pe}) {
@@ -270,8 +270,8 @@ func stored(e Entry) Entry {
 	return e
 }
 
-// present returns the entry without write-only paths whose values are no longer in the Secret. In
-// contrast to other paths, the server does not remove them from the entry.
+// present removes write-only paths whose values are no longer in the Secret. The server does not
+// remove them from the entry.
 func present(e Entry, u *unstructured.Unstructured) Entry {
 	if e.WriteOnly == nil || u.GetKind() != "Secret" {
 		return e
@@ -286,7 +286,7 @@ func present(e Entry, u *unstructured.Unstructured) Entry {
 	return e
 }
 
-// Stored returns the stored path of a write-only path. It returns other paths unchanged.
+// Stored returns the stored path of a write-only path, and other paths unchanged.
 func Stored(p fieldpath.Path, live *unstructured.Unstructured) fieldpath.Path {
 	if live == nil || len(p) == 0 || p[0].FieldName == nil || *p[0].FieldName != writeOnly ||
 		live.GetKind() != "Secret" || live.GetAPIVersion() != "v1" {

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// These are the operations by which a manager becomes an owner.
+// These are the operations of managers.
 const (
 	Apply  = "Apply"
 	Update = "Update"
@@ -20,8 +20,8 @@ const (
 // without managed fields when it is first applied.
 const BeforeFirstApply = "before-first-apply"
 
-// Owner is an owner of fields: one entry of metadata.managedFields. Entries of one manager with
-// different operations or subresources are different owners (KEP-555).
+// Owner is one entry of metadata.managedFields. Entries of one manager with different operations or
+// subresources are different owners (KEP-555).
 type Owner struct {
 	Manager     string `json:"manager"`
 	Operation   string `json:"operation"`
@@ -34,14 +34,12 @@ type Owner struct {
 	Time time.Time `json:"time,omitzero"`
 }
 
-// String returns the manager's name with the subresource, or with the operation if there is no
-// subresource.
+// String returns the manager with its subresource, or else with its operation.
 func (o Owner) String() string {
 	return o.Manager + " (" + cmp.Or(o.Subresource, o.Operation) + ")"
 }
 
-// Is reports whether the owner is a manager's apply of the main resource. It is false for the
-// manager's updates and subresources, which are other owners.
+// Is reports whether the owner is a manager's apply of the main resource.
 func (o Owner) Is(manager string) bool {
 	return o.Manager == manager && o.Operation == Apply && o.Subresource == ""
 }
@@ -57,9 +55,8 @@ func (o Owner) Compare(other Owner) int {
 	)
 }
 
-// SameEntry reports whether both are the same entry in two versions of an object. Like the API
-// server, it considers an applier at another API version the same owner, but an updater a different
-// one.
+// SameEntry reports whether both are the same entry in two versions of an object. For the API
+// server, an applier at another API version is the same owner, but an updater is a different one.
 func (o Owner) SameEntry(other Owner) bool {
 	return o.Manager == other.Manager && o.Operation == other.Operation && o.Subresource == other.Subresource &&
 		(o.Operation == Apply || o.APIVersion == other.APIVersion)
@@ -75,13 +72,13 @@ func (o Owner) Equal(other Owner) bool {
 type Entry struct {
 	Owner
 	Fields *fieldpath.Set
-	// WriteOnly is the part of Fields that the server records under a write-only name (stringData).
-	// The server neither protects nor removes these fields. WriteOnly is nil if there are none.
+	// WriteOnly is the part of Fields that the server records under stringData, and neither
+	// protects nor removes. It is nil if there is none.
 	WriteOnly *fieldpath.Set
 }
 
-// Giver is the field manager with which the verb give writes managed fields. It owns nothing. The
-// webhook recognizes by its name that a user requested the transfer.
+// Giver is the field manager with which the verb give writes managed fields. It owns nothing. By
+// its name, the webhook recognizes that a user requested the transfer.
 const Giver = "k8sconnect-give"
 
 // ClientSideApply is the field manager of kubectl's client-side apply.
@@ -112,8 +109,7 @@ func LastAppliedPath() fieldpath.Path {
 // IsLastApplied reports whether a path is the path of the last-applied annotation.
 func IsLastApplied(p fieldpath.Path) bool { return p.Equal(LastAppliedPath()) }
 
-// Newest returns the newest API version among the entries for which the function of is true; empty
-// if there are none.
+// Newest returns the newest API version among the entries that of selects; empty if there are none.
 func Newest(entries []Entry, of func(Entry) bool) (apiVersion string) {
 	versionOf := func(apiVersion string) string { return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:] }
 	for _, e := range entries {

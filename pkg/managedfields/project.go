@@ -5,9 +5,9 @@ import (
 )
 
 // Project returns the part of an object that is in a field set. Atomic values are included whole,
-// and lists keep the order of the object. List items keep their key fields, so that they can be
-// distinguished. If the object leaves a part of an item's key to the server's defaults, the item is
-// recognized if it is the only one that fits. Project is idempotent.
+// and lists keep the order of the object. List items keep their key fields. If the object leaves a
+// part of an item's key to the server's defaults, the item is recognized if it is the only one that
+// fits. Project is idempotent.
 //
 // The result shares values with the object: do not change it in place.
 func Project(object map[string]any, set *fieldpath.Set) map[string]any {
@@ -15,7 +15,6 @@ func Project(object map[string]any, set *fieldpath.Set) map[string]any {
 	return out
 }
 
-// project reduces a value to the part in the set, and reports whether that part has any content.
 func project(v any, set *fieldpath.Set) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -65,8 +64,8 @@ func projectList(list []any, set *fieldpath.Set) ([]any, bool) {
 	return out, len(out) > 0
 }
 
-// ProjectItem returns the part of a list item that is in a set, with the item's key fields, and
-// whether that part has any content. pe is the element of the item in the set.
+// ProjectItem returns the part of a list item that is in a set, with the item's key fields. It
+// returns false if that part is empty. pe is the element of the item in the set.
 func ProjectItem(item any, pe fieldpath.Element, set *fieldpath.Set) (any, bool) {
 	cut, held := projectChild(item, pe, set)
 	if !held {

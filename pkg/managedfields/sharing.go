@@ -13,10 +13,8 @@ import (
 
 // Sharing counts the fields whose owners an apply changes although their values stay the same.
 type Sharing struct {
-	// With counts the fields of other owners of which we become a co-owner.
 	With []Shared `json:"with,omitempty"`
-	// Claimed counts fields that had no owner and become ours. Dropped counts fields that are no
-	// longer ours.
+	// Claimed fields had no owner and become ours. Dropped fields are no longer ours.
 	Claimed int `json:"claimed,omitempty"`
 	Dropped int `json:"dropped,omitempty"`
 }

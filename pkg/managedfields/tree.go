@@ -10,10 +10,9 @@ import (
 )
 
 // Tree returns all fields of an object except managedFields, with their owners. The order suits
-// readers: the object's identity comes first, the key first in each list item, and the status
-// last. Each path of an entry is the path of exactly one node. If the object does not have the
-// path, the node is in absent. Paths at another API version are looked up as if they were at the
-// object's version.
+// readers: the object's identity comes first, the key first in each list item, and the status last.
+// Each path of an entry is the path of exactly one node. A path that the object does not have is in
+// absent. Paths at another API version are looked up as if they were at the object's version.
 func Tree(object map[string]any, entries []Entry) (fields, absent []Node) {
 	b := &treeBuilder{}
 	held := make([]holding, len(entries))
@@ -34,7 +33,6 @@ func rank(n Node) int {
 	return slices.Index(order, "")
 }
 
-// holding is the part of an owner's field set below a path.
 type holding struct {
 	owner Owner
 	set   *fieldpath.Set
@@ -62,7 +60,6 @@ func (b *treeBuilder) fields(p fieldpath.Path, m map[string]any, held []holding)
 	return nodes
 }
 
-// items returns the nodes of a list. Its items are identified as in managed fields.
 func (b *treeBuilder) items(p fieldpath.Path, list []any, held []holding) []Node {
 	all := fieldpath.NewSet()
 	for _, h := range held {
@@ -87,8 +84,7 @@ func (b *treeBuilder) items(p fieldpath.Path, list []any, held []holding) []Node
 	return nodes
 }
 
-// keyRank sorts key fields before other fields, and a name before other key fields, since readers
-// look for the name.
+// keyRank puts the name before other key fields, because readers look for it.
 func keyRank(n Node, at fieldpath.Items) int {
 	switch name := *n.last().FieldName; {
 	case !at.IsKey(name):
@@ -100,7 +96,6 @@ func keyRank(n Node, at fieldpath.Items) int {
 	}
 }
 
-// node returns one node. If a path below it has an owner, the node has nodes below it.
 func (b *treeBuilder) node(p fieldpath.Path, pe fieldpath.Element, v any, held []holding) Node {
 	n := Node{Path: p.Child(pe), Value: v, Owners: membersAt(held, pe)}
 	below := heldBelow(held, pe)
@@ -121,7 +116,6 @@ func (b *treeBuilder) node(p fieldpath.Path, pe fieldpath.Element, v any, held [
 	return n
 }
 
-// missing records the paths below p that have an owner and are not in the object.
 func (b *treeBuilder) missing(p fieldpath.Path, held []holding, has func(fieldpath.Element) bool) {
 	for _, pe := range fieldpath.Elements(setsOf(held)...) {
 		if has(pe) {
@@ -144,7 +138,6 @@ func setsOf(held []holding) []*fieldpath.Set {
 
 func none(fieldpath.Element) bool { return false }
 
-// membersAt returns the owners of one element, sorted.
 func membersAt(held []holding, pe fieldpath.Element) []Owner {
 	var owners []Owner
 	for _, h := range held {
@@ -172,18 +165,18 @@ type Node struct {
 	Value any
 	// Owners own the path itself, sorted. Fields below it have their own owners.
 	Owners []Owner
-	// Below are the parts of the value if they have their own owners. Without them, the value is
-	// owned as a whole: it is a scalar, an atomic list or map, or empty, or it has no owner.
+	// Below are the parts of the value that have their own owners. Without them, the value is owned
+	// as a whole: it is a scalar, an atomic list or map, or empty, or it has no owner.
 	Below []Node
-	// Absent is set if the path has an owner but is not in the object at this API version.
+	// Absent means that the path has an owner but is not in the object at this API version.
 	Absent bool
 }
 
-// Ownable reports whether the path can have an owner. The object's identity cannot have one, and
-// neither can fields that the API server sets, such as the resource version.
+// Ownable reports whether the path can have an owner. The object's identity and fields that the API
+// server sets, such as the resource version, cannot have one.
 func (n Node) Ownable() bool { return !fieldpath.IsIdentity(n.Path) }
 
-// Walk calls visit for each of the nodes and for all nodes below them, parents first.
+// Walk calls visit for the nodes and all nodes below them, parents first.
 func Walk(nodes []Node, visit func(Node)) {
 	for _, n := range nodes {
 		visit(n)
@@ -191,7 +184,7 @@ func Walk(nodes []Node, visit func(Node)) {
 	}
 }
 
-// At returns the node at a path. If the path is inside a value that is owned as a whole, At returns
+// At returns the node at a path. If the path is inside a value that is owned as a whole, it returns
 // the node of that value. A list item may be named as in [fieldpath.Path.Get], or by position.
 func At(nodes []Node, p fieldpath.Path) (Node, bool) {
 	var at Node
@@ -215,7 +208,6 @@ func (n Node) contains(p fieldpath.Path) bool {
 	return ok
 }
 
-// childAt returns the index of the node whose path ends in the element, or -1.
 func childAt(nodes []Node, pe fieldpath.Element) int {
 	if len(nodes) == 0 {
 		return -1
@@ -241,7 +233,7 @@ func childAt(nodes []Node, pe fieldpath.Element) int {
 
 func (n Node) last() fieldpath.Element { return n.Path[len(n.Path)-1] }
 
-// FieldName returns the name of the node if it is a field of a map, and false if it is a list item.
+// FieldName returns the name of a field of a map, and false for a list item.
 func (n Node) FieldName() (string, bool) {
 	if name := n.last().FieldName; name != nil {
 		return *name, true

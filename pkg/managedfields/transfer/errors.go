@@ -16,9 +16,8 @@ var (
 	ErrUnmanaged = object.Hinted("the managed fields were cleared, so the next apply conflicts with before-first-apply over every difference; "+
 		"where the receiver's manifest is known (-f, --helm-release), --from=before-first-apply gives the receiver the fields in that manifest",
 		"it has no managed fields, so no field has an owner")
-	// ErrLast means that after the transfer, no field of the object would have an owner. The API
-	// server would then attribute all fields to before-first-apply, and each apply would conflict
-	// with that manager.
+	// ErrLast means that no field would have an owner after the transfer. The API server would then
+	// attribute all fields to before-first-apply, and each apply would conflict with that manager.
 	ErrLast = object.Hinted("the server assigns an object without managed fields to before-first-apply at the next apply; "+
 		"give the fields to a manager, with --to, so that they have an owner",
 		"it would have no owner left")
@@ -57,12 +56,11 @@ func (e *NothingError) Error() string {
 	return fmt.Sprintf("%s owns none of its fields", strings.Join(text.AllWithMeant(e.From, e.Managers), " or "))
 }
 
-// Hint names the managers that own fields.
 func (e *NothingError) Hint() string {
 	return "its owners: " + strings.Join(e.Managers, ", ")
 }
 
-// Missing reports whether an error says no more than that the givers do not own the fields.
+// Missing reports whether an error means only that the givers do not own the fields.
 func Missing(err error) bool {
 	var nothing *NothingError
 	var notOwned *NotOwnedError

@@ -24,34 +24,29 @@ const (
 
 // Wish describes a transfer of ownership.
 type Wish struct {
-	// Paths are the fields to transfer, each with everything below it. If Paths is empty, all
-	// fields of the managers in From are transferred, except for the status.
+	// Paths are the fields to transfer, with everything below them. Without Paths, all fields of
+	// the managers in From are transferred, except for the status.
 	Paths []fieldpath.Path
-	// From lists the givers. If it is empty, the giver is the current owner, provided that there is
+	// From are the givers. Without From, the giver is the current owner, provided that there is
 	// only one.
 	From []string
-	// To is the receiver.
-	To string
-	// As is the operation by which the receiver will own the fields. If As is empty, it is the
-	// operation of the receiver's existing entry.
+	To   string
+	// As is the receiver's operation, by default that of its existing entry.
 	As string
 	// Mode is Move by default.
 	Mode Mode
-	// Stated is the receiver's manifest, if known. A field that is not in the manifest stays with
-	// its owner, because the receiver's next apply would remove it. A field in Paths is transferred
-	// in any case.
+	// Stated is the receiver's manifest, if known. Fields that it lacks stay with their owners,
+	// because the receiver's next apply would remove them. Fields in Paths are transferred in any
+	// case.
 	Stated map[string]any
 }
 
 // Outcome is the result of a transfer.
 type Outcome struct {
-	// Entries are all entries of the object after the transfer.
 	Entries []managedfields.Entry
-	// Given lists the fields that change owners, sorted by path. A field with several former owners
-	// is listed once for each.
+	// Given is sorted by path, and has one entry for each former owner of a field.
 	Given []Given
-	// Left lists selected fields that do not change owners.
-	Left []Left
+	Left  []Left
 }
 
 // Given is a field that changes owners.
@@ -62,7 +57,7 @@ type Given struct {
 	To managedfields.Owner
 	// Shared means that From still owns the field.
 	Shared bool
-	// Inner means that the path only contains other paths, which have their own owners.
+	// Inner means that the path contains other paths, which have their own owners.
 	Inner bool
 }
 
@@ -79,14 +74,13 @@ type Why string
 const (
 	// Unstated means that the receiver applies a manifest without the field.
 	Unstated Why = "unstated"
-	// OtherVersion means that the owner has the field at a different API version than the receiver.
+	// OtherVersion means that the owner has the field at another API version than the receiver.
 	// Managed fields are not converted.
 	OtherVersion Why = "other version"
 )
 
 // Give returns the managed fields after a transfer. Entries of managers that take no part stay
-// unchanged, and paths that had no owner get none. If there is nothing to change, Outcome.Given is
-// empty.
+// unchanged, and paths that had no owner get none. If nothing changes, Outcome.Given is empty.
 func Give(entries []managedfields.Entry, w Wish) (Outcome, error) {
 	if err := w.check(entries); err != nil {
 		return Outcome{}, err
@@ -176,9 +170,9 @@ func (o *Outcome) give(e managedfields.Entry, set *fieldpath.Set, to managedfiel
 }
 
 // parentsOf returns the parents of the given paths that their owner owns as well: maps, list items,
-// and key fields of items. The receiver must own them too, for two reasons. When an applier gives
-// up a map or list item, the server removes everything in it, unless another manager owns the map
-// or item itself. And an item needs its key.
+// and key fields of items. The receiver must own them, too. When an applier gives up a map or list
+// item, the server removes everything in it, unless another manager owns the map or item itself.
+// And an item needs its key.
 func parentsOf(given, all *fieldpath.Set) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	add := func(p fieldpath.Path) {
@@ -204,7 +198,6 @@ func (o *Outcome) leave(e managedfields.Entry, set *fieldpath.Set, why Why) {
 	})
 }
 
-// meant returns the part of each entry that is to be given away.
 func (w Wish) meant(entries []managedfields.Entry, to managedfields.Owner) ([]managedfields.Entry, error) {
 	out := make([]managedfields.Entry, len(entries))
 	var had bool
@@ -230,7 +223,6 @@ func (w Wish) meant(entries []managedfields.Entry, to managedfields.Owner) ([]ma
 	return out, nil
 }
 
-// one checks that the givers own a path.
 func (w Wish) one(p fieldpath.Path, entries, meant []managedfields.Entry, to managedfields.Owner) error {
 	var from []managedfields.Owner
 	for _, e := range meant {
@@ -279,12 +271,10 @@ func (w Wish) of(set *fieldpath.Set) *fieldpath.Set {
 	return out
 }
 
-// isFrom reports whether the entry's manager may be a giver.
 func (w Wish) isFrom(e managedfields.Entry) bool {
 	return len(w.From) == 0 || slices.Contains(w.From, e.Manager)
 }
 
-// statedOf splits a set into the paths that a manifest contains, and the other paths.
 func statedOf(set *fieldpath.Set, manifest map[string]any) (stated, rest *fieldpath.Set) {
 	stated = fieldpath.NewSet()
 	fieldpath.Each(set, func(p fieldpath.Path) {
@@ -295,8 +285,6 @@ func statedOf(set *fieldpath.Set, manifest map[string]any) (stated, rest *fieldp
 	return stated, set.Difference(stated)
 }
 
-// around returns the value that contains a path and is owned as a whole, together with the value's
-// owners.
 func around(entries []managedfields.Entry, p fieldpath.Path) (fieldpath.Path, []managedfields.Owner) {
 	for n := len(p) - 1; n > 0; n-- {
 		var owners []managedfields.Owner
@@ -338,9 +326,9 @@ func entryOf(entries []managedfields.Entry, owner managedfields.Owner) managedfi
 	return managedfields.Entry{Owner: owner, Fields: fieldpath.NewSet()}
 }
 
-// Reversion returns the entries, with those of the given owners moved to another version. If a
-// moved owner equals another owner, the two become one entry with the paths of both, because the
-// API server would drop one of two such entries. Other entries stay unchanged and in order.
+// Reversion moves the entries of the given owners to another version. If a moved owner equals
+// another owner, the two become one entry with the paths of both, because the API server would drop
+// one of two such entries. Other entries stay unchanged and in order.
 func Reversion(entries []managedfields.Entry, owners []managedfields.Owner, version string) []managedfields.Entry {
 	out := make([]managedfields.Entry, 0, len(entries))
 	moved := make([]bool, 0, len(entries))
@@ -362,8 +350,6 @@ func Reversion(entries []managedfields.Entry, owners []managedfields.Owner, vers
 	return out
 }
 
-// placeOf returns the position of an entry with the same owner, if one of the two entries was
-// moved.
 func placeOf(entries []managedfields.Entry, moved []bool, e managedfields.Entry, moves bool) int {
 	for i, other := range entries {
 		if (moves || moved[i]) && other.SameEntry(e.Owner) {

@@ -17,10 +17,9 @@ const (
 	ancientChanges    = "ancient-changes"
 )
 
-// receiver returns the owner that receives the fields. This is the manager's existing entry, so
-// that the manager can continue to write as before. An applier releases a field by omitting it from
-// its manifest, while an updater keeps it. So a manager gets a new Apply entry only if the wish
-// says so.
+// receiver returns the manager's existing entry, so that the manager can continue to write as
+// before. An applier releases a field by omitting it from its manifest, while an updater keeps it.
+// So a manager gets a new Apply entry only if the wish says so.
 func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, error) {
 	if w.Mode == Release {
 		return managedfields.Owner{}, nil
@@ -68,7 +67,6 @@ func (w Wish) isScale() bool {
 	return len(w.Paths) > 0 && !slices.ContainsFunc(w.Paths, func(p fieldpath.Path) bool { return !p.Equal(replicas) })
 }
 
-// check rejects a wish that cannot be fulfilled.
 func (w Wish) check(entries []managedfields.Entry) error {
 	const longest = 128 // the API server's limit
 	switch {
