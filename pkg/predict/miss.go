@@ -29,7 +29,6 @@ func (e *PositionError) Error() string {
 	return fmt.Sprintf("%s: %s: list items are identified by key, not by position", e.Said, e.Path)
 }
 
-// Hint suggests the path by key, or shows what a key looks like.
 func (e *PositionError) Hint() string {
 	if e.Key == nil {
 		return `such as .spec.template.spec.containers[name="app"].image`
