@@ -4,7 +4,7 @@ import "encoding/json"
 
 // Equal compares two JSON values as the API server does to detect conflicts. It compares numbers by
 // value, regardless of their Go type, and lists in order. Null, absent and empty are different
-// values. Strings are compared literally, so another spelling of a quantity is a different value.
+// values. So are two spellings of one quantity.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case string:

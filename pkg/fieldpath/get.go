@@ -6,7 +6,7 @@ import "slices"
 // omits parts of its key that the server defaults, Get finds the item if no other item fits.
 func (p Path) Get(object map[string]any) (any, bool) { return p.GetBy(object, Find) }
 
-// GetBy works as [Path.Get]. find returns the position of the list item that an element names.
+// GetBy is [Path.Get] with another way to find the position of the list item that an element names.
 func (p Path) GetBy(object map[string]any, find func([]any, Element) int) (any, bool) {
 	var v any = object
 	for _, pe := range p {
@@ -32,8 +32,8 @@ func (p Path) GetBy(object map[string]any, find func([]any, Element) int) (any, 
 	return v, true
 }
 
-// SameField reports whether both paths name the same field of an object. They do so even if one of
-// them omits a part of a key.
+// SameField reports whether both paths name the same field of an object, even if one of them omits
+// a part of a key.
 func SameField(object map[string]any, a, b Path) bool {
 	if len(a) != len(b) {
 		return false
@@ -65,7 +65,6 @@ func (p Path) Same(a, b map[string]any) bool {
 	return slices.EqualFunc(p.all(a), p.all(b), Equal)
 }
 
-// all returns the values at the path: one value, or one for each list item with the key.
 func (p Path) all(object any) []any {
 	if len(p) == 0 {
 		return []any{object}

@@ -7,8 +7,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Items matches the items of one list with the elements of field sets. All code that looks for a
-// list item uses Items.
+// Items matches the items of one list with the elements of field sets.
 type Items struct {
 	elements []Element // sorted
 	names    []string
@@ -26,8 +25,8 @@ func ItemsNamed(pe Element) Items {
 	return Items{elements: one, names: keyNames(one)}
 }
 
-// keyNames returns the names of a list's key fields. A key in the sets may lack one of these names,
-// because the item had no such field and the field has no default.
+// A key in the sets may lack one of the names, because the item had no such field and the field has
+// no default.
 func keyNames(elements []Element) []string {
 	var names []string
 	for _, pe := range elements {
@@ -45,8 +44,8 @@ func keyNames(elements []Element) []string {
 }
 
 // Element returns the element of a list item, built from those key fields that the item sets, and
-// whether these are all key fields. If the server defaults the whole key, the item sets none of it,
-// and the element has an empty key. A map has no element if the key fields are unknown.
+// whether these are all key fields. If the server defaults the whole key, the key of the element is
+// empty. A map has no element if the key fields are unknown.
 func (x Items) Element(item any) (pe Element, complete, ok bool) {
 	m, isMap := item.(map[string]any)
 	if !isMap {
@@ -129,8 +128,7 @@ func (x Items) Possible(item any) []Element {
 }
 
 // Identify returns the element by which the sets name an item. This is the item's own element, or
-// an element that the item may have after the server has set defaults. In the second case, only one
-// such element may be acceptable.
+// the only acceptable one that it may have after the server has set defaults.
 func (x Items) Identify(item any, accept func(Element) bool) (Element, bool) {
 	pe, complete, ok := x.Element(item)
 	if !ok {
@@ -206,8 +204,8 @@ func (x Items) Find(list []any, pe Element) int {
 	return at
 }
 
-// Find returns the position of an element's item in a list, or -1. No other element of the list is
-// known.
+// Find is [Items.Find] for a list of which no other element is known. It also finds an item by its
+// position.
 func Find(list []any, pe Element) int {
 	switch {
 	case pe.Index != nil:
@@ -250,7 +248,7 @@ func FieldElement(name string) Element { return smd.FieldNameElement(name) }
 
 // Index finds the items of a list by their elements.
 type Index struct {
-	// Elements are the elements of the items, in list order.
+	// Elements are in list order.
 	Elements []Element
 	sorted   []int
 }
@@ -278,9 +276,8 @@ func (x Index) isDistinct() bool {
 	return true
 }
 
-// Pair returns the positions of the items that both lists have, in the order of x. It also returns
-// the positions of the items that only x has, and of those that only other has. Several items with
-// one element are paired in order.
+// Pair returns the positions of the items that both lists have, in the order of x, and of those
+// that only x or only other has. Several items with one element are paired in order.
 func (x Index) Pair(other Index) (pairs [][2]int, gone, come []int) {
 	i, j := 0, 0
 	for i < len(x.sorted) || j < len(other.sorted) {
@@ -309,8 +306,7 @@ func (x Index) Pair(other Index) (pairs [][2]int, gone, come []int) {
 	return pairs, gone, come
 }
 
-// Keys converts elements to values. The element of a set's item becomes the item, and the element
-// of a keyed item becomes its key.
+// Keys converts elements to values: the item of a set, or the key of a keyed item.
 func Keys(els []Element) []any {
 	out := make([]any, len(els))
 	for i, pe := range els {
@@ -343,8 +339,7 @@ func (x Items) Distinct(list []any) bool {
 	return ok && index.isDistinct()
 }
 
-// textKeys returns the keys of a list whose items have a single string key. Most long lists are of
-// this form.
+// textKeys is for lists whose items have a single string key, as most long lists.
 func textKeys(list []any, names []string) ([]string, bool) {
 	if len(names) != 1 {
 		return nil, false

@@ -13,9 +13,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// ParsePath parses a path. It accepts the forms that users type, and what a shell leaves of them:
-// the first dot may be missing, quotes may be single, and brackets need no quotes if the content is
-// unambiguous ([name=app], [app.kubernetes.io/name]). An error names the column, starting at 1.
+// ParsePath parses a path. It accepts what users type, and what a shell leaves of it: the first dot
+// may be missing, quotes may be single, and brackets need no quotes if the content is unambiguous
+// ([name=app], [app.kubernetes.io/name]). An error names the column, starting at 1.
 func ParsePath(s string) (Path, error) {
 	p := parser{text: s}
 	path, err := p.path()
@@ -41,11 +41,9 @@ func ParseItem(text string) (pe Element, rest string, ok bool) {
 }
 
 type parser struct {
-	// given is the original text. text is the text that is being parsed.
 	given, text string
 	pos         int
-	// wild means that wildcards are allowed.
-	wild bool
+	wild        bool
 }
 
 type syntaxError string
@@ -109,7 +107,6 @@ func (p *parser) element(first bool) (Element, error) {
 	return FieldElement(name), nil
 }
 
-// bracket parses the content after "[": a quoted field, a key, a value or an index.
 func (p *parser) bracket() (Element, error) {
 	p.space()
 	if p.accept('=') {
@@ -148,7 +145,6 @@ func (p *parser) bracket() (Element, error) {
 	return FieldElement(name), nil
 }
 
-// key parses the rest of a key after its first name.
 func (p *parser) key(name string) (Element, error) {
 	var fields value.FieldList
 	for {
@@ -177,7 +173,6 @@ func (p *parser) key(name string) (Element, error) {
 	}
 }
 
-// name parses a name inside brackets. The name is quoted, or ends before a byte in stop.
 func (p *parser) name(stop string) (name string, quoted bool, err error) {
 	name, quoted, err = p.quoted()
 	if err == nil && !quoted {
@@ -189,8 +184,8 @@ func (p *parser) name(stop string) (name string, quoted bool, err error) {
 	return name, quoted, err
 }
 
-// value parses a scalar, which ends before a byte in stop. An unquoted value is a number, a boolean
-// or null if possible. Otherwise it is a string whose quotes the shell removed.
+// An unquoted value is a number, a boolean or null if possible. Otherwise it is a string whose
+// quotes the shell removed.
 func (p *parser) value(stop string) (any, error) {
 	p.space()
 	if s, ok, err := p.quoted(); ok || err != nil {
@@ -226,8 +221,7 @@ func (p *parser) value(stop string) (any, error) {
 	return number, nil
 }
 
-// quoted parses a quoted string, if one follows. Double quotes allow Go's escapes. Single quotes
-// allow only \' and \\.
+// Double quotes allow Go's escapes. Single quotes allow only \' and \\.
 func (p *parser) quoted() (s string, ok bool, err error) {
 	switch {
 	case p.peek('"'):
@@ -297,8 +291,7 @@ func (p *parser) until(stop string) string {
 
 // NotFoundError means that an object does not have a path, and that no manager owns the path.
 type NotFoundError struct {
-	Path Path
-	// Nearest is a similar path; empty if there is none.
+	Path    Path
 	Nearest Path
 }
 
@@ -310,7 +303,6 @@ func NewNotFoundError(p Path, candidates []Path) *NotFoundError {
 
 func (e *NotFoundError) Error() string { return fmt.Sprintf("there is no %s", e.Path) }
 
-// Hint suggests the similar path.
 func (e *NotFoundError) Hint() string {
 	if len(e.Nearest) == 0 {
 		return ""
@@ -343,8 +335,8 @@ func (p Path) Nearest(candidates []Path) (Path, bool) {
 	return best, least < far
 }
 
-// skips returns how many elements of c are missing from p. It ignores the keys of list items. If
-// other elements differ, it returns -1.
+// skips returns how many elements of c are missing from p, or -1 if other elements differ. It
+// ignores the keys of list items.
 func (p Path) skips(c Path) int {
 	at := 0
 	for _, pe := range p {

@@ -1,6 +1,6 @@
 // Package fieldpath names fields as managed fields do: list items by key, never by position. A
-// [Path] is one field, a [Set] the paths of an owner; [Items] finds the list item that an element
-// names. It needs no schema and sends no requests.
+// [Path] is one field, a [Set] the paths of an owner. [Items] finds the list item that an element
+// names. The package needs no schema and sends no requests.
 package fieldpath
 
 import (
@@ -46,8 +46,8 @@ func (p Path) String() string {
 	return string(b)
 }
 
-// Unquoted returns the API server's notation, which has no quotes, so that different paths may have
-// the same text.
+// Unquoted returns the API server's notation. Different paths may have the same text, because it
+// has no quotes.
 func (p Path) Unquoted() string { return smd.Path(p).String() }
 
 // Equal reports whether both paths name the same field. It compares numbers in keys by value.
@@ -111,8 +111,8 @@ func appendKey(b []byte, fields value.FieldList) []byte {
 	return append(b, ']')
 }
 
-// appendScalar writes a value in a key. It is a scalar in every schema that the API server accepts;
-// anything else is written as JSON.
+// A key has only scalars in every schema that the API server accepts; anything else is written as
+// JSON.
 func appendScalar(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case string:
@@ -144,7 +144,7 @@ func isOdd(r rune) bool {
 	return true
 }
 
-// IsUnowned reports whether a path names metadata that the API server removes from every field set.
+// IsUnowned reports whether the API server removes the field of the metadata from every field set.
 func IsUnowned(name string) bool {
 	switch name {
 	case "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName",
@@ -154,8 +154,8 @@ func IsUnowned(name string) bool {
 	return false
 }
 
-// IsIdentity reports whether a path is part of an object's identity. The identity is in every
-// manifest and has no owner.
+// IsIdentity reports whether a path is part of an object's identity, which is in every manifest and
+// has no owner.
 func IsIdentity(p Path) bool {
 	if len(p) == 0 || p[0].FieldName == nil {
 		return true
@@ -184,8 +184,8 @@ func (p Path) Positional() bool {
 	return slices.ContainsFunc(p, func(pe Element) bool { return pe.Index != nil })
 }
 
-// ByKey replaces positions in a path with the keys of the items at these positions. It reports
-// whether all these items have keys. As it has no schema, it assumes the keys that Kubernetes' own
+// ByKey replaces positions in a path with the keys of the items at these positions, and reports
+// whether all these items have keys. Without a schema, it assumes the keys that Kubernetes' own
 // kinds use.
 func (p Path) ByKey(object map[string]any) (Path, bool) {
 	var v any = object
@@ -217,7 +217,7 @@ func (p Path) GetIn(v any) (any, bool) {
 	return append(Field(field), p...).Get(map[string]any{field: v})
 }
 
-// likelyElement guesses the element of a list item, because the schema is unknown.
+// The schema is unknown, so the element is a guess.
 func likelyElement(item any) Element {
 	m, ok := item.(map[string]any)
 	if !ok {

@@ -64,8 +64,8 @@ func (p Pattern) Matches(path Path) bool {
 	return true
 }
 
-// Touches reports whether the pattern matches the path, a path above it, or a path below it. A list
-// item's key in the pattern may have only some of the fields in the path's key.
+// Touches reports whether the pattern matches the path, a path above it, or a path below it. A key
+// in the pattern may lack fields of the key in the path.
 func (p Pattern) Touches(path Path) bool {
 	for i := range min(len(p), len(path)) {
 		if !standsFor(p[i], path[i]) {
@@ -88,8 +88,8 @@ func standsFor(pe, of Element) bool {
 	})
 }
 
-// Means works as [Pattern.Matches] for a path in an object. As in [SameField], either key may omit
-// fields that the other has.
+// Means is [Pattern.Matches] for a path in an object. As in [SameField], either key may omit fields
+// that the other has.
 func (p Pattern) Means(object map[string]any, path Path) bool {
 	if exact, ok := p.Path(); ok {
 		return SameField(object, exact, path)
@@ -146,7 +146,6 @@ func (x *expansion) walk(at Path, rest Pattern, v any, sets []*Set) {
 	}
 }
 
-// elementsOf returns the elements of the items in a list. They come from the sets, or are guessed.
 func elementsOf(list []any, items Items) []Element {
 	out := make([]Element, len(list))
 	for i, item := range list {
@@ -164,8 +163,8 @@ func StatedPaths(object map[string]any) []Path {
 	return StatedPathsWithin(object, func(Path) bool { return true })
 }
 
-// StatedPathsWithin is StatedPaths limited by within: paths for which it is false, and all paths
-// below them, are omitted.
+// StatedPathsWithin is StatedPaths without the paths for which within is false, and all paths below
+// them.
 func StatedPathsWithin(object map[string]any, within func(Path) bool) []Path {
 	var out []Path
 	var walk func(p Path, v any)

@@ -25,7 +25,7 @@ func NewSet(paths ...Path) *Set {
 	return set
 }
 
-// Below returns the part of a set below an element, and whether that part has any paths.
+// Below returns the part of a set below an element, and false if that part is empty.
 func Below(set *Set, pe Element) (*Set, bool) {
 	child, ok := set.Children.Get(pe)
 	if !ok || child.Empty() {
@@ -164,8 +164,7 @@ func Elements(sets ...*Set) []Element {
 	return out
 }
 
-// merge merges two sorted lists of elements with few comparisons, because comparisons take most of
-// the time in operations on sets.
+// merge makes few comparisons, because they take most of the time in operations on sets.
 func merge(a, b []Element) []Element {
 	if len(a) == 0 {
 		return b
@@ -212,8 +211,8 @@ func ToTree(set *Set) (map[string]any, error) {
 	return tree, json.Unmarshal(text, &tree)
 }
 
-// decodeFields adds unstructured fieldsV1 to a set as the API server does. It skips unknown keys.
-// If there is no known key below an element, it adds the element itself.
+// decodeFields skips unknown keys, as the API server does. If there is no known key below an
+// element, it adds the element itself.
 func decodeFields(set *Set, tree map[string]any) error {
 	keys := make([]string, 0, len(tree))
 	for key := range tree {
@@ -250,8 +249,8 @@ func decodeFields(set *Set, tree map[string]any) error {
 	return nil
 }
 
-// decodeElement decodes a key of fieldsV1. Most keys are field names, and most keys of list items
-// are one plain string. For both, it avoids the slower JSON decoder.
+// Most keys of fieldsV1 are field names, and most keys of list items are one plain string. For
+// both, decodeElement avoids the slower JSON decoder.
 func decodeElement(key string) (Element, error) {
 	if name, ok := strings.CutPrefix(key, "f:"); ok {
 		return Element{FieldName: &name}, nil
