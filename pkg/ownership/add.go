@@ -14,16 +14,16 @@ import (
 )
 
 // Add records a transition and reports whether the record changed. It ignores a transition that is
-// not [Transition.Notable]. It also ignores one that was recorded before: two transitions are the
-// same if they have the same path at the same resource version. A second report of a transition may
-// add the user, or that a [Lost] path was taken or released.
+// not [Transition.Notable], or that was recorded before. Two transitions are the same if they have
+// the same path at the same resource version. A second report of a transition may add the user, or
+// that a [Lost] path was taken or released.
 //
 // Two changes that end at the same version may differ: a change over unwatched time begins with
 // earlier owners than the last step within it. Both are recorded.
 //
 // Resource versions order transitions (KEP-5504). Writers report all transitions of an object at
 // once. So a transition was recorded before if it is older than everything that its entry
-// remembers, or than everything in a record that dropped entries. Add ignores it.
+// remembers, or than everything in a record that dropped entries.
 func (r *Record) Add(t Transition, at Occasion) bool {
 	if !t.Notable() {
 		return false
@@ -43,7 +43,6 @@ func (r *Record) Add(t Transition, at Occasion) bool {
 	} else if r.Dropped > 0 && len(r.Entries) > 0 && e.before(r.Entries[0]) {
 		return false
 	}
-	// Insert the entry after all entries that happened earlier.
 	i := len(r.Entries)
 	for i > 0 && e.before(r.Entries[i-1]) {
 		i--
@@ -58,8 +57,8 @@ func (r *Record) Add(t Transition, at Occasion) bool {
 }
 
 func entryOf(t Transition, at Occasion) Entry {
-	// Records have whole seconds. Truncating the times keeps a record the same when it is written
-	// and read again.
+	// Records have whole seconds. A truncated time stays the same when it is written and read
+	// again.
 	when := metav1.NewTime(at.Time.UTC().Truncate(time.Second))
 	return Entry{
 		Path: pathText(t.Path), Kind: t.Kind, From: holders(t.Before), To: holders(t.After),
@@ -70,12 +69,11 @@ func entryOf(t Transition, at Occasion) Entry {
 	}
 }
 
-// hides reports whether this entry is the net change over unwatched time, and another entry at one
-// of its versions is a step within that time which was seen.
+// hides reports whether this entry is the net change over unwatched time, and step is a seen change
+// within that time.
 func (e Entry) hides(step Entry) bool { return e.Gap && !step.Gap && !e.between(step) }
 
-// complete adds details that the first report lacked, if the entry still describes the reported
-// transition.
+// complete adds details that the first report lacked.
 func (e *Entry) complete(again Entry) bool {
 	if e.version() != again.version() || !slices.Equal(e.From, again.From) || !slices.Equal(e.To, again.To) {
 		return false
@@ -96,23 +94,20 @@ func (e *Entry) complete(again Entry) bool {
 }
 
 // SameParties reports whether two entries have the same path and the same owners, in either
-// direction. They would be one entry if the size of entries were not bounded. A [Lost] path may
-// have been taken.
+// direction. A [Lost] path may have been taken.
 func (e Entry) SameParties(other Entry) bool {
 	return e.between(other) && (e.Kind == other.Kind || !peaceful(e.Kind) && !peaceful(other.Kind))
 }
 
-// peaceful reports whether the kind excludes a takeover.
 func peaceful(k Kind) bool { return k == Released || k == Given }
 
-// between reports whether two entries have the same path and owners, in either direction.
 func (e Entry) between(other Entry) bool {
 	return e.Path == other.Path && (slices.Equal(e.From, other.From) && slices.Equal(e.To, other.To) ||
 		slices.Equal(e.From, other.To) && slices.Equal(e.To, other.From))
 }
 
-// follow turns the entry into the next occurrence of an earlier one. If the two were reported in
-// the wrong order, the later occurrence describes the resulting entry.
+// follow turns the entry into the next occurrence of an earlier one. Reports may be in the wrong
+// order; the later occurrence describes the resulting entry.
 func (e *Entry) follow(earlier Entry) {
 	seen, version := slices.Clone(earlier.ResourceVersions), e.version()
 	count, first, gap := earlier.Count+e.Count, earlier.First, earlier.Gap || e.Gap
@@ -143,13 +138,10 @@ func (r *Record) Covers(version string) bool {
 	return false
 }
 
-// forgot reports whether an occurrence at a resource version is older than everything that the
-// entry remembers.
 func (e Entry) forgot(version string) bool {
 	return len(e.ResourceVersions) == maxSeen && object.Newer(e.ResourceVersions[0], version)
 }
 
-// version returns the resource version of the last occurrence.
 func (e Entry) version() string {
 	if len(e.ResourceVersions) == 0 {
 		return ""
@@ -157,8 +149,7 @@ func (e Entry) version() string {
 	return e.ResourceVersions[len(e.ResourceVersions)-1]
 }
 
-// before reports whether an entry last happened before another. Resource versions are compared
-// first, because the clocks of writers differ.
+// Resource versions are compared first, because the clocks of writers differ.
 func (e Entry) before(other Entry) bool {
 	switch {
 	case object.Newer(other.version(), e.version()):

@@ -9,9 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// classifier determines what happened to the owners of paths.
 type classifier struct {
-	// values holds the values of both versions of the object; nil if unknown.
+	// values is nil if the values are unknown.
 	values *values
 	reset  bool
 	// apart means that there may be unknown versions between the two.
@@ -21,8 +20,8 @@ type classifier struct {
 
 type values struct {
 	old, new *Lookup
-	// version is the API version of both objects. In an entry at another version, a path may have
-	// another name.
+	// version is that of both objects. In an entry at another version, a path may have another
+	// name.
 	version string
 }
 
@@ -49,7 +48,6 @@ func (c classifier) classify(h Handover) Transition {
 	return t
 }
 
-// loss classifies a path that an owner lost.
 func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, Why) {
 	moved, within, written := c.moved(h, lost)
 	switch {
@@ -89,24 +87,22 @@ func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, 
 		return Unclear, SameValue // Updates do not release paths, so the entries were edited.
 	case c.values != nil && !was && !is:
 		// An owned path may be missing in the stored object, such as an empty map of annotations.
-		// If another manager applies a value there, the path was taken, although the objects look
-		// as if it had been released.
+		// If another manager applies a value there, the path was taken, although it looks released.
 		return Lost, ""
 	}
 	return Released, ""
 }
 
-// stays reports whether every manager that lost a path still owns it in another way. An example is
-// a manager whose updates became part of its applied fields: it has given up nothing.
+// stays reports whether every manager that lost a path still owns it in another way. For example,
+// the manager's updates became part of its applied fields.
 func stays(h Handover, lost []managedfields.Owner) bool {
 	return !slices.ContainsFunc(lost, func(l managedfields.Owner) bool {
 		return !slices.ContainsFunc(h.After, func(o managedfields.Owner) bool { return o.Manager == l.Manager })
 	})
 }
 
-// updatesSubresource reports whether an owner wrote through a subresource, such as scale. The API
-// server credits such a writer with exactly the fields that it changed, and no tool moves entries
-// there.
+// The API server credits a writer through a subresource, such as scale, with exactly the fields
+// that it changed, and no tool moves entries there.
 func updatesSubresource(o managedfields.Owner) bool {
 	return o.Operation == managedfields.Update && o.Subresource != ""
 }
@@ -127,16 +123,14 @@ func (c classifier) across(h Handover, lost, gained []managedfields.Owner) (Kind
 	return Unclear, CrossVersion
 }
 
-// isSameAtOther reports whether two owners differ only in their API version.
 func isSameAtOther(o, other managedfields.Owner) bool {
 	o.APIVersion = other.APIVersion
 	return o.Equal(other)
 }
 
-// crossesVersions reports whether the owners of a path refer to it at different versions. This is
-// so if the previous and the current owners have different versions (edge case 7). It is also so if
-// the path was lost at another version than the object's, with which it may have been dropped (edge
-// case 9).
+// crossesVersions reports whether the previous and the current owners of a path have different
+// versions (edge case 7). It is also true if the path was lost at another version than the
+// object's, with which it may have been dropped (edge case 9).
 func (c classifier) crossesVersions(h Handover, lost, gained []managedfields.Owner) bool {
 	version, now := lost[0].APIVersion, h.After
 	if c.values != nil {
@@ -146,8 +140,8 @@ func (c classifier) crossesVersions(h Handover, lost, gained []managedfields.Own
 	return slices.ContainsFunc(lost, other) || slices.ContainsFunc(now, other)
 }
 
-// explained returns the owners that lost a path for other reasons than the API server's bookkeeping
-// (edge case 9).
+// explained leaves out owners that lost a path because of the API server's bookkeeping (edge case
+// 9).
 func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 	folded := slices.ContainsFunc(gained, func(o managedfields.Owner) bool { return o.Manager == ancientChanges })
 	return slices.DeleteFunc(slices.Clone(lost), func(o managedfields.Owner) bool {
@@ -155,9 +149,7 @@ func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 	})
 }
 
-// abandoned classifies a path without remaining owners. It is Released if the object still has the
-// path, such as a default that the server set. Otherwise it is Removed, also if the values are
-// unknown.
+// The object may still have a path without owners, such as a default that the server set.
 func (c classifier) abandoned(h Handover) Kind {
 	if _, is := c.values.has(h.Path); is {
 		return Released
@@ -165,7 +157,6 @@ func (c classifier) abandoned(h Handover) Kind {
 	return Removed
 }
 
-// answer is yes, no or unknown.
 type answer int
 
 const (
@@ -174,7 +165,6 @@ const (
 	yes
 )
 
-// changed reports whether the value at a path differs.
 func (c classifier) changed(h Handover) answer {
 	switch {
 	case c.values == nil && h.There:
@@ -187,7 +177,7 @@ func (c classifier) changed(h Handover) answer {
 	return yes
 }
 
-// has reports whether a path is in the old and in the new object; false if the values are unknown.
+// was and is are false if the values are unknown.
 func (v *values) has(p fieldpath.Path) (was, is bool) {
 	if v != nil {
 		_, was = v.old.Get(p)
@@ -196,7 +186,6 @@ func (v *values) has(p fieldpath.Path) (was, is bool) {
 	return was, is
 }
 
-// sameSort reports whether a path is a map in both objects, or a list in both.
 func (v *values) sameSort(p fieldpath.Path) bool {
 	was, _ := v.old.Get(p)
 	is, _ := v.new.Get(p)
@@ -215,9 +204,9 @@ func classifierOf(before, after []managedfields.Entry, old, new *unstructured.Un
 	return c
 }
 
-// moved describes the moves that explain a lost path. It reports whether the entries of all owners
-// that lost the path moved to a current owner, whether each move stayed within one tool, and
-// whether the path went to the manager that wrote the move.
+// moved reports whether the entries of all owners that lost the path moved to a current owner,
+// whether each move stayed within one tool, and whether the path went to the manager that wrote the
+// move.
 func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within, written bool) {
 	moved, within = true, true
 	for _, l := range lost {
@@ -232,8 +221,6 @@ func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within
 	return moved, within, written
 }
 
-// by returns the current owner that got the path because another owner's entry moved, and whether
-// that owner wrote the move. It returns nil if there is none.
 func (c classifier) by(from managedfields.Owner, owners []managedfields.Owner) (owner *managedfields.Owner, wrote bool) {
 	for _, m := range c.moves {
 		if !m.from.Equal(from) {
@@ -246,7 +233,6 @@ func (c classifier) by(from managedfields.Owner, owners []managedfields.Owner) (
 	return nil, false
 }
 
-// isKubectl reports whether an owner is kubectl's server-side apply, or its client-side apply.
 func isKubectl(o managedfields.Owner) bool {
 	return o.Subresource == "" && (o.Manager == kubectl && applies(o) || o.Manager == managedfields.ClientSideApply)
 }

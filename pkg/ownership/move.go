@@ -11,27 +11,24 @@ import (
 // they change from client-side to server-side apply.
 type move struct {
 	from, to managedfields.Owner
-	// writer is the updater that the API server credits with the remaining changes, if there is
-	// one. Editing managed fields is an update, so the API server credits the editor with the
-	// fields that it changed. It also credits the editor with a default that is not stored, since
-	// each write sets such a default anew.
+	// writer is the updater that the API server credits with the remaining changes; it may be nil.
+	// Editing managed fields is an update, so the API server credits the editor with the fields
+	// that it changed. It also credits the editor with a default that is not stored, since each
+	// write sets such a default anew.
 	writer *managedfields.Owner
 }
 
-// These are kubectl's managers for server-side apply, and for the annotation with client-side
+// kubectl has one manager for server-side apply, and one for the annotation with client-side
 // apply's last configuration.
 const (
 	kubectl            = "kubectl"
 	kubectlLastApplied = "kubectl-last-applied"
 )
 
-// byOneTool reports whether both owners belong to the same tool.
 func byOneTool(from, to managedfields.Owner) bool {
 	return from.Manager == to.Manager || from.Manager == managedfields.ClientSideApply && to.Manager == kubectl
 }
 
-// now returns the owner that has a path because of the move, and whether this owner is the writer.
-// It returns nil if there is none.
 func (m move) now(owners []managedfields.Owner) (owner *managedfields.Owner, wrote bool) {
 	switch {
 	case has(owners, m.to):
@@ -43,10 +40,10 @@ func (m move) now(owners []managedfields.Owner) (owner *managedfields.Owner, wro
 }
 
 // movesOf finds the moves between two versions of an object. If a part of an entry remains, or the
-// entry goes to another tool, the move needs proof. The proof is that containers moved as well: a
-// forced apply takes values but not the maps and list items that contain them, so fields that went
-// together with their containers were moved by an edit. If there may be unknown versions in between
-// (apart), an entry counts as moved only if the applier got all of it.
+// entry goes to another tool, the move needs proof: the containers moved as well. A forced apply
+// takes values but not the maps and list items that contain them. So fields that went together with
+// their containers were moved by an edit. With apart, an entry counts as moved only if the applier
+// got all of it.
 func movesOf(before, after []managedfields.Entry, apart bool) []move {
 	var out []move
 	for _, was := range before {
@@ -75,8 +72,8 @@ func movesOf(before, after []managedfields.Entry, apart bool) []move {
 	return out
 }
 
-// credited returns the only updater that gained any of the paths, if there is one. It returns false
-// if another manager gained some of them.
+// credited returns the only updater that gained any of the paths, and false if another manager
+// gained some of them.
 func credited(paths *fieldpath.Set, before, after []managedfields.Entry) (writer *managedfields.Owner, alone bool) {
 	if paths.Empty() {
 		return nil, true
@@ -97,8 +94,8 @@ func movable(e managedfields.Entry, operation string) bool {
 	return e.Operation == operation && e.Subresource == "" && !e.Fields.Empty() && isReal(e.Owner)
 }
 
-// movesSince finds the moves within one tool after an unwatched period. Such a move goes from an
-// updater that no longer exists to an applier of the same tool.
+// movesSince finds the moves within one tool after an unwatched period: from an updater that no
+// longer exists to an applier of the same tool.
 func movesSince(before []managedfields.Owner, after []managedfields.Entry) []move {
 	var out []move
 	for _, was := range before {
@@ -114,7 +111,6 @@ func movesSince(before []managedfields.Owner, after []managedfields.Entry) []mov
 	return out
 }
 
-// holdsOthers reports whether a set contains a path and also paths below it.
 func holdsOthers(set *fieldpath.Set) bool {
 	holds := false
 	for path := range set.All() { // It panics on an early exit.

@@ -9,26 +9,22 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Hint is what admission knows about a write that would change owners: its user and, because
-// admission saw the values, the verdict on each path. The write may still be refused; a retry has
-// another hint.
+// Hint is what admission knows about a write that would change owners: its user and the verdict on
+// each path. The write may still be refused; a retry has another hint.
 type Hint struct {
 	UID types.UID // UID of the object
 	// ResourceVersion is the object's version before the write.
 	ResourceVersion string
-	// Owners are the owners of the object after the write, if the write is committed as it was
-	// admitted.
+	// Owners are those after the write, if the write is committed as it was admitted.
 	Owners Owners
 	// Scaled means that the write went through the scale subresource, whose review has no owners.
 	// The write makes Manager, if that is known, an owner of the number of replicas.
-	Scaled  bool
-	Manager string
-	// Verdicts has a verdict for each change of owners that led to Owners.
+	Scaled   bool
+	Manager  string
 	Verdicts Verdicts
-	// Values are the values that a record may keep, by path.
+	// Values are those that a record may keep, by path.
 	Values map[string]ValueChange
-	// User sent the request.
-	User string
+	User   string
 	// Request is the UID of the admission request.
 	Request types.UID
 	Time    time.Time
@@ -57,7 +53,6 @@ func (h Hint) Fits(to Owners, transitions []Transition) bool {
 // Scale is the subresource of the number of replicas.
 const Scale = "scale"
 
-// hintSize is the size of a hint without its contents.
 const hintSize = 400
 
 // Occurrence is a committed transition, with its object, time and user.
@@ -71,7 +66,7 @@ type Occurrence struct {
 // many of them are kept until their writes are known to be committed.
 type Verdicts struct{ codes string }
 
-// verdict is one classification; its code is its index in verdicts.
+// The code of a verdict is its index in verdicts.
 type verdict struct {
 	kind   Kind
 	why    Why

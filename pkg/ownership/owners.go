@@ -19,7 +19,6 @@ type Owners struct {
 	entries []compact
 }
 
-// compact is an entry that shares its owner and field set with equal entries of other objects.
 type compact struct {
 	owner  unique.Handle[managedfields.Owner] // without its time
 	fields unique.Handle[string]
@@ -57,14 +56,13 @@ func (o Owners) Equal(other Owners) bool {
 	return slices.EqualFunc(o.entries, other.entries, compact.equal)
 }
 
-// status is a subresource whose owners are not tracked, because controllers write the status that
-// they own all the time.
+// Owners through this subresource are not tracked, because controllers write the status all the
+// time.
 const status = "status"
 
 // Tracked is [Compact] without the owners that wrote through the status subresource.
 func Tracked(fields []metav1.ManagedFieldsEntry) Owners { return Compact(fields).without(status) }
 
-// without returns the owners except those that wrote through a subresource.
 func (o Owners) without(subresource string) Owners {
 	by := func(c compact) bool { return c.owner.Value().Subresource == subresource }
 	if !slices.ContainsFunc(o.entries, by) {
@@ -83,7 +81,6 @@ func (o Owners) Size() int {
 	return size
 }
 
-// entrySize is the approximate size of an entry without its strings.
 const entrySize = 200
 
 // Between is [BetweenObjects] without values, for callers that know only metadata. A path that goes
@@ -134,13 +131,11 @@ func between(before, after Owners, apart bool, values Values) ([]Transition, err
 	return classifierOf(was, is, old, new, apart).all(handovers), nil
 }
 
-// isLoss reports whether an owner lost the path.
 func isLoss(h Handover) bool { return len(without(h.Before, h.After)) > 0 }
 
 // Entries decodes the field sets.
 func (o Owners) Entries() ([]managedfields.Entry, error) { return o.read(fieldSets{}) }
 
-// fieldSets caches decoded field sets.
 type fieldSets map[unique.Handle[string]]*fieldpath.Set
 
 func (o Owners) read(known fieldSets) ([]managedfields.Entry, error) {
@@ -162,7 +157,6 @@ func (o Owners) read(known fieldSets) ([]managedfields.Entry, error) {
 	return out, nil
 }
 
-// at returns the owner of an entry, with the entry's time.
 func (c compact) at() managedfields.Owner {
 	owner := c.owner.Value()
 	if c.time != 0 {

@@ -14,7 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// These are the names of records in the API. Their short name is owr.
+// RecordGroup, RecordVersion, RecordKind and RecordPlural name records in the API. Their short name
+// is owr.
 const (
 	RecordGroup   = "ownership.k8sconnect.io"
 	RecordVersion = "v1alpha1"
@@ -25,22 +26,18 @@ const (
 const (
 	// maxEntries bounds the entries of a record; the newest are kept.
 	maxEntries = 64
-	// maxSeen is how many of its latest versions an entry remembers. The versions show whether two
-	// reports are about the same transition, or about one that happened twice.
+	// maxSeen is how many of its latest versions an entry remembers. They show whether two reports
+	// are about the same transition, or about one that happened twice.
 	maxSeen = 8
-	// maxPath bounds the bytes of a path: keys of a map may have any length.
-	maxPath = 512
-	// maxUser bounds the bytes of a user's name.
-	maxUser = 256
-	// maxValue bounds the bytes of a value.
-	maxValue = 256
-	// maxHolders bounds the owners of a path.
+	// maxPath, maxUser, maxValue and maxName are in bytes. Keys of a map may have any length.
+	maxPath    = 512
+	maxUser    = 256
+	maxValue   = 256
 	maxHolders = 16
-	// maxName bounds the bytes of an object's name. Names of RBAC objects may have any length.
+	// Names of RBAC objects may have any length.
 	maxName = 253
-	// maxManager, maxSubresource and maxAPIVersion bound the bytes of an owner. They are limits of
-	// the CRD: the API server accepts longer owners in managed fields, and one such owner would
-	// make the whole record invalid.
+	// These are limits of the CRD. The API server accepts longer owners in managed fields, and one
+	// such owner would make the whole record invalid.
 	maxManager, maxSubresource, maxAPIVersion = 128, 253, 317
 )
 
@@ -50,7 +47,6 @@ type Record struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
-	// Object is the object of the record.
 	Object Object `json:"object"`
 	// Entries are sorted by the time of their last occurrence.
 	Entries []Entry `json:"transitions,omitempty"`
@@ -75,22 +71,20 @@ type Object struct {
 // Entry is a transition of a path, or several transitions back and forth between the same owners.
 type Entry struct {
 	Path string `json:"path"`
-	// Kind describes the last occurrence: taken, released, given, or lost if the values were not
-	// seen.
-	Kind Kind `json:"kind"`
-	// From and To are the owners before and after the last occurrence.
+	// Kind, From, To, Forced, FromValue and ToValue describe the last occurrence. Kind is lost if
+	// the values were not seen.
+	Kind Kind     `json:"kind"`
 	From []Holder `json:"from"`
 	To   []Holder `json:"to"`
-	// Forced means that an applier took the path in the last occurrence, which requires force.
+	// Forced means that an applier took the path, which requires force.
 	Forced bool `json:"forced,omitempty"`
-	// Gap means that at least one occurrence happened in a period that was not watched. That
-	// occurrence is the net change of the period, and the steps within it are unknown.
+	// Gap means that at least one occurrence is the net change of a period that was not watched.
+	// The steps within the period are unknown.
 	Gap bool `json:"gap,omitempty"`
-	// User is the user who sent the request, if known. The API server reports the user to the
-	// webhook; a manager's name, in contrast, can be chosen by any client.
+	// User sent the request; empty if unknown. The API server reports the user to the webhook. In
+	// contrast, any client can choose a manager's name.
 	User string `json:"user,omitempty"`
-	// FromValue and ToValue are the values before and after the last occurrence, if they were seen
-	// and may be kept.
+	// FromValue and ToValue are set if they were seen and may be kept.
 	FromValue string `json:"fromValue,omitempty"`
 	ToValue   string `json:"toValue,omitempty"`
 	// Cut means that owners were omitted or truncated.
@@ -116,10 +110,8 @@ type Occasion struct {
 	// ResourceVersion is the version of the object after the transition.
 	ResourceVersion string
 	Time            time.Time
-	// User is the user who sent the request; empty if unknown.
-	User string
-	// Gap means that the transition is the net change of a period that was not watched, as in
-	// [Entry].
+	User            string
+	// Gap is as in [Entry].
 	Gap bool
 	// Noted means that another process saw the transition, and may be about to record it.
 	Noted bool
@@ -141,7 +133,7 @@ func (r *Record) surplus() int {
 	return 0
 }
 
-// size returns an upper bound of the bytes of an entry as JSON.
+// size is an upper bound of the bytes of an entry as JSON.
 func (e Entry) size() int {
 	const (
 		entry   = 360 // names of fields, punctuation, numbers, times
@@ -160,7 +152,7 @@ func (e Entry) size() int {
 	return size
 }
 
-// quoted returns an upper bound of the bytes of a text in a JSON string.
+// quoted is an upper bound of the bytes of a text in a JSON string.
 func quoted(s string) int {
 	size := 0
 	for i := range len(s) {
@@ -176,7 +168,6 @@ func quoted(s string) int {
 	return size
 }
 
-// maxParties bounds the bytes of LastFrom and LastTo.
 const maxParties = 256
 
 // summarize sets LastFrom and LastTo for kubectl's table, whose columns cannot show a list.
@@ -188,7 +179,6 @@ func (r *Record) summarize() {
 	r.LastFrom, r.LastTo = text.Truncate(names(OwnersOf(last.From)), maxParties), text.Truncate(names(OwnersOf(last.To)), maxParties)
 }
 
-// tooMuch reports whether there are too many owners, or their names are too long, for a record.
 func tooMuch(owners []managedfields.Owner) bool {
 	return len(owners) > maxHolders || slices.ContainsFunc(owners, func(o managedfields.Owner) bool {
 		return holderOf(o) != Holder{Manager: o.Manager, Operation: o.Operation, Subresource: o.Subresource, APIVersion: o.APIVersion}
@@ -211,7 +201,6 @@ func HoldersOf(owners []managedfields.Owner) []Holder {
 	return out
 }
 
-// holders converts as many owners as a record keeps, and truncates them.
 func holders(owners []managedfields.Owner) []Holder {
 	owners = owners[:min(len(owners), maxHolders)]
 	out := make([]Holder, len(owners))

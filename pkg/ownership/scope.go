@@ -9,22 +9,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// This is the ConfigMap in which the webhook publishes its scope and coverage. Every user may read
-// it, in contrast to objects in the webhook's namespace.
+// The webhook publishes its scope and coverage in this ConfigMap. Every user may read it, in
+// contrast to objects in the webhook's namespace.
 const (
 	ScopeNamespace = metav1.NamespacePublic
 	ScopeName      = "k8sconnect-history"
 )
 
-// Scope says for which objects the history is known. Readers need it if nothing is recorded, to
+// Scope says for which objects the history is known. If nothing is recorded, readers need it to
 // distinguish "nothing was taken" from "not watched". Kinds are written as Kind or Kind.group.
 type Scope struct {
 	// Kinds maps each tracked kind to the time since which it is tracked.
 	Kinds map[string]time.Time `json:"kinds"`
-	// Refused lists kinds that the webhook may not list or watch at present.
+	// Refused are kinds that the webhook may not list or watch at present.
 	Refused []string `json:"refused,omitempty"`
-	// Never are kinds that are never tracked.
-	Never []string `json:"never,omitempty"`
+	Never   []string `json:"never,omitempty"`
 	// ExcludedKinds and ExcludedNamespaces are excluded by the configuration.
 	ExcludedKinds      []string `json:"excludedKinds,omitempty"`
 	ExcludedNamespaces []string `json:"excludedNamespaces,omitempty"`
@@ -36,18 +35,15 @@ type Scope struct {
 // Omission is the reason why an object is not tracked.
 type Omission int
 
+// An object with OmissionNone is tracked. The configuration excludes kinds and namespaces. A kind is
+// refused if the webhook may not list or watch it.
 const (
-	// OmissionNone means that the object is tracked.
 	OmissionNone Omission = iota
-	// OmissionNever means that objects of its kind are never tracked.
 	OmissionNever
-	// OmissionKind means that the configuration excludes its kind.
 	OmissionKind
-	// OmissionNamespace means that the configuration excludes its namespace.
 	OmissionNamespace
-	// OmissionRefused means that the webhook may not list or watch its kind.
 	OmissionRefused
-	// OmissionUnseen means that its kind is not tracked for an unknown reason: the kind cannot be
+	// OmissionUnseen means that its kind is not tracked for an unknown reason: it cannot be
 	// watched, or is new.
 	OmissionUnseen
 )
@@ -83,8 +79,8 @@ func (s Scope) After(before Scope, now time.Time) Scope {
 	return s
 }
 
-// Of returns the time since which the objects of a kind are tracked in a namespace (empty for
-// cluster-scoped objects), or the reason why they are not tracked.
+// Of returns the time since which the objects of a kind are tracked in a namespace, or the reason
+// why they are not. The namespace is empty for cluster-scoped objects.
 func (s Scope) Of(kind schema.GroupKind, namespace string) (since time.Time, why Omission) {
 	name := kind.String()
 	since, tracked := s.Kinds[name]

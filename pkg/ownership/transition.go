@@ -22,17 +22,16 @@ const (
 	// Released means that an owner gave the path up. The path remains, possibly without owners, as
 	// a field that the server sets to its default.
 	Released Kind = "released"
-	// Lost means that an owner no longer owns the path, and another one does. It is unknown whether
-	// the path was taken or released, because its values were not seen, or are not stored, as those
-	// of an empty map.
+	// Lost means that an owner no longer owns the path, and another one does. The path may have
+	// been taken or released. Its values were not seen, or are not stored, as those of an empty
+	// map.
 	Lost Kind = "lost"
 	// Removed means that the path is gone from the object, and so are its owners. If the values
 	// were not seen, the path may exist without an owner.
 	Removed Kind = "removed"
 	// Given means that the verb give changed the owners. No value changed.
 	Given Kind = "given"
-	// Unclear means that the owners changed, but nothing proves that the path was taken or
-	// released. Why is another possible reason.
+	// Unclear means that the owners changed, but nothing proves a takeover or a release.
 	Unclear Kind = "unclear"
 )
 
@@ -59,8 +58,7 @@ const (
 
 // Transition is a path whose owners change from one version of an object to the next.
 type Transition struct {
-	Path fieldpath.Path
-	// Before and After are all owners of the path, sorted.
+	Path          fieldpath.Path
 	Before, After []managedfields.Owner
 	Kind          Kind
 	// Why is set if Kind is Unclear.
@@ -125,7 +123,6 @@ func names(owners []managedfields.Owner) string {
 
 func applies(o managedfields.Owner) bool { return o.Operation == managedfields.Apply }
 
-// isReal reports whether an owner is not one of the API server's bookkeeping managers.
 func isReal(o managedfields.Owner) bool {
 	return o.Manager != ancientChanges && o.Manager != managedfields.BeforeFirstApply
 }
@@ -134,13 +131,11 @@ func has(owners []managedfields.Owner, owner managedfields.Owner) bool {
 	return slices.ContainsFunc(owners, owner.Equal)
 }
 
-// ancientChanges is the manager into which the API server merges the oldest updaters of an object
-// that has more than ten.
+// The API server merges the oldest updaters of an object that has more than ten into this manager.
 const ancientChanges = "ancient-changes"
 
-// Hand marks the transitions of a write by the verb give as given, unless the objects contradict
-// that. A path does not count as given if its value changed, or if the sender of the write owns it
-// afterwards.
+// Hand marks the transitions of a write by the verb give as given. A path does not count as given
+// if its value changed, or if the sender of the write owns it afterwards.
 func Hand(transitions []Transition) {
 	for i := range transitions {
 		t := &transitions[i]
@@ -168,13 +163,13 @@ const (
 // Handover is a path whose owners differ between two versions of an object.
 type Handover struct {
 	Path fieldpath.Path
-	// Before and After are all owners of exactly this path, sorted; one may be empty.
+	// Before and After are the owners of exactly this path, sorted; one may be empty.
 	Before, After []managedfields.Owner
-	// Inner means that paths below this one are owned too. The path is a list item, or a map whose
-	// fields are owned separately. The owners of the path need not own the values in it.
+	// Inner means that paths below this one are owned, too. The owners of the path need not own the
+	// values in it.
 	Inner bool
-	// There means that paths below this one are owned before and after, so the path is in both
-	// versions.
+	// There means that paths below this one are owned before and after, so that both versions have
+	// the path.
 	There bool
 }
 
@@ -207,8 +202,6 @@ func Fate(p fieldpath.Path, before []managedfields.Owner, after []managedfields.
 	return Handover{Path: p, Before: before, After: is, Inner: inside, There: inside}
 }
 
-// exactly returns, sorted and without duplicates, the owners of exactly this path, and whether
-// paths below it are owned.
 func exactly(entries []managedfields.Entry, p fieldpath.Path) (owners []managedfields.Owner, inside bool) {
 	for _, e := range entries {
 		self, below := membership(e.Fields, p)
@@ -221,7 +214,6 @@ func exactly(entries []managedfields.Entry, p fieldpath.Path) (owners []managedf
 	return slices.CompactFunc(owners, managedfields.Owner.Equal), inside
 }
 
-// membership reports whether a set contains the path, and whether it contains paths below it.
 func membership(set *fieldpath.Set, p fieldpath.Path) (self, inside bool) {
 	for i, pe := range p {
 		child, ok := fieldpath.Below(set, pe)

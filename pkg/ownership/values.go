@@ -10,8 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// ValueChange holds a value before and after a change of owners. It is empty unless a record may
-// keep both values and they differ.
+// ValueChange is empty unless a record may keep both values and they differ.
 type ValueChange struct{ From, To string }
 
 // ValuesOf returns the values at a path of two versions of an object, if a record may keep them:
@@ -71,7 +70,6 @@ func keeps(kind schema.GroupKind, path fieldpath.Path) func(value any, there boo
 	}
 }
 
-// namesOf returns the field names of a path, without the keys of list items.
 func namesOf(path fieldpath.Path) string {
 	var b strings.Builder
 	for _, pe := range path {
@@ -92,7 +90,7 @@ func number(value any, _ bool) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// boolean formats a field that defaults to false.
+// A missing field counts as false, which is its default.
 func boolean(value any, there bool) string {
 	is, ok := value.(bool)
 	if !ok && there {
@@ -101,8 +99,7 @@ func boolean(value any, there bool) string {
 	return strconv.FormatBool(is)
 }
 
-// image formats an image reference. It omits unusual references, because the API server accepts any
-// text as an image.
+// The API server accepts any text as an image, so unusual references are omitted.
 func image(value any, _ bool) string {
 	text, _ := value.(string)
 	if len(text) > maxValue || !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*(@[a-z0-9+._-]+:[0-9a-f]{32,})?$`).MatchString(text) {
@@ -143,11 +140,10 @@ type longList struct {
 	names string
 }
 
-// index maps keys to the positions of their items.
 type index struct {
 	at map[string][]int
-	// partial means that an item lacks a part of its key, so the item may match a key that is not
-	// in the map.
+	// partial means that an item lacks a part of its key, so that it may match a key that is not in
+	// the map.
 	partial bool
 }
 
