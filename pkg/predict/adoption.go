@@ -24,10 +24,9 @@ type heldUpError struct {
 
 func (e *heldUpError) Error() string { return "not valid before the adoption" }
 
-// moved predicts an apply that is valid only once we own the adopted fields. The server completes
-// the manifest in a dry run that creates it as a new object. The completed fields replace our
-// fields in the live object, and a dry-run update validates the whole object. moved returns false
-// if the object has changed.
+// moved predicts an apply that is valid only once we own the adopted fields. why.alone is the
+// completed manifest. Its fields replace ours in the live object, and a dry-run update validates
+// the result. moved returns false if the object has changed.
 func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why *heldUpError) bool {
 	var answer *unstructured.Unstructured
 	if why.alone != nil {

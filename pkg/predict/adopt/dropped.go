@@ -11,17 +11,14 @@ import (
 )
 
 // Dropped returns, sorted, the paths that a manager owned and no longer sets (edge case 33). live
-// is the object before the apply. answer is the server's answer to the apply, or to its dry run.
-// Each path is
-//
-//   - Removed from the object;
-//   - Released: it stays because its Owners own it, or, without owners, because the server's
-//     default is the same;
-//   - or Changed: it has no owner, and the server's default differs.
+// is the object before the apply, and answer the server's answer to the apply or to its dry run. A
+// path is Released if it stays, with its Owners or as an equal default. It is Changed if the
+// server's default differs, and Removed if it is gone. A list item is one change, unless others
+// keep part of it.
 //
 // adoption precedes the apply, unless the live object already includes it. A dry run cannot show
 // its effect. Fields that the adopted managers owned and the manifest lacks therefore count as
-// Removed, and so do claimed fields. A list item is one change, unless others keep part of it.
+// Removed, and so do claimed fields.
 //
 // emptied are the maps and lists that no longer contain an owned field, inner ones first. The
 // server removes each of them with the unowned defaults in it, and sets its default again. The

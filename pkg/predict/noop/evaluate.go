@@ -10,8 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/openapi"
 )
 
-// Evaluate predicts an apply of the manifest by the manager from the live object. Both must have
-// the same apiVersion.
+// Evaluate predicts an apply of the manifest by the manager from the live object.
 //
 // [Unchanged] guarantees that the apply is a no-op: our Apply entry has exactly the manifest's
 // paths, and every value equals the live one. [Clear] guarantees that an apply without force to
@@ -175,8 +174,8 @@ func (j *evaluation) isSecret() bool {
 // which values are atomic, which defaults the server adds inside them, and which values are
 // quantities. The function schema is called only if that may help, and may return nil.
 //
-// The schema must be current, with resolved references. It may lack the defaults of Kubernetes' own
-// kinds, because the server sets these defaults whenever it reads an object.
+// The schema must be current, with resolved references. It need not have the defaults of
+// Kubernetes' own kinds, because the server sets them whenever it reads an object.
 func BySchema(live, manifest *unstructured.Unstructured, manager string, schema func() openapi.Type) bool {
 	j := &evaluation{live: live.Object, manifest: manifest.Object, manager: manager}
 	if !j.comparable() {

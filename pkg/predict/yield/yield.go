@@ -15,22 +15,19 @@ import (
 )
 
 // Paths returns the manifest to apply so that the paths are left to their owners, and those of the
-// paths that the manifest contained (edge cases 31, 32). The manifest itself is not modified.
+// paths that the manifest contained (edge cases 31, 32). It does not modify the manifest. Without a
+// live object, nothing is yielded.
 //
 // A field that others own is removed from the manifest. A field that no one else owns gets its live
-// value; otherwise the server would delete the field or reset it to its default. If a path is a
-// parent, this also applies to fields in it that the manifest lacks. A parent that only we own
-// stays in the manifest even if it becomes empty; otherwise the server would remove it with the
-// fields of others in it (edge case 83). A parent that others own, or that the live object lacks,
-// is removed when it becomes empty.
+// value; otherwise the server would delete it or reset it to its default. In a parent, this also
+// applies to fields that the manifest lacks. An atomic value gets its live value as a whole.
 //
-// Without a live object, the manifest provides the initial values, and nothing is yielded. A path
-// may name a list item by its key, or a parent of many fields. An atomic value gets its live value
-// as a whole.
+// A parent that only we own stays in the manifest even if it becomes empty; otherwise the server
+// would remove it with the fields of others in it (edge case 83). A parent that others own, or that
+// the live object lacks, is removed when it becomes empty.
 //
-// schema is called only if an item in the manifest omits part of its key, and may be nil.
-//
-// Paths returns a *KeyError for a key field, which cannot be removed from its list item.
+// schema is called only if an item in the manifest omits part of its key, and may be nil. Paths
+// returns a *KeyError for a key field, which cannot be removed from its list item.
 func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path, schema func() openapi.Type) (*unstructured.Unstructured, []fieldpath.Path, error) {
 	if live == nil || manifest == nil || len(paths) == 0 {
 		return manifest, nil, nil
@@ -60,10 +57,10 @@ func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fi
 }
 
 // Left returns the manager's paths that the manifest no longer sets and no one else owns. The
-// server would remove these paths. released are the paths that can be released before the apply,
-// because the manifest sets something else in their parents. stated are the paths that must be sent
-// with their live values, because the server would otherwise remove the whole parent. Fields of
-// removed list items are in neither set, because they are removed with their items.
+// server would remove them. Those in released can be released before the apply, because the
+// manifest sets something else in their parents. Those in stated must be sent with their live
+// values; otherwise the server would remove the whole parent. Fields of removed list items are in
+// neither set.
 func Left(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path) (released, stated *fieldpath.Set, err error) {
 	released, stated = fieldpath.NewSet(), fieldpath.NewSet()
 	if live == nil || len(paths) == 0 {
