@@ -69,7 +69,7 @@ func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	}
 	plain := mistyped.ReplaceAllStringFunc(text, func(fault string) string {
 		match := mistyped.FindStringSubmatch(fault)
-		_, value := find(in.Item.Object.Object, match[1])
+		_, value, _ := find(in.Item.Object.Object, match[1])
 		return fmt.Sprintf("%s: expected %s, got %s", match[1], inWords(match[2]), valueInWords(value, match[3]))
 	})
 	if plain == text && len(advice) == 0 {
@@ -101,7 +101,7 @@ func joined(advice []string) string {
 }
 
 func (p Predictor) written(in *Prediction, path string) object.Source {
-	steps, _ := find(in.Item.Object.Object, path)
+	steps, _, _ := find(in.Item.Object.Object, path)
 	if p.Locate == nil || len(steps) == 0 {
 		return in.Item.Source
 	}
@@ -122,7 +122,7 @@ func (p Predictor) nulls(in *Prediction, err error) *MisfitError {
 	var advice []string
 	var first object.Source
 	for _, cause := range Causes(err) {
-		steps, value, found := findBelow(in.Item.Object.Object, "."+cause.Field)
+		steps, value, found := find(in.Item.Object.Object, "."+cause.Field)
 		if !found || value != nil {
 			continue
 		}
@@ -142,7 +142,7 @@ func (p Predictor) nulls(in *Prediction, err error) *MisfitError {
 }
 
 func (p Predictor) bothLines(in *Prediction, path, key string) string {
-	steps, value := find(in.Item.Object.Object, path)
+	steps, value, _ := find(in.Item.Object.Object, path)
 	items, _ := value.([]any)
 	element, err := fieldpath.ParsePath(key)
 	if err != nil || len(element) != 1 || p.Locate == nil {
@@ -198,7 +198,7 @@ func (p Predictor) quoteIt(in *Prediction, path, want string) string {
 	if want != "string" {
 		return ""
 	}
-	steps, value := find(in.Item.Object.Object, path)
+	steps, value, _ := find(in.Item.Object.Object, path)
 	at, written := in.Item.Source, ""
 	if p.Locate != nil {
 		at, written = p.Locate(at, steps)
@@ -219,12 +219,7 @@ func (p Predictor) quoteIt(in *Prediction, path, want string) string {
 
 // find returns the value at a path in the server's notation, and the keys and list positions that
 // lead to it. The server does not quote keys with dots, so only the object shows where a key ends.
-func find(object any, path string) (steps []any, value any) {
-	steps, value, _ = findBelow(object, path)
-	return steps, value
-}
-
-func findBelow(value any, path string) (steps []any, found any, ok bool) {
+func find(value any, path string) (steps []any, found any, ok bool) {
 	if path == "" {
 		return nil, value, true
 	}
@@ -235,7 +230,7 @@ func findBelow(value any, path string) (steps []any, found any, ok bool) {
 			if !is || rest != "" && rest[0] != '.' && rest[0] != '[' {
 				continue
 			}
-			if steps, found, ok := findBelow(below, rest); ok {
+			if steps, found, ok := find(below, rest); ok {
 				return append([]any{key}, steps...), found, true
 			}
 		}
@@ -249,7 +244,7 @@ func findBelow(value any, path string) (steps []any, found any, ok bool) {
 				continue
 			}
 			if i := fieldpath.Find(value, element[0]); i >= 0 {
-				steps, found, ok := findBelow(value[i], path[end+1:])
+				steps, found, ok := find(value[i], path[end+1:])
 				return append([]any{i}, steps...), found, ok
 			}
 		}
