@@ -44,8 +44,8 @@ type target struct {
 	done   bool
 	result event.Action
 
-	// passage is nil before the deletion begins and after the target is done. Of a hundred thousand
-	// objects, only a few are being deleted at any time.
+	// passage is nil before the deletion begins and after the target is done, because only a few of a
+	// hundred thousand objects are being deleted at any time.
 	*passage
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"sync"
 	"syscall"
 	"testing"
@@ -183,11 +184,15 @@ func TestDeleteKilled(t *testing.T) {
 	const n = 60
 	ns, set := namespace(t, c), file(t, configMaps(n, 1, "1"))
 	k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "-f", set).ends(t, 0)
-	killedAt(t, p, kubeconfig, n/2, "delete", "-n", ns, "-f", set)
-	left := len(uids(t, c, ns))
-	if left == 0 || left == n {
-		t.Fatalf("%d objects are left: it was not killed in the middle", left)
-	}
+	var sent atomic.Int64
+	p.Fail(-1, func(r *http.Request) bool { return r.Method == http.MethodDelete && sent.Add(1) > n/2 },
+		proxy.Fault{Status: http.StatusServiceUnavailable, Delay: time.Minute})
+	killed := start(t, kubeconfig, "delete", "-n", ns, "-f", set)
+	killed.until(t, "half of them are deleted", func() bool { return len(uids(t, c, ns)) == n/2 })
+	_ = killed.cmd.Process.Kill()
+	<-killed.over
+	p.Heal()
+	const left = n / 2
 	again := k8sconnect(t, c.KubeconfigPath, "delete", "-n", ns, "-f", set, "--ignore-not-found", "-o", "json").ends(t, 0).report(t)
 	if got := again.Summary; got["deleted"] > left || got["deleted"]+got["absent"] != n {
 		t.Errorf("%d were there; the run after it says %v", left, got)
