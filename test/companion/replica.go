@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -165,28 +166,28 @@ func (r *Replica) Stop() error {
 	return r.err
 }
 
-// Metric returns the sum of a metric's series that contain all of labels, such as
-// `kind="Deployment"`.
+// Metric returns the sum of one of the replica's metrics: see [Sum].
 func (r *Replica) Metric(ctx context.Context, name string, labels ...string) (float64, error) {
 	var text strings.Builder
 	if err := get(ctx, "http://"+r.metrics+"/metrics", &text); err != nil {
 		return 0, err
 	}
+	return Sum(text.String(), name, labels...)
+}
+
+// Sum returns the sum of a metric's series, in the text of a metrics page, that contain all of
+// labels, such as `kind="Deployment"`.
+func Sum(text, name string, labels ...string) (float64, error) {
 	sum := 0.0
-lines:
-	for line := range strings.Lines(text.String()) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		at := strings.LastIndexByte(line, ' ') // labels may contain spaces
-		if bare, _, _ := strings.Cut(line[:max(at, 0)], "{"); bare != name {
+		at := max(strings.LastIndexByte(line, ' '), 0) // labels may contain spaces
+		series, value := line[:at], line[at:]
+		bare, _, _ := strings.Cut(series, "{")
+		if bare != name || slices.ContainsFunc(labels, func(label string) bool { return !strings.Contains(series, label) }) {
 			continue
 		}
-		series, value := line[:at], line[at+1:]
-		for _, label := range labels {
-			if !strings.Contains(series, label) {
-				continue lines
-			}
-		}
-		n, err := strconv.ParseFloat(value, 64)
+		n, err := strconv.ParseFloat(value[1:], 64)
 		if err != nil {
 			return 0, err
 		}
