@@ -259,13 +259,13 @@ cluster-status: ## say whether it runs
 .PHONY: bench
 bench: build cluster-build ## speed beside kubectl and the raw limit, as Markdown; two hours (BENCHFLAGS=--help)
 	$(GO) build -o $(BIN)/bench ./test/bench
-	$(BIN)/bench --plugin $(BIN)/kubectl-k8sconnect $(BENCHFLAGS)
+	$(BIN)/bench --bin $(BIN) $(BENCHFLAGS)
 	@$(if $(BENCHFLAGS),,$(MAKE) bench-webhook)
 
 .PHONY: bench-peers
 bench-peers: build $(BIN)/helm $(BIN)/peers cluster-build ## speed beside kubectl, Flux and Helm, as Markdown; an hour (PEERSFLAGS=--short for a minute: right or wrong only)
 	$(GO) build -o $(BIN)/bench ./test/bench
-	$(BIN)/bench --plugin $(BIN)/kubectl-k8sconnect --flux $(BIN)/peers --helm $(BIN)/helm --peers $(PEERSFLAGS)
+	$(BIN)/bench --bin $(BIN) --peers $(PEERSFLAGS)
 
 # Flux's library as a program; it takes minutes to compile, once.
 $(BIN)/peers: test/bench/peers/main.go test/bench/peers/go.mod test/bench/peers/go.sum
@@ -278,5 +278,5 @@ bench-webhook: build $(BIN)/helm cluster-build ## what the webhook costs who wri
 .PHONY: bench-short
 bench-short: build $(BIN)/helm cluster-build ## the same with small sets, once: it fails on wrong results, never on time
 	$(GO) build -o $(BIN)/bench ./test/bench
-	$(BIN)/bench --plugin $(BIN)/kubectl-k8sconnect --short $(BENCHFLAGS)
+	$(BIN)/bench --bin $(BIN) --short $(BENCHFLAGS)
 	$(GO) test -count 1 -timeout 1h -v ./test/bench/admission -args -rounds 1 -writes 80 -tracked 1000

@@ -199,7 +199,7 @@ func (b *bench) perform(ctx context.Context, t tool, p *plot, work string) (meas
 		return measured{}, err
 	}
 	// kubectl's longest call takes five minutes.
-	limit := 10*time.Minute + time.Duration(len(p.now.objects))*20*time.Millisecond
+	limit := 10*time.Minute + time.Duration(len(p.sample.objects))*20*time.Millisecond
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%s took more than %s", t.name, limit))
 	defer cancel()
 	m, err := p.lab.measure(ctx, t.name, argv)

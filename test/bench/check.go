@@ -9,20 +9,22 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // check checks the outcome of a work: the number of objects that it wrote, and their content.
-func (b *bench) check(ctx context.Context, t tool, p *plot, work string, before map[name]state) error {
+func (b *bench) check(ctx context.Context, t tool, p *plot, work string, before map[object.Ref]state) error {
 	after, err := p.read(ctx)
 	if err != nil {
 		return err
 	}
 	if t.name == toolHelm && work == workDelete { // Helm never deletes definitions.
-		maps.DeleteFunc(after, func(n name, _ state) bool { return strings.HasPrefix(n.kind, definitionKind+".") })
+		maps.DeleteFunc(after, func(ref object.Ref, _ state) bool { return ref.GVK.Kind == definitionKind })
 	}
 	err = checkWritten(p.sample, work, before, after)
 	if err == nil && (work == workCreate || work == workChange || work == workSet) && !p.lab.controllers {
-		err = b.references.check(fmt.Sprint(p.sample.title, work == workChange), p.now.objects, after)
+		err = b.references.check(fmt.Sprint(p.sample.title, work == workChange), after)
 	}
 	if err != nil {
 		return &outcomeError{err.Error()}
@@ -31,12 +33,12 @@ func (b *bench) check(ctx context.Context, t tool, p *plot, work string, before 
 }
 
 // checkWritten checks that a work wrote and deleted as many objects as it should have.
-func checkWritten(s sample, work string, before, after map[name]state) error {
+func checkWritten(s sample, work string, before, after map[object.Ref]state) error {
 	// If a manifest sets nothing but a name, the API server also writes the object at its second
 	// apply: it drops the manager that owns nothing.
-	bare := map[name]bool{}
-	for _, u := range s.whole.objects {
-		bare[nameOf(u)] = len(u.Object) == 3 && len(u.GetLabels())+len(u.GetAnnotations()) == 0
+	bare := map[object.Ref]bool{}
+	for item := range s.plan.Items() {
+		bare[item.Ref] = len(item.Object.Object) == 3 && len(item.Object.GetLabels())+len(item.Object.GetAnnotations()) == 0
 	}
 	all := len(bare)
 	want, left := 0, all
@@ -44,19 +46,19 @@ func checkWritten(s sample, work string, before, after map[name]state) error {
 	case workCreate, workSet:
 		want = all
 	case workChange:
-		want = max(1, s.count/100)
+		want = len(s.changes)
 	case workStart, workDelete:
 		left = 0
 	case workPrune:
-		left = len(s.fewer.objects)
+		left = s.kept
 	}
 	if len(after) != left {
 		return fmt.Errorf("there are %d of %d objects, not %d", len(after), all, left)
 	}
 	var written []string
-	for name, is := range after {
-		if was, ok := before[name]; was.version != is.version && (!ok || !bare[name]) {
-			written = append(written, name.String())
+	for ref, is := range after {
+		if was, ok := before[ref]; was.version != is.version && (!ok || !bare[ref]) {
+			written = append(written, ref.String())
 		}
 	}
 	if len(written) != want {
@@ -68,16 +70,15 @@ func checkWritten(s sample, work string, before, after map[name]state) error {
 
 // references are the live objects that the first tool produced, by sample. Every other tool has to
 // produce the same.
-type references map[string]map[name]state
+type references map[string]map[object.Ref]state
 
-func (r references) check(title string, manifests []*unstructured.Unstructured, live map[name]state) error {
+func (r references) check(title string, live map[object.Ref]state) error {
 	if r[title] == nil {
 		r[title] = live
 	}
-	for _, u := range manifests {
-		n := nameOf(u)
-		if is, other := live[n].content, r[title][n].content; is != other {
-			return fmt.Errorf("%s differs from another tool's result:\n%s\n%s", n, is, other)
+	for ref, is := range live {
+		if other := r[title][ref]; is.content != other.content {
+			return fmt.Errorf("%s differs from another tool's result:\n%s\n%s", ref, is.content, other.content)
 		}
 	}
 	return nil

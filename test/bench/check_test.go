@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
 // expect fails the test unless err contains text; an empty text requires no error.
@@ -21,22 +23,29 @@ func expect(t *testing.T, err error, text string) {
 	}
 }
 
+// defaulted returns the Ref of an object that names no namespace, as in a plan.
+func defaulted(u *unstructured.Unstructured) object.Ref {
+	ref := object.RefOf(u)
+	ref.Namespace = "default"
+	return ref
+}
+
 func TestCheckWritten(t *testing.T) {
 	s, err := generated(t.TempDir(), "ConfigMap", 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := func(versions ...string) map[name]state {
-		out := map[name]state{}
+	at := func(versions ...string) map[object.Ref]state {
+		out := map[object.Ref]state{}
 		for i, v := range versions {
-			out[nameOf(s.whole.objects[i])] = state{version: v}
+			out[defaulted(s.objects[i])] = state{version: v}
 		}
 		return out
 	}
 	same := at("1", "2", "3")
 	tests := map[string]struct {
 		work          string
-		before, after map[name]state
+		before, after map[object.Ref]state
 		wrong         string
 	}{
 		"created":               {workCreate, nil, same, ""},
@@ -71,9 +80,13 @@ func TestAnObjectThatSaysNothingMayBeWrittenAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, n := sample{whole: manifests{objects: objects}}, nameOf(objects[0])
-		expect(t, checkWritten(s, workAgain, map[name]state{n: {version: "1"}}, map[name]state{n: {version: "2"}}), wrong)
-		expect(t, checkWritten(s, workAgain, nil, map[name]state{n: {version: "1"}}), "1 of 1 objects were written")
+		s, err := sample{objects: objects}.planned()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := object.RefOf(objects[0])
+		expect(t, checkWritten(s, workAgain, map[object.Ref]state{n: {version: "1"}}, map[object.Ref]state{n: {version: "2"}}), wrong)
+		expect(t, checkWritten(s, workAgain, nil, map[object.Ref]state{n: {version: "1"}}), "1 of 1 objects were written")
 	}
 }
 
@@ -88,7 +101,7 @@ func TestReferences(t *testing.T) {
 		}
 		return objects[0]
 	}
-	manifests := []*unstructured.Unstructured{service("", "none", "", "http")}
+	ref := object.RefOf(service("", "none", "", "http"))
 	r := references{}
 	for _, step := range []struct {
 		what  string
@@ -103,7 +116,7 @@ func TestReferences(t *testing.T) {
 		{"content counts", service("", "10.0.0.1", "1", "https"), "differs from another tool's result"},
 	} {
 		t.Run(step.what, func(t *testing.T) {
-			expect(t, r.check("few", manifests, map[name]state{nameOf(manifests[0]): {"7", canonical(step.live)}}), step.wrong)
+			expect(t, r.check("few", map[object.Ref]state{ref: {"7", canonical(step.live)}}), step.wrong)
 		})
 	}
 }

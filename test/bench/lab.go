@@ -9,10 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -27,8 +24,7 @@ type lab struct {
 	proxy       *proxy.TCP
 	audited     int64             // how much of the audit log was read, in bytes
 	client      dynamic.Interface // bypasses the proxy
-	mapper      meta.RESTMapper
-	plots       int // so far
+	plots       int               // so far
 	controllers bool
 }
 
@@ -62,15 +58,7 @@ func newLab(ctx context.Context, controllers bool) (_ *lab, err error) {
 		return nil, err
 	}
 	config.QPS = -1 // Preparations and checks must not be throttled.
-	if l.client, err = dynamic.NewForConfig(config); err != nil {
-		return nil, err
-	}
-	known, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	served, err := restmapper.GetAPIGroupResources(known)
-	l.mapper = restmapper.NewDiscoveryRESTMapper(served)
+	l.client, err = dynamic.NewForConfig(config)
 	return l, err
 }
 

@@ -80,9 +80,9 @@ func run(ctx context.Context, args []string) error {
 
 // options select what to measure, and how often.
 type options struct {
-	plugin, flux, helm string // programs
-	works, kinds       []string
-	tools, sets        []string
+	bin                string // the folder of the programs
+	works, kinds, sets []string
+	tools              []string
 	counts             []int
 	rtts               []time.Duration
 	n, setN            int
@@ -102,12 +102,9 @@ func parse(args []string) (o options, err error) {
 	flags.Usage = func() { fmt.Fprint(os.Stderr, intro, flags.FlagUsages()) }
 	short := flags.Bool("short", false, "measure a few small samples once, to see that results are right")
 	peers := flags.Bool("peers", false, "compare with kubectl, Flux and Helm, and not with the limit")
-	flags.StringVar(&o.plugin, "plugin", "bin/kubectl-k8sconnect", "the plugin's `program`")
-	flags.StringVar(&o.flux, "flux", "bin/peers", "Flux's `program`: the module in test/bench/peers")
-	flags.StringVar(&o.helm, "helm", "bin/helm", "Helm's `program`")
+	flags.StringVar(&o.bin, "bin", "bin", "`folder` of the plugin, Helm, and the program of test/bench/peers")
 	flags.IntVarP(&o.n, "times", "n", 3, "how often each row is measured; real sets once, unless this is set")
 	flags.StringSliceVar(&o.works, "work", allWorks(), "`works`")
-	flags.StringSliceVar(&o.tools, "tools", []string{toolPlugin, toolKubectl, toolRaw}, "`tools`")
 	flags.StringSliceVar(&o.kinds, "kind", generatedKinds(), "`kinds` of generated objects")
 	flags.IntSliceVar(&o.counts, "count", []int{1000, 100, 1, large, largest}, "`numbers` of generated objects")
 	flags.DurationSliceVar(&o.rtts, "rtt", []time.Duration{0, 20 * time.Millisecond, far}, "round-trip `times` to add")
@@ -125,8 +122,9 @@ func parse(args []string) (o options, err error) {
 		o.setN = o.n
 	}
 	o.sets = slices.DeleteFunc(o.sets, func(set string) bool { return set == "none" })
+	o.tools = []string{toolPlugin, toolKubectl, toolRaw}
 	if *peers {
-		preset("tools", toolPlugin, toolKubectl, toolFlux, toolHelm)
+		o.tools = []string{toolPlugin, toolKubectl, toolFlux, toolHelm}
 		preset("count", "1000")
 		preset("rtt", "0s", "100ms")
 		preset("set", "argocd", "rook")
@@ -137,7 +135,7 @@ func parse(args []string) (o options, err error) {
 		preset("set", "microservices-demo")
 		preset("count", "20")
 		if !*peers { // kubectl takes a minute for a hundred objects.
-			preset("tools", toolPlugin, toolRaw)
+			o.tools = []string{toolPlugin, toolRaw}
 			preset("count", "1", "100")
 		}
 		o.n = o.setN
@@ -151,39 +149,18 @@ func parse(args []string) (o options, err error) {
 
 // check reports values that cannot be measured.
 func (o options) check() (err error) {
-	wrong := func(format string, args ...any) { err = errors.Join(err, fmt.Errorf(format, args...)) }
 	for _, list := range []struct {
 		flag          string
 		values, known []string
-	}{
-		{"work", o.works, allWorks()},
-		{"kind", o.kinds, generatedKinds()},
-		{"set", o.sets, realSets()},
-		{"tools", o.tools, []string{toolPlugin, toolKubectl, toolRaw, toolFlux, toolHelm}},
-	} {
+	}{{"work", o.works, allWorks()}, {"kind", o.kinds, generatedKinds()}, {"set", o.sets, realSets()}} {
 		for _, value := range list.values {
 			if !slices.Contains(list.known, value) {
-				wrong("--%s: no %q; choose from %s", list.flag, value, strings.Join(list.known, ", "))
+				err = errors.Join(err, fmt.Errorf("--%s: no %q; choose from %s", list.flag, value, strings.Join(list.known, ", ")))
 			}
 		}
 	}
-	for _, count := range o.counts {
-		if count < 1 || count > largest {
-			wrong("--count: %d is not between 1 and %d", count, largest)
-		}
-	}
-	for _, rtt := range o.rtts {
-		if rtt < 0 || rtt > time.Second {
-			wrong("--rtt: %s is not between 0 and a second", rtt)
-		}
-	}
-	if o.n < 1 {
-		wrong("--times: %d is not 1 or more", o.n)
-	}
-	for tool, program := range map[string]string{toolPlugin: o.plugin, toolFlux: o.flux, toolHelm: o.helm} {
-		if _, statErr := os.Stat(program); statErr != nil && slices.Contains(o.tools, tool) {
-			wrong("%s: %w; make build bin/helm bin/peers builds all of them", tool, statErr)
-		}
+	if o.n < 1 || slices.ContainsFunc(o.counts, func(count int) bool { return count < 1 || count > largest }) {
+		err = errors.Join(err, fmt.Errorf("--times has to be 1 or more, and --count 1 to %d", largest))
 	}
 	return err
 }

@@ -64,7 +64,7 @@ func TestPlan(t *testing.T) {
 	}
 	for title, test := range tests {
 		t.Run(title, func(t *testing.T) {
-			o, err := parse(append(strings.Fields(test.args), "--tools", "raw"))
+			o, err := parse(strings.Fields(test.args))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestPlan(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for _, args := range []string{
-		"--work applying", "--kind Pod", "--tools helm", "--tools emacs", "--count 0", "--count many", "--rtt 2s", "-n 0", "--plugin /nowhere/at/all",
+		"--work applying", "--kind Pod", "--set emacs", "--count 0", "--count many", "-n 0",
 	} {
 		if _, err := parse(strings.Fields(args)); err == nil {
 			t.Errorf("%s: no error", args)

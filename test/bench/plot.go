@@ -7,46 +7,35 @@ import (
 	"slices"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	ordering "github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
 // plot is a sample on a lab, for one tool.
 type plot struct {
 	lab       *lab
 	sample    sample
-	now       manifests // applied last
-	mapper    meta.RESTMapper
-	namespace string // a new one, for -n; empty if the manifests set theirs
+	now       []string // the flags of the manifests that were applied last
+	namespace string   // a new one, for -n; empty if the manifests set theirs
 }
 
 // newPlot returns a plot for a sample, with a new namespace if the manifests set none.
 func (l *lab) newPlot(ctx context.Context, s sample, user string) (*plot, error) {
-	p := &plot{lab: l, sample: s, now: s.whole, mapper: mapper(l.mapper, s.whole.objects)}
-	if slices.ContainsFunc(s.whole.objects, func(u *unstructured.Unstructured) bool { return u.GetNamespace() != "" }) {
+	p := &plot{lab: l, sample: s, now: s.whole}
+	if slices.ContainsFunc(s.objects, func(u *unstructured.Unstructured) bool { return u.GetNamespace() != "" }) {
 		return p, nil
 	}
 	l.plots++
 	p.namespace = fmt.Sprintf("bench-%d-%s", l.plots, user)
 	return p, l.cluster.CreateNamespace(ctx, p.namespace)
 }
-
-// name identifies an object on all plots.
-type name struct{ kind, namespace, name string }
-
-func nameOf(u *unstructured.Unstructured) name {
-	return name{u.GroupVersionKind().GroupKind().String(), u.GetNamespace(), u.GetName()}
-}
-
-func (n name) String() string { return fmt.Sprintf("%s %s/%s", n.kind, n.namespace, n.name) }
 
 // collection identifies all objects of a resource in a namespace, which is empty for cluster-scoped
 // objects.
@@ -67,41 +56,41 @@ func (c collection) path() string {
 	return path.Join(base, c.resource.Resource)
 }
 
-// collections returns the collections of the sample's objects, in the order of the
-// manifests, and the objects of each.
-func (p *plot) collections() (order []collection, members map[collection][]*unstructured.Unstructured, err error) {
-	members = map[collection][]*unstructured.Unstructured{}
-	all := p.sample.whole.objects
-	if len(p.now.objects) == len(all) {
-		all = p.now.objects // changed objects, not a pruned set: pruned objects count, too
+// collectionOf returns the collection that an object belongs to. All samples have regular plurals.
+func (p *plot) collectionOf(item ordering.Item) collection {
+	resource, _ := meta.UnsafeGuessKindToResource(item.GVK)
+	c := collection{resource, item.Namespace}
+	if item.Namespace != "" && p.namespace != "" {
+		c.namespace = p.namespace
 	}
-	for _, u := range all {
-		c, err := p.collectionOf(u)
-		if err != nil {
-			return nil, nil, err
-		}
+	return c
+}
+
+// collections returns the collections of the sample's objects, in the plugin's order, and the
+// objects of each.
+func (p *plot) collections() (order []collection, members map[collection][]ordering.Item) {
+	members = map[collection][]ordering.Item{}
+	for item := range p.sample.plan.Items() {
+		c := p.collectionOf(item)
 		if members[c] == nil {
 			order = append(order, c)
 		}
-		members[c] = append(members[c], u)
+		members[c] = append(members[c], item)
 	}
-	return order, members, nil
+	return order, members
 }
 
 // state is a live object: its resource version, and its canonical content.
 type state struct{ version, content string }
 
 // read reads the sample's objects, page by page.
-func (p *plot) read(ctx context.Context) (map[name]state, error) {
-	order, members, err := p.collections()
-	if err != nil {
-		return nil, err
-	}
-	found := map[name]state{}
+func (p *plot) read(ctx context.Context) (map[object.Ref]state, error) {
+	order, members := p.collections()
+	found := map[object.Ref]state{}
 	for _, c := range order {
-		wanted := make(map[string]name, len(members[c]))
-		for _, u := range members[c] {
-			wanted[u.GetName()] = nameOf(u)
+		wanted := make(map[string]object.Ref, len(members[c]))
+		for _, item := range members[c] {
+			wanted[item.Name] = item.Ref
 		}
 		for options := (metav1.ListOptions{Limit: 5000}); ; {
 			list, err := p.resource(c).List(ctx, options)
@@ -112,8 +101,8 @@ func (p *plot) read(ctx context.Context) (map[name]state, error) {
 			}
 			for i := range list.Items {
 				u := &list.Items[i]
-				if name, ok := wanted[u.GetName()]; ok {
-					found[name] = state{u.GetResourceVersion(), canonical(u)}
+				if ref, ok := wanted[u.GetName()]; ok {
+					found[ref] = state{u.GetResourceVersion(), canonical(u)}
 				}
 			}
 			if options.Continue = list.GetContinue(); options.Continue == "" {
@@ -136,22 +125,16 @@ func (p *plot) resource(c collection) dynamic.ResourceInterface {
 // their status. A definition that is missing is left to the check.
 func (p *plot) settle(ctx context.Context) error {
 	const pause = 100 * time.Millisecond
-	order, members, err := p.collections()
-	if err != nil {
-		return err
-	}
-	for _, c := range order {
-		for _, u := range members[c] {
-			for u.GetKind() == definitionKind {
-				live, err := p.resource(c).Get(ctx, u.GetName(), metav1.GetOptions{})
-				if apierrors.IsNotFound(err) || err == nil && isEstablished(live) {
-					break
-				}
-				if err != nil {
-					return err
-				}
-				time.Sleep(pause)
+	for item := range p.sample.plan.Items() {
+		for item.GVK.Kind == definitionKind {
+			live, err := p.resource(p.collectionOf(item)).Get(ctx, item.Name, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) || err == nil && isEstablished(live) {
+				break
 			}
+			if err != nil {
+				return err
+			}
+			time.Sleep(pause)
 		}
 	}
 	return nil
@@ -165,10 +148,7 @@ func isEstablished(definition *unstructured.Unstructured) bool {
 // clear deletes everything in the plot's namespace. Other objects are removed with the lab.
 func (p *plot) clear(ctx context.Context) error {
 	background := metav1.DeletePropagationBackground
-	order, _, err := p.collections()
-	if err != nil {
-		return err
-	}
+	order, _ := p.collections()
 	for _, c := range order {
 		if c.namespace == "" || c.namespace != p.namespace {
 			continue
@@ -183,39 +163,3 @@ func (p *plot) clear(ctx context.Context) error {
 
 // definitionKind is the kind of CRDs.
 const definitionKind = "CustomResourceDefinition"
-
-// mapper maps the kinds that the API server serves, and those that the objects define.
-func mapper(served meta.RESTMapper, objects []*unstructured.Unstructured) meta.RESTMapper {
-	defined := meta.NewDefaultRESTMapper(nil)
-	for _, u := range objects {
-		var crd apiextensionsv1.CustomResourceDefinition
-		if u.GetKind() != definitionKind || runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &crd) != nil {
-			continue
-		}
-		scope := meta.RESTScopeRoot
-		if crd.Spec.Scope == apiextensionsv1.NamespaceScoped {
-			scope = meta.RESTScopeNamespace
-		}
-		for _, version := range crd.Spec.Versions {
-			gv := schema.GroupVersion{Group: crd.Spec.Group, Version: version.Name}
-			plural := gv.WithResource(crd.Spec.Names.Plural)
-			defined.AddSpecific(gv.WithKind(crd.Spec.Names.Kind), plural, plural, scope)
-		}
-	}
-	return meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{defined, served}}
-}
-
-// collectionOf returns the collection that an object belongs to.
-func (p *plot) collectionOf(u *unstructured.Unstructured) (collection, error) {
-	gvk := u.GroupVersionKind()
-	m, err := p.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	switch {
-	case err != nil:
-		return collection{}, err
-	case m.Scope.Name() == meta.RESTScopeNameRoot:
-		return collection{resource: m.Resource}, nil
-	case u.GetNamespace() != "":
-		return collection{m.Resource, u.GetNamespace()}, nil
-	}
-	return collection{m.Resource, p.namespace}, nil
-}

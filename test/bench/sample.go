@@ -14,6 +14,9 @@ import (
 	"golang.org/x/text/message"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	ordering "github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
 // sample is a set of manifests that the tools work on.
@@ -21,18 +24,27 @@ type sample struct {
 	title string
 	kind  string // of generated objects
 	count int    // of generated objects; 0 for a real set
-	// changed has 1 % of the objects changed, and fewer lacks the last tenth.
-	whole, changed, fewer manifests
+	// The flags with which kubectl and the plugin read the manifests: changed has 1 % of the objects
+	// changed, and fewer lacks the last tenth.
+	whole, changed, fewer []string
+	objects               []*unstructured.Unstructured
+	changes               []*unstructured.Unstructured // the first objects, as changed has them
+	kept                  int                          // objects in fewer
+	plan                  *ordering.Plan               // the objects in the plugin's order
 }
 
 // foreign reports whether the manifests are not generated: the resulting objects are then compared
 // with those of another tool.
 func (s sample) foreign() bool { return s.count == 0 }
 
-// manifests are objects, and the flags with which kubectl and the plugin read them.
-type manifests struct {
-	args    []string
-	objects []*unstructured.Unstructured
+// planned adds the plan.
+func (s sample) planned() (_ sample, err error) {
+	manifests := make([]object.Manifest, len(s.objects))
+	for i, u := range s.objects {
+		manifests[i].Object = u
+	}
+	s.plan, err = ordering.Build(manifests, ordering.Options{Kinds: ordering.BuiltinKinds(manifests), LastWins: true})
+	return s, err
 }
 
 // texts are manifests as people write them: no protocol beside a port, no defaults,
@@ -50,31 +62,35 @@ func condition(kind string) string {
 
 // generated writes a sample of one kind into files in dir.
 func generated(dir, kind string, count int) (s sample, err error) {
-	changes, rest := max(1, count/100), count-max(1, count/10)
-	render := func(from, to, version int) (stream []byte) {
-		more, renderErr := rendered(kind, from, to, version)
-		err = errors.Join(err, renderErr)
-		return more
-	}
-	whole, changed, kept := render(0, count, 0), render(0, changes, 1), render(0, rest, 0)
-	objects, decodeErr := decode(whole)
-	others, changedErr := decode(changed)
-	if err := errors.Join(err, decodeErr, changedErr); err != nil {
-		return s, err
-	}
-	s = sample{title: thousands(count) + " " + kind + "s", kind: kind, count: count}
+	s = sample{title: thousands(count) + " " + kind + "s", kind: kind, count: count, kept: count - max(1, count/10)}
 	if count == 1 {
 		s.title = "1 " + kind
 	}
-	file := func(name string, stream []byte, objects []*unstructured.Unstructured) manifests {
-		m, writeErr := written(filepath.Join(dir, fmt.Sprintf("%s-%d-%s.yaml", kind, count, name)), stream, objects)
-		err = errors.Join(err, writeErr)
-		return m
+	render := func(from, to, version int) []byte {
+		stream, renderErr := rendered(kind, from, to, version)
+		err = errors.Join(err, renderErr)
+		return stream
 	}
-	s.whole = file("whole", whole, objects)
-	s.changed = file("changed", append(changed, render(changes, count, 0)...), append(others, objects[changes:]...))
-	s.fewer = file("fewer", kept, objects[:rest])
-	return s, err
+	changes := max(1, count/100)
+	whole, changed := render(0, count, 0), render(0, changes, 1)
+	for _, file := range []struct {
+		name   string
+		flags  *[]string
+		stream []byte
+	}{
+		{"whole", &s.whole, whole}, {"changed", &s.changed, append(changed, render(changes, count, 0)...)}, {"fewer", &s.fewer, render(0, s.kept, 0)},
+	} {
+		path := filepath.Join(dir, fmt.Sprintf("%s-%d-%s.yaml", kind, count, file.name))
+		*file.flags = []string{"-f", path}
+		err = errors.Join(err, os.WriteFile(path, file.stream, 0o644))
+	}
+	var wholeErr, changedErr error
+	s.objects, wholeErr = decode(whole)
+	s.changes, changedErr = decode(changed)
+	if err = errors.Join(err, wholeErr, changedErr); err != nil {
+		return s, err
+	}
+	return s.planned()
 }
 
 // rendered returns objects of a kind as YAML, from one number up to another.
@@ -90,11 +106,6 @@ func rendered(kind string, from, to, version int) ([]byte, error) {
 		}
 	}
 	return out.Bytes(), nil
-}
-
-// written writes a stream of manifests with these objects to a file.
-func written(path string, stream []byte, objects []*unstructured.Unstructured) (manifests, error) {
-	return manifests{[]string{"-f", path}, objects}, os.WriteFile(path, stream, 0o644)
 }
 
 // envCorpus is the variable with the folder of real manifests.
@@ -121,12 +132,9 @@ func realSamples(dir string, sets []string, note func(format string, args ...any
 	if len(sets) == 0 {
 		return nil, nil
 	}
-	corpus, err := filepath.Abs(os.Getenv(envCorpus))
-	if os.Getenv(envCorpus) == "" {
-		corpus, err = filepath.Abs("../shared/corpus") // next to the project
-	}
-	if err != nil {
-		return nil, err
+	corpus := os.Getenv(envCorpus)
+	if corpus == "" {
+		corpus = "../shared/corpus" // next to the project
 	}
 	if _, err := os.Stat(filepath.Join(corpus, "INDEX.md")); err != nil {
 		note("no real manifests (%s names their folder): used a sample of our own", envCorpus)
@@ -135,37 +143,49 @@ func realSamples(dir string, sets []string, note func(format string, args ...any
 	}
 	var samples []sample
 	for _, set := range sets {
-		whole := manifests{args: []string{"-R"}}
+		var paths []string
 		for _, part := range partOf(set) {
-			path := filepath.Join(corpus, set, filepath.FromSlash(part))
-			objects, err := objectsOf(reader().FilenameParam(false, &resource.FilenameOptions{Filenames: []string{path}, Recursive: true}))
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", set, err)
-			}
-			whole.objects, whole.args = append(whole.objects, objects...), append(whole.args, "-f", path)
+			paths = append(paths, filepath.Join(corpus, set, part))
 		}
-		samples = append(samples, sample{title: fmt.Sprintf("%s (%d objects)", set, len(whole.objects)), whole: whole})
+		s, err := foreign(set, paths...)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", set, err)
+		}
+		samples = append(samples, s)
 	}
 	return samples, nil
+}
+
+// foreign returns a sample of manifests in files or folders.
+func foreign(title string, paths ...string) (s sample, err error) {
+	s.whole = []string{"-R"}
+	for _, path := range paths {
+		s.whole = append(s.whole, "-f", path)
+	}
+	s.objects, err = objectsOf(reader().FilenameParam(false, &resource.FilenameOptions{Filenames: paths, Recursive: true}))
+	if err != nil {
+		return s, err
+	}
+	s.title = fmt.Sprintf("%s (%d objects)", title, len(s.objects))
+	return s.planned()
 }
 
 // shop is a small application, used if there is no corpus.
 func shop(dir string) (sample, error) {
 	const services = 12
-	var stream []byte
+	var all []byte
 	for _, kind := range []string{"ServiceAccount", "ConfigMap", "Service", "Deployment"} {
-		more, err := rendered(kind, 0, services, 0)
+		stream, err := rendered(kind, 0, services, 0)
 		if err != nil {
 			return sample{}, err
 		}
-		stream = append(stream, more...)
+		all = append(all, stream...)
 	}
-	objects, err := decode(stream)
-	if err != nil {
+	path := filepath.Join(dir, "shop.yaml")
+	if err := os.WriteFile(path, all, 0o644); err != nil {
 		return sample{}, err
 	}
-	whole, err := written(filepath.Join(dir, "shop.yaml"), stream, objects)
-	return sample{title: fmt.Sprintf("sample shop (%d objects)", len(objects)), whole: whole}, err
+	return foreign("sample shop", path)
 }
 
 // decode returns the objects of a YAML stream, and the items of its lists.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // The three forms of a generated sample differ as intended, and each file contains its objects.
@@ -16,21 +17,17 @@ func TestGenerated(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(s.whole.objects) != 1000 || len(s.changed.objects) != 1000 || len(s.fewer.objects) != 900 {
-				t.Fatalf("%d, %d and %d objects", len(s.whole.objects), len(s.changed.objects), len(s.fewer.objects))
+			if len(s.objects) != 1000 || s.kept != 900 || len(s.changes) != 10 || s.plan.Len() != 1000 {
+				t.Fatalf("%d objects, %d of them kept, %d changed, and %d in the plan", len(s.objects), s.kept, len(s.changes), s.plan.Len())
 			}
-			differ := 0
-			for i, u := range s.whole.objects {
-				if !cmp.Equal(u, s.changed.objects[i]) {
-					differ++
+			for i, u := range s.changes {
+				if cmp.Equal(u, s.objects[i]) {
+					t.Errorf("%d does not differ", i)
 				}
 			}
-			if differ != 10 {
-				t.Errorf("%d differ, want 10", differ)
-			}
-			for _, m := range []manifests{s.whole, s.changed, s.fewer} {
-				held(t, m)
-			}
+			held(t, s.whole, s.objects...)
+			held(t, s.changed, append(s.changes, s.objects[10:]...)...)
+			held(t, s.fewer, s.objects[:900]...)
 		})
 	}
 }
@@ -40,16 +37,16 @@ func TestShop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	held(t, s.whole)
+	held(t, s.whole[1:], s.objects...)
 	if s.title != "sample shop (48 objects)" || !s.foreign() {
 		t.Errorf("%+v", s)
 	}
 }
 
-// held requires the file of the manifests to contain their objects.
-func held(t *testing.T, m manifests) {
+// held requires a file to contain these objects.
+func held(t *testing.T, flags []string, want ...*unstructured.Unstructured) {
 	t.Helper()
-	content, err := os.ReadFile(m.args[1])
+	content, err := os.ReadFile(flags[1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +54,7 @@ func held(t *testing.T, m manifests) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(m.objects, got); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

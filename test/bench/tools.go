@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -10,10 +12,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
-	ordering "github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
 // The tools' names in the table, which are also their user names.
@@ -33,22 +33,21 @@ type tool struct {
 	argv func(p *plot, work string) ([]string, error)
 }
 
-// allTools returns the tools that can be measured.
-func (o options) allTools() []tool {
-	peers := []string{workCreate, workAgain, workDelete}
-	return []tool{
-		{toolPlugin, allWorks(), func(p *plot, work string) ([]string, error) { return commandLine(p, o.plugin, work), nil }},
+// chosen returns the tools to measure.
+func (o options) chosen() []tool {
+	bin := func(name string) string { return filepath.Join(o.bin, name) }
+	all := []tool{
+		{toolPlugin, allWorks(), func(p *plot, work string) ([]string, error) {
+			return commandLine(p, bin("kubectl-k8sconnect"), work), nil
+		}},
 		{toolKubectl, allWorks(), func(p *plot, work string) ([]string, error) {
 			return commandLine(p, p.lab.cluster.Binary("kubectl"), work, "--server-side"), nil
 		}},
 		{toolRaw, allWorks()[1:], rawLine},
-		{toolFlux, []string{workCreate, workAgain, workDiff, workDelete}, func(p *plot, work string) ([]string, error) { return fluxLine(p, o.flux, work) }},
-		{toolHelm, peers, func(p *plot, work string) ([]string, error) { return helmLine(p, o.helm, work) }},
+		{toolFlux, []string{workCreate, workAgain, workDiff, workDelete}, func(p *plot, work string) ([]string, error) { return fluxLine(p, bin("peers"), work) }},
+		{toolHelm, []string{workCreate, workAgain, workDelete}, func(p *plot, work string) ([]string, error) { return helmLine(p, bin("helm"), work) }},
 	}
-}
-
-func (o options) chosen() []tool {
-	return slices.DeleteFunc(o.allTools(), func(t tool) bool { return !slices.Contains(o.tools, t.name) })
+	return slices.DeleteFunc(all, func(t tool) bool { return !slices.Contains(o.tools, t.name) })
 }
 
 // commandLine returns the command of kubectl, which the plugin also accepts. Only kubectl needs
@@ -69,7 +68,7 @@ func commandLine(p *plot, program, work string, applyFlags ...string) []string {
 	default:
 		argv = append(append(argv, "apply"), applyFlags...)
 	}
-	argv = append(argv, p.now.args...)
+	argv = append(argv, p.now...)
 	if p.namespace != "" {
 		argv = append(argv, "-n", p.namespace)
 	}
@@ -99,25 +98,21 @@ func rawWaves(p *plot, work string) ([]wave, error) {
 	if work == workCreate || work == workSet {
 		return inOrder(p)
 	}
-	order, members, err := p.collections()
-	if err != nil {
-		return nil, err
-	}
 	var lists, writes, holders, gone wave
-	kept := len(p.now.objects)
+	order, members := p.collections()
 	for _, c := range order {
 		lists = append(lists, rawRequest{Method: http.MethodGet, Path: c.path(), Pages: len(members[c]) > page})
-		for i, u := range members[c] {
-			path := c.path() + "/" + u.GetName()
+		for i, item := range members[c] {
+			path := c.path() + "/" + item.Name
 			switch {
-			case work == workDelete && (u.GetKind() == "Namespace" || u.GetKind() == definitionKind):
+			case work == workDelete && (item.GVK.Kind == "Namespace" || item.GVK.Kind == definitionKind):
 				// Other objects block its deletion, which is slow.
 				holders = append(holders, rawRequest{Method: http.MethodDelete, Path: path})
 				gone = append(gone, rawRequest{Method: http.MethodGet, Path: path, Until: untilGone})
-			case work == workDelete, work == workPrune && i >= kept:
+			case work == workDelete, work == workPrune && i >= p.sample.kept:
 				writes = append(writes, rawRequest{Method: http.MethodDelete, Path: path})
-			case work == workChange && u != p.sample.whole.objects[i]:
-				patch, err := patchOf(c, u)
+			case work == workChange && i < len(p.sample.changes):
+				patch, err := patchOf(c, p.sample.changes[i])
 				if err != nil {
 					return nil, err
 				}
@@ -135,24 +130,9 @@ func rawWaves(p *plot, work string) ([]wave, error) {
 // previous one, once the definitions that it needs are established. So the difference is the
 // plugin's own cost.
 func inOrder(p *plot) ([]wave, error) {
-	options := ordering.Options{Namespace: p.namespace, Kinds: map[schema.GroupVersionKind]object.Kind{}}
-	manifests := make([]object.Manifest, len(p.now.objects))
-	for i, u := range p.now.objects {
-		c, err := p.collectionOf(u)
-		if err != nil {
-			return nil, err
-		}
-		gvk := u.GroupVersionKind()
-		options.Kinds[gvk] = object.Kind{GVK: gvk, Resource: c.resource.Resource, Namespaced: c.namespace != ""}
-		manifests[i].Object = u
-	}
-	ordered, err := ordering.Build(manifests, options)
-	if err != nil {
-		return nil, err
-	}
 	var waves []wave
 	established := map[object.Key]rawRequest{} // waits for definitions that are in no wave yet
-	for _, phase := range ordered.Phases {
+	for _, phase := range p.sample.plan.Phases {
 		var waits, patches wave
 		for _, item := range phase.Items {
 			for _, need := range item.Needs {
@@ -161,17 +141,14 @@ func inOrder(p *plot) ([]wave, error) {
 					delete(established, need)
 				}
 			}
-			c, err := p.collectionOf(item.Object)
-			if err != nil {
-				return nil, err
-			}
+			c := p.collectionOf(item)
 			patch, err := patchOf(c, item.Object)
 			if err != nil {
 				return nil, err
 			}
 			patches = append(patches, patch)
-			if item.Object.GetKind() == definitionKind {
-				established[item.Key()] = rawRequest{Method: http.MethodGet, Path: c.path() + "/" + item.Object.GetName(), Until: untilEstablished}
+			if item.GVK.Kind == definitionKind {
+				established[item.Key()] = rawRequest{Method: http.MethodGet, Path: c.path() + "/" + item.Name, Until: untilEstablished}
 			}
 		}
 		waves = append(waves, waits, patches)
@@ -179,8 +156,10 @@ func inOrder(p *plot) ([]wave, error) {
 	return waves, nil
 }
 
-// patchOf returns a forced apply of an object.
+// patchOf returns a forced apply of an object. The path has its namespace.
 func patchOf(c collection, u *unstructured.Unstructured) (rawRequest, error) {
+	u = u.DeepCopy()
+	u.SetNamespace("")
 	body, err := json.Marshal(u)
 	return rawRequest{Method: http.MethodPatch, Path: c.path() + "/" + u.GetName() + "?fieldManager=raw&force=true", Body: body}, err
 }
@@ -188,86 +167,61 @@ func patchOf(c collection, u *unstructured.Unstructured) (rawRequest, error) {
 // fluxLine returns the command for Flux's library. As in a built Kustomization, each object has its
 // namespace.
 func fluxLine(p *plot, program, work string) ([]string, error) {
-	order, members, err := p.collections()
-	if err != nil {
-		return nil, err
-	}
 	var all []*unstructured.Unstructured
-	for _, c := range order {
-		for _, u := range members[c] {
-			u = u.DeepCopy()
-			u.SetNamespace(c.namespace)
-			all = append(all, u)
-		}
+	for item := range p.sample.plan.Items() {
+		u := item.Object.DeepCopy()
+		u.SetNamespace(p.collectionOf(item).namespace)
+		all = append(all, u)
 	}
 	path := filepath.Join(p.lab.dir, "flux.yaml")
 	verb := map[string]string{workCreate: "apply", workAgain: "apply", workDiff: "diff", workDelete: "delete"}[work]
-	return []string{program, verb, path}, writeStream(path, all)
+	return []string{program, verb, path}, os.WriteFile(path, stream(all), 0o644)
 }
 
 // helmLine returns the Helm command for a work on a chart of the objects. Its timeout is longer
 // than Helm's default.
 func helmLine(p *plot, program, work string) ([]string, error) {
-	namespace := p.namespace
-	if namespace == "" {
-		namespace = "default"
-	}
 	dir := filepath.Join(p.lab.dir, "chart")
-	flags := []string{"-n", namespace, "--timeout=9m"}
+	flags := []string{"-n", cmp.Or(p.namespace, "default"), "--timeout=9m"}
 	switch work {
 	case workDelete:
 		return append([]string{program, "uninstall", "bench", "--wait"}, flags...), nil
 	case workAgain:
 		return append([]string{program, "upgrade", "bench", dir}, flags...), nil
-	default:
-		return append([]string{program, "install", "bench", dir}, flags...), writeChart(p, dir)
 	}
+	return append([]string{program, "install", "bench", dir}, flags...), writeChart(p, dir)
 }
 
 // writeChart writes a chart of the objects that renders them unchanged. Definitions go into crds/,
 // which Helm neither updates nor deletes.
 func writeChart(p *plot, dir string) error {
-	if err := os.RemoveAll(dir); err != nil {
-		return err
-	}
-	for _, folder := range []string{"templates", "crds"} {
-		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
-			return err
-		}
-	}
 	var definitions, others []*unstructured.Unstructured
-	for _, u := range p.now.objects {
+	for _, u := range p.sample.objects {
 		if u.GetKind() == definitionKind {
 			definitions = append(definitions, u)
 		} else {
 			others = append(others, u)
 		}
 	}
-	for path, text := range map[string]string{
-		"Chart.yaml":             "apiVersion: v2\nname: bench\nversion: 1.0.0\n",
-		"templates/objects.yaml": `{{ .Files.Get "objects.yaml" }}`,
+	err := os.RemoveAll(dir)
+	for path, text := range map[string][]byte{
+		"Chart.yaml":             []byte("apiVersion: v2\nname: bench\nversion: 1.0.0\n"),
+		"templates/objects.yaml": []byte(`{{ .Files.Get "objects.yaml" }}`),
+		"crds/crds.yaml":         stream(definitions),
+		"objects.yaml":           stream(others),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o644); err != nil {
-			return err
-		}
+		path = filepath.Join(dir, path)
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, text, 0o644))
 	}
-	for i, u := range definitions {
-		if err := writeStream(filepath.Join(dir, "crds", fmt.Sprintf("%03d.yaml", i)), []*unstructured.Unstructured{u}); err != nil {
-			return err
-		}
-	}
-	return writeStream(filepath.Join(dir, "objects.yaml"), others)
+	return err
 }
 
-// writeStream writes objects as a YAML stream.
-func writeStream(path string, objects []*unstructured.Unstructured) error {
+// stream returns objects as a YAML stream. Objects that were read as YAML can be written as JSON.
+func stream(objects []*unstructured.Unstructured) []byte {
 	var out bytes.Buffer
 	for _, u := range objects {
-		text, err := json.Marshal(u.Object)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&out, "---\n%s\n", text)
+		text, _ := u.MarshalJSON()
+		fmt.Fprintf(&out, "---\n%s", text)
 	}
-	return os.WriteFile(path, out.Bytes(), 0o644)
+	return out.Bytes()
 }

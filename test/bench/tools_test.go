@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 const fewText = `apiVersion: apiextensions.k8s.io/v1
@@ -33,16 +31,6 @@ kind: Namespace
 metadata: {name: other}
 `
 
-// served returns a mapper for a server's kinds.
-func served() meta.RESTMapper {
-	m := meta.NewDefaultRESTMapper(nil)
-	core, crds := schema.GroupVersion{Version: "v1"}, schema.GroupVersion{Group: "apiextensions.k8s.io", Version: "v1"}
-	m.Add(core.WithKind("Namespace"), meta.RESTScopeRoot)
-	m.Add(core.WithKind("ConfigMap"), meta.RESTScopeNamespace)
-	m.Add(crds.WithKind(definitionKind), meta.RESTScopeRoot)
-	return m
-}
-
 // few returns a plot with a definition, an object of its kind, and a namespace.
 func few(t *testing.T) *plot {
 	t.Helper()
@@ -50,8 +38,11 @@ func few(t *testing.T) *plot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := manifests{[]string{"-f", "few.yaml"}, objects}
-	return &plot{lab: &lab{dir: t.TempDir()}, sample: sample{title: "few", whole: whole}, now: whole, namespace: "here", mapper: mapper(served(), objects)}
+	s, err := sample{title: "few", objects: objects}.planned()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &plot{lab: &lab{dir: t.TempDir()}, sample: s, namespace: "here"}
 }
 
 func TestTheRawClientKeepsThePluginsOrder(t *testing.T) {
@@ -63,7 +54,7 @@ func TestTheRawClientKeepsThePluginsOrder(t *testing.T) {
 	p := few(t)
 	for work, want := range map[string]string{
 		workCreate: "PATCH " + definition + ", PATCH " + other + " | GET " + definition + " established | PATCH " + thing,
-		workAgain:  "GET " + filepath.Dir(definition) + ", GET " + filepath.Dir(thing) + ", GET " + filepath.Dir(other),
+		workAgain:  "GET " + filepath.Dir(definition) + ", GET " + filepath.Dir(other) + ", GET " + filepath.Dir(thing),
 		workDelete: "DELETE " + thing + " | DELETE " + definition + ", DELETE " + other + " | GET " + definition + " gone, GET " + other + " gone",
 	} {
 		waves, err := rawWaves(p, work)
@@ -92,19 +83,17 @@ func TestTheRawClientWritesWhatChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &plot{sample: s, namespace: "here", mapper: served()}
+	p := &plot{sample: s, namespace: "here"}
 	for work, want := range map[string]struct {
-		now             manifests
-		lists, writes   int
+		writes          int
 		method, written string
 	}{
-		workAgain:  {s.whole, 1, 0, "", ""},
-		workChange: {s.changed, 1, 1, http.MethodPatch, "bench-00000"},
-		workPrune:  {s.fewer, 1, 10, http.MethodDelete, "bench-00090"},
+		workAgain:  {0, "", ""},
+		workChange: {1, http.MethodPatch, "bench-00000"},
+		workPrune:  {10, http.MethodDelete, "bench-00090"},
 	} {
-		p.now = want.now
 		waves, err := rawWaves(p, work)
-		if err != nil || len(waves[0]) != want.lists || len(waves[1]) != want.writes ||
+		if err != nil || len(waves[0]) != 1 || len(waves[1]) != want.writes ||
 			want.writes > 0 && (waves[1][0].Method != want.method || !strings.Contains(waves[1][0].Path, want.written)) {
 			t.Errorf("%s: %v, %v", work, waves, err)
 		}
@@ -128,7 +117,7 @@ func TestPeersGetTheSameObjects(t *testing.T) {
 		}
 		return string(text)
 	}
-	if text := file("chart", "crds", "000.yaml"); strings.Count(text, "---") != 1 || !strings.Contains(text, "things.bench.example.com") {
+	if text := file("chart", "crds", "crds.yaml"); strings.Count(text, "---") != 1 || !strings.Contains(text, "things.bench.example.com") {
 		t.Errorf("definitions: %s", text)
 	}
 	if text := file("chart", "objects.yaml"); strings.Count(text, "---") != 2 || !strings.Contains(text, "{{ .Nothing }}") {
