@@ -52,7 +52,7 @@ binaries: ## build the plugin for PLATFORMS, and the webhook for those with Linu
 	  if [ $$GOOS = linux ]; then $(GOBUILD) -o "$$to/" ./cmd/webhook; fi; \
 	done
 
-RELEASE = $(GO) run ./test/release/cmd/release -dist '$(DIST)' -platforms '$(PLATFORMS)'
+RELEASE = $(GO) run ./test/release -dist '$(DIST)' -platforms '$(PLATFORMS)'
 
 # What a release has besides the archives.
 RELEASE_TOO ?= images chart-package
@@ -93,7 +93,7 @@ krew-test: $(BIN)/krew ## build this commit's archive for this machine, install 
 images: ## both container images for all platforms into dist/: OCI layouts, and archives for docker load
 	@$(MAKE) --no-print-directory binaries PLATFORMS='$(IMAGE_PLATFORMS)'
 	@$(GO) build -C test/tools/images -o $(TOOLS)/images .
-	@$(GO) run ./test/release/cmd/release -dist '$(DIST)' -platforms '$(IMAGE_PLATFORMS)' notices
+	@$(GO) run ./test/release -dist '$(DIST)' -platforms '$(IMAGE_PLATFORMS)' notices
 	@rm -f '$(DIST)'/*.oci.tar '$(DIST)'/*.docker.tar
 	@$(BIN)/images -binaries '$(DIST)'/binaries -layouts '$(DIST)'/images -files '$(DIST)' -registry $(REGISTRY) -source $(SOURCE) -license LICENSE \
 	  -platforms '$(IMAGE_PLATFORMS)' -version $(SEMVER) -revision '$(word 2,$(STAMP))' -created '$(word 3,$(STAMP))'

@@ -1,4 +1,4 @@
-package release
+package main
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/test/circle"
 )
 
-const module = "github.com/k8sconnect/kubectl-k8sconnect"
+const modulePath = "github.com/k8sconnect/kubectl-k8sconnect"
 
 // A user who only has Go installs a tag, or a commit between tags, by name. Go reads it from the
 // repository, so the test covers the tag, the module's files, and the absence of replace
@@ -27,14 +27,14 @@ func TestGoInstall(t *testing.T) {
 
 	known := strings.TrimSpace(run(t, ".", nil, "go", "env", "GOMODCACHE"))
 	env := []string{
-		"GOPRIVATE=" + module, "GOPROXY=file://" + filepath.Join(known, "cache/download"), "GOSUMDB=off", "GOWORK=off",
+		"GOPRIVATE=" + modulePath, "GOPROXY=file://" + filepath.Join(known, "cache/download"), "GOSUMDB=off", "GOWORK=off",
 		"GOMODCACHE=" + t.TempDir(), "GOFLAGS=-trimpath -modcacherw", "CGO_ENABLED=0",
-		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://" + source.dir + ".insteadOf", "GIT_CONFIG_VALUE_0=https://" + module,
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://" + source.dir + ".insteadOf", "GIT_CONFIG_VALUE_0=https://" + modulePath,
 	}
 	install := func(query string) map[string]string {
 		t.Helper()
 		bin := t.TempDir()
-		run(t, bin, append(env, "GOBIN="+bin), "go", "install", module+"/cmd/kubectl-k8sconnect@"+query)
+		run(t, bin, append(env, "GOBIN="+bin), "go", "install", modulePath+"/cmd/kubectl-k8sconnect@"+query)
 		out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "kubectl-k8sconnect"), "version", "--client", "-o", "json").Output()
 		if err != nil {
 			t.Fatalf("version: %v\n%s", err, out)

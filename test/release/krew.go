@@ -1,4 +1,4 @@
-package release
+package main
 
 import (
 	"crypto/sha256"
@@ -52,8 +52,8 @@ const manifestPlatform = `    - selector:
       bin: %[5]s
 `
 
-// Manifest returns krew's manifest for a version, with each platform's checksum.
-func Manifest(version string, sums map[Platform]string) string {
+// manifest returns krew's manifest for a version, with each platform's checksum.
+func manifest(version string, sums map[Platform]string) string {
 	var out strings.Builder
 	if unreleased(sums) {
 		out.WriteString("# Not released yet: the checksums below are those of no archive.\n")

@@ -1,4 +1,4 @@
-package release
+package main
 
 import (
 	"os"
@@ -11,7 +11,7 @@ func valid() string {
 	for i, p := range Platforms() {
 		sums[p] = strings.Repeat(string("0123456789abcdef"[i]), 64)
 	}
-	return Manifest("v1.2.3", sums)
+	return manifest("v1.2.3", sums)
 }
 
 // Each of krew's rules refuses a manifest that violates only that rule.
@@ -75,7 +75,7 @@ func TestCommittedManifest(t *testing.T) {
 	for _, p := range m.Spec.Platforms {
 		sums[p.platform()] = p.SHA256
 	}
-	if string(text) != Manifest(m.Spec.Version, sums) {
+	if string(text) != manifest(m.Spec.Version, sums) {
 		t.Error("it is not what make krew-manifest writes: change test/release/krew.go instead")
 	}
 	for platform, sum := range sums {

@@ -1,4 +1,4 @@
-package release
+package main
 
 import (
 	"bytes"
@@ -146,12 +146,12 @@ func flaws(t *testing.T, root string, p Platform, stamp Stamp) {
 	if err := checkEntries(root, entries, p, stamp); err != nil {
 		t.Fatal(err)
 	}
-	const licence, notice, plugin = 0, 1, 2
+	const licence, notice, plugin = 0, 1, 2 // sorted by name
 	for name, flaw := range map[string]func(e []entry) []entry{
 		"no licence":       func(e []entry) []entry { return e[1:] },
 		"another licence":  func(e []entry) []entry { e[licence].Data = []byte("MIT"); return e },
 		"absolute path":    func(e []entry) []entry { e[licence].Name = "/LICENSE"; return e },
-		"one file more":    func(e []entry) []entry { return append(e, entry{File: File{"a", 0o644, nil}}) },
+		"one file more":    func(e []entry) []entry { return append(e, entry{Name: "a", Mode: 0o644}) },
 		"a file twice":     func(e []entry) []entry { return append(e, e[licence]) },
 		"not executable":   func(e []entry) []entry { e[plugin].Mode = 0o644; return e },
 		"writable by all":  func(e []entry) []entry { e[licence].Mode = 0o666; return e },
@@ -200,7 +200,7 @@ func flaws(t *testing.T, root string, p Platform, stamp Stamp) {
 // installed does what krew does with this platform's archive, follows the manifest's caveats, and
 // calls the plugin through kubectl.
 func installed(t *testing.T, dist string, p Platform, stamp Stamp) {
-	m, err := readManifest([]byte(Manifest(stamp.Version, all(t, dist, p, stamp))))
+	m, err := readManifest([]byte(manifest(stamp.Version, all(t, dist, p, stamp))))
 	if err != nil {
 		t.Fatal(err)
 	}

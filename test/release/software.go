@@ -1,176 +1,133 @@
-package release
+package main
 
 import (
 	"bytes"
 	"context"
 	"debug/buildinfo"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 )
 
-// Software describes the modules linked into a program.
-type Software struct {
-	// Name is the file name, without .exe.
-	Name string
-	// Go is the Go version, such as go1.26.8.
-	Go string
-	// Modules are sorted by path. The standard library is the module "std".
-	Modules []Module
+// software describes the modules linked into a program.
+type software struct {
+	name    string   // the file name, without .exe
+	modules []module // sorted by path; the standard library is the module "std"
 }
 
-// Module is a module with packages in a program.
-type Module struct {
-	Path, Version string
-	// Sum is the module's hash, as in go.sum.
-	Sum string
-	// License is the SPDX expression for all its licence files.
-	License string
-	// Texts are the licence files and notices above its linked packages.
-	Texts []Text
+// module is a module with packages in a program.
+type module struct {
+	path, version string
+	license       string // the SPDX expression for all its texts
+	texts         []Text // above its linked packages
 }
 
-// Text is a licence file, with its path in the module.
+// Text is a licence file or a notice, with its path in the module.
 type Text struct{ File, Content string }
 
 // isLicense matches the names of files that have to be distributed.
 var isLicense = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents|unlicense)([-._].*)?$`)
 
-// Linked returns the modules in a program, with their licences from the module cache. It runs the
+// linked returns the modules in a program, with their licences from the module cache. It runs the
 // Go tool in root, the project's folder.
-func Linked(ctx context.Context, root, binary string) (*Software, error) {
+func linked(ctx context.Context, root, binary string) (*software, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return nil, err
 	}
-	packages, err := list(ctx, root, info)
+	out, err := output(ctx, root, nil, "go", "env", "GOVERSION", "GOROOT")
 	if err != nil {
 		return nil, err
 	}
-	s := &Software{Name: strings.TrimSuffix(filepath.Base(binary), ".exe"), Go: info.GoVersion}
-	std, err := standard(ctx, root, info.GoVersion)
+	version, goroot, _ := strings.Cut(out, "\n")
+	if version != info.GoVersion {
+		return nil, fmt.Errorf("the program was built with %s, but this is %s", info.GoVersion, version)
+	}
+	sources, err := list(ctx, root, info)
 	if err != nil {
 		return nil, err
 	}
-	s.Modules = append(s.Modules, std)
-	for _, linked := range info.Deps {
-		if linked.Replace != nil {
-			return nil, fmt.Errorf("%s: %s is replaced by %s", binary, linked.Path, linked.Replace.Path)
+	sources["std"] = source{strings.TrimPrefix(version, "go"), goroot, []string{goroot}}
+	info.Deps = append(info.Deps, &debug.Module{Path: "std", Version: sources["std"].version})
+	slices.SortFunc(info.Deps, func(a, b *debug.Module) int { return strings.Compare(a.Path, b.Path) })
+	s := &software{name: strings.TrimSuffix(filepath.Base(binary), ".exe")}
+	var wrong []error
+	for _, dep := range info.Deps {
+		m := module{path: dep.Path, version: dep.Version}
+		from := sources[dep.Path]
+		if dep.Replace != nil || from.version != dep.Version {
+			return nil, fmt.Errorf("%s: %s %s is linked, but go.mod has %q, or replaces it", binary, dep.Path, dep.Version, from.version)
 		}
-		m := Module{Path: linked.Path, Version: linked.Version, Sum: linked.Sum}
-		if m.Texts, err = packages[linked.Path].texts(linked.Version); err != nil {
-			return nil, fmt.Errorf("%s: %w", linked.Path, err)
+		if m.texts, err = from.texts(); err == nil {
+			m.license, err = expression(m.texts)
 		}
-		s.Modules = append(s.Modules, m)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s %s: %w", m.path, m.version, err))
+		}
+		s.modules = append(s.modules, m)
 	}
-	slices.SortFunc(s.Modules, func(a, b Module) int { return strings.Compare(a.Path, b.Path) })
-	var unknown []error
-	for i := range s.Modules {
-		m := &s.Modules[i]
-		if m.License, err = expression(m.Texts); err != nil {
-			unknown = append(unknown, fmt.Errorf("%s %s: %w", m.Path, m.Version, err))
-		}
-	}
-	return s, errors.Join(unknown...)
+	return s, errors.Join(wrong...)
 }
 
-// sources contains a module's folder and the folders of its linked packages.
-type sources struct {
+// source contains a module's folder and the folders of its linked packages.
+type source struct {
 	version, dir string
 	packages     []string
 }
 
-// list returns the program's packages for its platform, from the Go tool.
-func list(ctx context.Context, root string, info *buildinfo.BuildInfo) (map[string]sources, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-json=Dir,Standard,Module", info.Path)
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
+// list returns the sources of the program for its platform by module, from the Go tool.
+func list(ctx context.Context, root string, info *buildinfo.BuildInfo) (map[string]source, error) {
+	env := []string{"GOFLAGS=-mod=readonly", "GOWORK=off"}
 	for _, s := range info.Settings {
 		if s.Key == "GOOS" || s.Key == "GOARCH" || s.Key == "CGO_ENABLED" {
-			cmd.Env = append(cmd.Env, s.Key+"="+s.Value)
+			env = append(env, s.Key+"="+s.Value)
 		}
 	}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	const columns = "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}"
+	out, err := output(ctx, root, env, "go", "list", "-deps", "-f", columns, info.Path)
 	if err != nil {
-		return nil, fmt.Errorf("go list: %w\n%s", err, stderr.Bytes())
+		return nil, err
 	}
-	found := map[string]sources{}
-	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p struct {
-			Dir      string
-			Standard bool
-			Module   *struct {
-				Path, Version, Dir string
-				Main               bool
-			}
+	found := map[string]source{}
+	for line := range strings.SplitSeq(out, "\n") {
+		if cells := strings.Split(line, "\t"); len(cells) == 4 {
+			found[cells[0]] = source{cells[1], cells[2], append(found[cells[0]].packages, cells[3])}
 		}
-		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
-			return found, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("go list: %w", err)
-		}
-		if p.Standard || p.Module == nil || p.Module.Main {
-			continue
-		}
-		s := found[p.Module.Path]
-		s.version, s.dir = p.Module.Version, p.Module.Dir
-		s.packages = append(s.packages, p.Dir)
-		found[p.Module.Path] = s
 	}
+	return found, nil
 }
 
 // texts reads the licence files in the packages' folders, and in all their parents in the module.
-func (s sources) texts(version string) ([]Text, error) {
-	if s.version != version {
-		return nil, fmt.Errorf("%s is linked, but go.mod has %q", version, s.version)
-	}
+func (s source) texts() (texts []Text, err error) {
 	folders := map[string]bool{}
 	for _, dir := range s.packages {
 		for ; len(dir) >= len(s.dir) && !folders[dir]; dir = filepath.Dir(dir) {
 			folders[dir] = true
 		}
 	}
-	var texts []Text
 	for _, dir := range slices.Sorted(maps.Keys(folders)) {
-		found, err := textsIn(s.dir, dir)
+		entries, err := os.ReadDir(dir)
 		if err != nil {
 			return nil, err
 		}
-		texts = append(texts, found...)
-	}
-	return texts, nil
-}
-
-func textsIn(module, dir string) ([]Text, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var texts []Text
-	for _, entry := range entries {
-		if !entry.Type().IsRegular() || !isLicense.MatchString(entry.Name()) || strings.HasSuffix(entry.Name(), ".go") {
-			continue
+		for _, entry := range entries {
+			if !entry.Type().IsRegular() || !isLicense.MatchString(entry.Name()) || strings.HasSuffix(entry.Name(), ".go") {
+				continue
+			}
+			path := filepath.Join(dir, entry.Name())
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			name := filepath.ToSlash(strings.TrimPrefix(path, s.dir+string(filepath.Separator)))
+			texts = append(texts, Text{name, normal(string(content))})
 		}
-		path := filepath.Join(dir, entry.Name())
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		name, err := filepath.Rel(module, path)
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, Text{filepath.ToSlash(name), normal(string(content))})
 	}
 	return texts, nil
 }
@@ -180,18 +137,26 @@ func normal(text string) string {
 	return strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), " \t\n") + "\n"
 }
 
-// standard returns the standard library as a module.
-func standard(ctx context.Context, root, version string) (Module, error) {
-	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOROOT")
-	cmd.Dir = root
-	out, err := cmd.Output()
-	if err != nil {
-		return Module{}, fmt.Errorf("go env: %w", err)
+const rule = "--------------------------------------------------------------------------------\n"
+
+// notices returns the text that has to accompany a program: its parts with their licences.
+// Identical texts appear once.
+func (s *software) notices() []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%s contains the software below, under the licences that follow the list.\n\n", s.name)
+	var order []string
+	of := map[string][]string{}
+	for _, m := range s.modules {
+		fmt.Fprintf(&out, "  %s %s (%s)\n", m.path, m.version, m.license)
+		for _, text := range m.texts {
+			if of[text.Content] == nil {
+				order = append(order, text.Content)
+			}
+			of[text.Content] = append(of[text.Content], m.path+": "+text.File)
+		}
 	}
-	words := strings.Fields(string(out))
-	if len(words) != 2 || words[0] != version {
-		return Module{}, fmt.Errorf("the program was built with %s, but this is %s", version, out)
+	for _, content := range order {
+		fmt.Fprintf(&out, "\n%s%s\n%s\n%s", rule, strings.Join(of[content], "\n"), rule, content)
 	}
-	texts, err := textsIn(words[1], words[1])
-	return Module{Path: "std", Version: strings.TrimPrefix(version, "go"), Texts: texts}, err
+	return out.Bytes()
 }

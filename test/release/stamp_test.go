@@ -1,4 +1,4 @@
-package release
+package main
 
 import (
 	"errors"
@@ -150,10 +150,10 @@ func TestShallow(t *testing.T) {
 	if version, _, _ := shallow.stamp(); version != "v0.0.0-g"+last[:12] {
 		t.Errorf("version %s", version)
 	}
-	if err := CheckWhole(t.Context(), shallow.dir); err == nil || !strings.Contains(err.Error(), "--unshallow") {
+	if err := checkWhole(t.Context(), shallow.dir); err == nil || !strings.Contains(err.Error(), "--unshallow") {
 		t.Errorf("shallow: %v", err)
 	}
-	if err := CheckWhole(t.Context(), r.dir); err != nil {
+	if err := checkWhole(t.Context(), r.dir); err != nil {
 		t.Error(err)
 	}
 }
@@ -163,7 +163,7 @@ func TestReadyForTheManifest(t *testing.T) {
 	r := newRepo(t)
 	r.git("init", "-q")
 	r.commit("a.go", "1")
-	ready := func(version string) error { return CheckReady(t.Context(), r.dir, Stamp{Version: version}) }
+	ready := func(version string) error { return checkReady(t.Context(), r.dir, Stamp{Version: version}) }
 	if err := errors.Join(ready("v1.2.3"), ready("v1.2.3-rc.1")); err != nil {
 		t.Error(err)
 	}

@@ -1,4 +1,4 @@
-package release
+package main
 
 import (
 	"bytes"
@@ -6,33 +6,32 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 )
 
-// CheckTagged requires the tree to contain the version of its tag, because it cannot be fixed once
+// checkTagged requires the tree to contain the version of its tag, because it cannot be fixed once
 // the tag is published.
-func CheckTagged(ctx context.Context, root, dist string, stamp Stamp) error {
+func checkTagged(ctx context.Context, root, dist string, stamp Stamp) error {
 	if !released.MatchString(stamp.Version) {
 		return fmt.Errorf("%s is not a version for a tag: it has to be vMAJOR.MINOR.PATCH, or with -rc.N", stamp.Version)
 	}
-	return errors.Join(CheckWhole(ctx, root), checkCommitted(root, dist), checkChart(root, stamp.Version), checkChanges(root, stamp.Version))
+	return errors.Join(checkWhole(ctx, root), checkCommitted(root, dist), checkChart(root, stamp.Version), checkChanges(root, stamp.Version))
 }
 
-// CheckReady checks the requirements of krew's manifest before the build: a version for a tag, the
+// checkReady checks the requirements of krew's manifest before the build: a version for a tag, the
 // whole history, and the tree that will be tagged. Otherwise wrong checksums would be found only
 // after the tag.
-func CheckReady(ctx context.Context, root string, stamp Stamp) error {
+func checkReady(ctx context.Context, root string, stamp Stamp) error {
 	if !released.MatchString(stamp.Version) {
 		return fmt.Errorf("%s is not a version for a tag: set VERSION=vMAJOR.MINOR.PATCH, or with -rc.N", stamp.Version)
 	}
-	if err := CheckWhole(ctx, root); err != nil {
+	if err := checkWhole(ctx, root); err != nil {
 		return err
 	}
-	changed, err := git(ctx, root, "status", "--porcelain", "--", ".", ":(exclude)krew-manifest.yaml")
+	changed, err := output(ctx, root, nil, "git", "status", "--porcelain", "--", ".", ":(exclude)krew-manifest.yaml")
 	if err != nil {
 		return err
 	}
@@ -42,24 +41,14 @@ func CheckReady(ctx context.Context, root string, stamp Stamp) error {
 	return nil
 }
 
-// CheckWhole requires the whole history. The archives name the last commit that changed more than
+// checkWhole requires the whole history. The archives name the last commit that changed more than
 // krew's manifest, which a shallow clone may lack.
-func CheckWhole(ctx context.Context, root string) error {
-	shallow, err := git(ctx, root, "rev-parse", "--is-shallow-repository")
+func checkWhole(ctx context.Context, root string) error {
+	shallow, err := output(ctx, root, nil, "git", "rev-parse", "--is-shallow-repository")
 	if err == nil && shallow == "true" {
 		return errors.New("this clone is shallow: the archives could name the wrong commit, and differ from the release's; git fetch --unshallow --tags fetches the history")
 	}
 	return err
-}
-
-func git(ctx context.Context, root string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = root
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("git %s: %w", args[0], err)
-	}
-	return strings.TrimSpace(string(out)), nil
 }
 
 func checkCommitted(root, dist string) error {
