@@ -9,10 +9,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"go/ast"
 	"go/doc"
-	"go/parser"
-	"go/token"
 	"maps"
 	"os"
 	"os/exec"
@@ -58,7 +55,7 @@ func run(args []string) error {
 		if m == nil {
 			continue
 		}
-		after := max(before, processTimes().of(cmd.Process.Pid))
+		after := max(before, cpu(cmd.Process.Pid))
 		spent[running] += after - before
 		before, running = after, ""
 		if strings.HasPrefix(m[1], "===") && m[1] != "=== PAUSE" {
@@ -70,10 +67,7 @@ func run(args []string) error {
 		fmt.Fprint(os.Stderr, &said)
 	}
 	delete(spent, "")
-	about, err := comments()
-	if err != nil {
-		return err
-	}
+	about := comments()
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -93,107 +87,66 @@ func row(test string) string {
 	return name
 }
 
-// process is the kernel's data on a process.
-type process struct {
-	parent  int
-	seconds float64 // its own, and of children that it waited for
-}
-
-type processes map[int]process
-
-func processTimes() processes {
+// cpu returns the CPU seconds of a process and its descendants, each with those of children that it
+// waited for.
+func cpu(pid int) float64 {
 	const hertz = 100
-	all := processes{}
+	children, seconds := map[int][]int{}, map[int]float64{}
 	found, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range found {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			continue // it has ended
 		}
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		child, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		fields := strings.Fields(string(text[strings.LastIndex(string(text), ")")+1:]))
-		var p process
-		p.parent, _ = strconv.Atoi(fields[1])
+		parent, _ := strconv.Atoi(fields[1])
+		children[parent] = append(children[parent], child)
 		for _, field := range fields[11:15] {
 			ticks, _ := strconv.ParseFloat(field, 64)
-			p.seconds += ticks / hertz
+			seconds[child] += ticks / hertz
 		}
-		all[pid] = p
 	}
-	return all
-}
-
-// of returns the CPU seconds of a process and its descendants.
-func (all processes) of(pid int) float64 {
-	sum := all[pid].seconds
-	for child, p := range all {
-		if p.parent == pid {
-			sum += all.of(child)
-		}
+	all := []int{pid}
+	sum := 0.0
+	for i := 0; i < len(all); i++ {
+		sum += seconds[all[i]]
+		all = append(all, children[all[i]]...)
 	}
 	return sum
 }
 
+var (
+	test    = regexp.MustCompile(`((?:\n//.*)*)\nfunc (Test\w+)\(t \*testing\.T\) \{((?s:.*?))\n\}`)
+	slashes = regexp.MustCompile(`\n// ?`)
+	// A test calls package circle at its beginning, or later for a part of it.
+	whole = regexp.MustCompile(`\n\tcircle\.(\w+)\(`)
+)
+
 // comments returns the circle and the first sentence of the comment of each test here, as two
 // cells.
-func comments() (map[string]string, error) {
-	found, err := filepath.Glob("*_test.go")
-	if err != nil {
-		return nil, err
-	}
+func comments() map[string]string {
 	about := map[string]string{}
-	for _, path := range found {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil {
-				about[f.Name.Name] = circleOf(f) + " | " + new(doc.Package).Synopsis(f.Doc.Text())
+	files, _ := filepath.Glob("*_test.go")
+	for _, path := range files {
+		text, _ := os.ReadFile(path)
+		for _, m := range test.FindAllStringSubmatch(string(text), -1) {
+			circle := "first"
+			if of := whole.FindStringSubmatch(m[3]); of != nil {
+				circle = strings.ToLower(of[1])
+			} else if strings.Contains(m[3], "circle.") {
+				circle = "first in part"
 			}
+			about[m[2]] = circle + " | " + new(doc.Package).Synopsis(slashes.ReplaceAllString(m[1], "\n"))
 		}
 	}
 	for circle, dir := range map[string]string{"first": "testdata", "full": "testdata/full"} {
-		scripts, err := filepath.Glob(dir + "/*.txtar")
-		if err != nil {
-			return nil, err
-		}
+		scripts, _ := filepath.Glob(dir + "/*.txtar")
 		for _, path := range scripts {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				return nil, err
-			}
+			text, _ := os.ReadFile(path)
 			first, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
 			about["TestScript/"+strings.TrimSuffix(filepath.Base(path), ".txtar")] = circle + " | " + first
 		}
 	}
-	return about, nil
-}
-
-// circleOf returns a test's circle: the test calls package circle at its beginning, or later for a
-// part of it.
-func circleOf(f *ast.FuncDecl) string {
-	called := func(n ast.Node) string {
-		if call, ok := n.(*ast.CallExpr); ok {
-			if s, ok := call.Fun.(*ast.SelectorExpr); ok {
-				if x, ok := s.X.(*ast.Ident); ok && x.Name == "circle" {
-					return strings.ToLower(s.Sel.Name)
-				}
-			}
-		}
-		return ""
-	}
-	for _, statement := range f.Body.List {
-		if e, ok := statement.(*ast.ExprStmt); ok && called(e.X) != "" {
-			return called(e.X)
-		}
-	}
-	circle := "first"
-	ast.Inspect(f.Body, func(n ast.Node) bool {
-		if called(n) != "" {
-			circle = "first in part"
-		}
-		return true
-	})
-	return circle
+	return about
 }
