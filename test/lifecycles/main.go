@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -72,22 +71,17 @@ func generate(ctx context.Context, root string) (map[string][]byte, error) {
 func write(root string, files map[string][]byte, check bool) error {
 	var stale []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		path := filepath.Join(root, filepath.FromSlash(name))
-		now, err := os.ReadFile(path)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		if bytes.Equal(now, files[name]) {
+		path := filepath.Join(root, name)
+		if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, files[name]) {
 			continue
 		}
-		if stale = append(stale, name); check {
-			continue
-		}
-		if err := os.WriteFile(path, files[name], 0o644); err != nil {
+		if check {
+			stale = append(stale, name)
+		} else if err := os.WriteFile(path, files[name], 0o644); err != nil {
 			return err
 		}
 	}
-	if check && len(stale) > 0 {
+	if len(stale) > 0 {
 		return fmt.Errorf("differs from the pinned modules: %s; run make generate", strings.Join(stale, ", "))
 	}
 	return nil

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -70,66 +70,30 @@ func download(ctx context.Context, pins []pin) ([]module, error) {
 	cmd.Stderr = os.Stderr
 	out, failed := cmd.Output()
 	mods, err := decode(out, pins)
-	if err != nil {
-		return nil, err
-	}
-	if failed != nil {
-		return nil, fmt.Errorf("go mod download: %w", failed)
-	}
-	return mods, nil
+	return mods, cmp.Or(err, failed)
 }
 
 // decode decodes the go command's output: a JSON object for each module, in the order of pins.
 func decode(out []byte, pins []pin) ([]module, error) {
 	var mods []module
 	dec := json.NewDecoder(bytes.NewReader(out))
-	for {
+	for _, p := range pins {
 		var got struct{ Path, Version, Sum, Dir, Info, Error string }
-		if err := dec.Decode(&got); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, fmt.Errorf("go mod download: %w", err)
+		if err := dec.Decode(&got); err != nil || got.Error != "" {
+			return nil, fmt.Errorf("go mod download: %s: %w", p.path, cmp.Or(err, errors.New(got.Error)))
 		}
-		if got.Error != "" {
-			return nil, fmt.Errorf("go mod download: %s", got.Error)
-		}
-		if len(mods) == len(pins) {
-			return nil, fmt.Errorf("go mod download: %s was not asked for", got.Path)
-		}
-		p := pins[len(mods)]
 		if (pin{got.Path, got.Version, got.Sum}) != p {
 			return nil, fmt.Errorf("%s %s is %s, pinned is %s %s %s", got.Path, got.Version, got.Sum, p.path, p.version, p.sum)
 		}
-		m, err := newModule(p, got.Dir, got.Info)
-		if err != nil {
-			return nil, err
+		release, noRelease := deprecation.ParseRelease("1." + strings.TrimPrefix(p.version, "v0."))
+		text, noInfo := os.ReadFile(got.Info)
+		var published struct{ Time time.Time }
+		if err := errors.Join(noRelease, noInfo, json.Unmarshal(text, &published)); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", p.path, p.version, err)
 		}
-		mods = append(mods, m)
-	}
-	if len(mods) < len(pins) {
-		return nil, fmt.Errorf("go mod download: no answer for %s", pins[len(mods)].path)
+		mods = append(mods, module{pin: p, dir: got.Dir, release: release, date: published.Time.UTC().Format(time.DateOnly)})
 	}
 	return mods, nil
-}
-
-func newModule(p pin, dir, info string) (module, error) {
-	minor, ok := strings.CutPrefix(p.version, "v0.")
-	if !ok {
-		return module{}, fmt.Errorf("%s %s: not a version v0", p.path, p.version)
-	}
-	release, err := deprecation.ParseRelease("1." + minor)
-	if err != nil {
-		return module{}, err
-	}
-	text, err := os.ReadFile(info)
-	if err != nil {
-		return module{}, err
-	}
-	var published struct{ Time time.Time }
-	if err := json.Unmarshal(text, &published); err != nil {
-		return module{}, fmt.Errorf("%s: %w", info, err)
-	}
-	return module{pin: p, dir: dir, release: release, date: published.Time.UTC().Format(time.DateOnly)}, nil
 }
 
 // newest returns the newest version of apiModule.

@@ -12,7 +12,6 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -94,6 +93,7 @@ func set(lc *deprecation.Lifecycle, method string, values []string) error {
 // group/version Type.field.
 func documented(root string) ([]string, error) {
 	var found []string
+	word := regexp.MustCompile(`(?i)\bdeprecated`)
 	err := eachVersion(root, func(gv schema.GroupVersion, dir string) error {
 		if isPrerelease(gv.Version) {
 			return nil
@@ -109,7 +109,7 @@ func documented(root string) ([]string, error) {
 			}
 			if st, isStruct := spec.Type.(*ast.StructType); isStruct {
 				for _, field := range st.Fields.List {
-					if mentions(field) {
+					if word.MatchString(field.Doc.Text() + field.Comment.Text()) {
 						found = append(found, gv.String()+" "+spec.Name.Name+"."+jsonName(field))
 					}
 				}
@@ -122,23 +122,12 @@ func documented(root string) ([]string, error) {
 	return found, err
 }
 
-func mentions(field *ast.Field) bool {
-	word := regexp.MustCompile(`(?i)\bdeprecated`)
-	for _, comments := range []*ast.CommentGroup{field.Doc, field.Comment} {
-		if comments != nil && slices.ContainsFunc(comments.List, func(c *ast.Comment) bool { return word.MatchString(c.Text) }) {
-			return true
-		}
-	}
-	return false
-}
-
 // jsonName returns the JSON name of a field.
 func jsonName(field *ast.Field) string {
 	if field.Tag != nil {
-		if text, err := strconv.Unquote(field.Tag.Value); err == nil {
-			if name, _, _ := strings.Cut(reflect.StructTag(text).Get("json"), ","); name != "" {
-				return name
-			}
+		tag := reflect.StructTag(strings.Trim(field.Tag.Value, "`"))
+		if name, _, _ := strings.Cut(tag.Get("json"), ","); name != "" {
+			return name
 		}
 	}
 	return "(inline)"
