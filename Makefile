@@ -95,8 +95,8 @@ images: ## both container images for all platforms into dist/: OCI layouts, and 
 	@$(GO) build -C test/tools/images -o $(TOOLS)/images .
 	@$(GO) run ./test/release -dist '$(DIST)' -platforms '$(IMAGE_PLATFORMS)' notices
 	@rm -f '$(DIST)'/*.oci.tar '$(DIST)'/*.docker.tar
-	@$(BIN)/images -binaries '$(DIST)'/binaries -layouts '$(DIST)'/images -files '$(DIST)' -registry $(REGISTRY) -source $(SOURCE) -license LICENSE \
-	  -platforms '$(IMAGE_PLATFORMS)' -version $(SEMVER) -revision '$(word 2,$(STAMP))' -created '$(word 3,$(STAMP))'
+	@$(BIN)/images -dist '$(DIST)' -registry $(REGISTRY) -source $(SOURCE) -platforms '$(IMAGE_PLATFORMS)' \
+	  -version $(SEMVER) -revision '$(word 2,$(STAMP))' -created '$(word 3,$(STAMP))'
 
 .PHONY: push-images
 push-images: $(BIN)/crane ## push them to where REGISTRY said when they were made, and print their digests
