@@ -3,6 +3,7 @@ package companion
 import (
 	"io"
 	"net"
+	"slices"
 	"sync"
 )
 
@@ -36,26 +37,10 @@ func (b *balancer) close() { _ = b.listener.Close() }
 func (b *balancer) set(address string, is bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	kept := b.backends[:0:0]
-	for _, other := range b.backends {
-		if other != address {
-			kept = append(kept, other)
-		}
-	}
+	b.backends = slices.DeleteFunc(b.backends, func(other string) bool { return other == address })
 	if is {
-		kept = append(kept, address)
+		b.backends = append(b.backends, address)
 	}
-	b.backends = kept
-}
-
-func (b *balancer) next() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.backends) == 0 {
-		return ""
-	}
-	b.turn++
-	return b.backends[b.turn%len(b.backends)]
 }
 
 func (b *balancer) serve() {
@@ -79,12 +64,16 @@ func (b *balancer) silence(is bool) {
 	}
 }
 
-// enter registers a connection, and returns silent.
-func (b *balancer) enter(front net.Conn) (silent bool) {
+// enter registers a connection, and returns its backend, which is empty if there is none.
+func (b *balancer) enter(front net.Conn) (backend string, silent bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fronts[front] = true
-	return b.silent
+	if len(b.backends) > 0 {
+		b.turn++
+		backend = b.backends[b.turn%len(b.backends)]
+	}
+	return backend, b.silent
 }
 
 func (b *balancer) leave(front net.Conn) {
@@ -96,12 +85,9 @@ func (b *balancer) leave(front net.Conn) {
 
 func (b *balancer) carry(front net.Conn) {
 	defer b.leave(front)
-	if b.enter(front) {
+	backend, silent := b.enter(front)
+	if silent {
 		_, _ = io.Copy(io.Discard, front)
-		return
-	}
-	backend := b.next()
-	if backend == "" {
 		return
 	}
 	back, err := net.Dial("tcp", backend)

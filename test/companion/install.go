@@ -14,10 +14,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -179,36 +179,36 @@ func environment(c corev1.Container) []string {
 	return env
 }
 
-// route directs the API server's calls to the replicas.
-func (w *Companion) route(ctx context.Context) error {
-	service, err := w.Service(ctx)
-	if err != nil {
-		return err
-	}
+// route directs the API server's calls of the chart's service to the replicas.
+func (w *Companion) route(ctx context.Context) (err error) {
 	if w.balancer, err = newBalancer(); err != nil {
 		return err
 	}
-	return w.cluster.RouteService(service.Namespace, service.Name, w.balancer.address())
-}
-
-// Silence drops the API server's calls to the webhook, or stops dropping them.
-func (w *Companion) Silence(is bool) { w.balancer.silence(is) }
-
-// Service returns the service through which the API server calls the webhook.
-func (w *Companion) Service(ctx context.Context) (*admissionv1.ServiceReference, error) {
 	list, err := w.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, configuration := range list.Items {
 		for _, hook := range configuration.Webhooks {
 			if s := hook.ClientConfig.Service; s != nil && s.Namespace == Namespace {
-				return s, nil
+				return w.cluster.RouteService(s.Namespace, s.Name, w.balancer.address())
 			}
 		}
 	}
-	return nil, errors.New("the chart has no webhook configuration")
+	return errors.New("the chart has no webhook configuration")
 }
+
+// BePatient raises the webhook's timeout above the chart's: the API server ignores late responses,
+// and machines that run tests can be slow.
+func (w *Companion) BePatient(ctx context.Context) error {
+	patch := `[{"op":"replace","path":"/webhooks/0/timeoutSeconds","value":20},{"op":"replace","path":"/webhooks/1/timeoutSeconds","value":20},
+		{"op":"replace","path":"/webhooks/2/timeoutSeconds","value":20},{"op":"replace","path":"/webhooks/3/timeoutSeconds","value":20}]`
+	_, err := w.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(ctx, Release, types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+	return err
+}
+
+// Silence drops the API server's calls to the webhook, or stops dropping them.
+func (w *Companion) Silence(is bool) { w.balancer.silence(is) }
 
 // Close ends all replicas and their balancer.
 func (w *Companion) Close() {

@@ -1,7 +1,6 @@
 package companion
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -32,22 +31,30 @@ type Replica struct {
 	metrics   string
 }
 
-// Start starts a replica and waits until it is ready. It returns an error if the replica or ctx
-// ends first.
+// Start starts a replica, waits until it is ready, and directs calls to it. It returns an error if
+// the replica or ctx ends first.
 func (w *Companion) Start(ctx context.Context) (*Replica, error) {
-	r, err := w.Launch()
+	r, err := w.launch()
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Ready(ctx); err != nil {
-		r.Kill()
-		return nil, err
+	for {
+		if err := get(ctx, "http://"+r.health+"/readyz", io.Discard); err == nil {
+			w.balancer.set(r.admission, true)
+			return r, nil
+		}
+		select {
+		case <-r.ended:
+			return nil, fmt.Errorf("the webhook has ended: %w", r.err)
+		case <-ctx.Done():
+			r.Kill()
+			return nil, fmt.Errorf("the webhook is not ready: %w", context.Cause(ctx))
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
-	return r, nil
 }
 
-// Launch starts a replica without waiting. It gets calls once Ready has found it ready.
-func (w *Companion) Launch() (*Replica, error) {
+func (w *Companion) launch() (*Replica, error) {
 	r := &Replica{companion: w, ended: make(chan struct{})}
 	for _, address := range []*string{&r.admission, &r.health, &r.metrics} {
 		var err error
@@ -79,23 +86,6 @@ func (w *Companion) Launch() (*Replica, error) {
 		close(r.ended)
 	}()
 	return r, nil
-}
-
-// Ready waits until the replica is ready, and directs calls to it.
-func (r *Replica) Ready(ctx context.Context) error {
-	for {
-		if err := get(ctx, "http://"+r.health+"/readyz", io.Discard); err == nil {
-			r.companion.balancer.set(r.admission, true)
-			return nil
-		}
-		select {
-		case <-r.ended:
-			return fmt.Errorf("the webhook has ended: %w", r.err)
-		case <-ctx.Done():
-			return fmt.Errorf("the webhook is not ready: %w", context.Cause(ctx))
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
 }
 
 // AdmissionAddress is the address for the API server's calls.
@@ -213,23 +203,12 @@ func (r *Replica) Busy(ctx context.Context) (bool, error) {
 
 // Memory returns the process's resident memory and its peak, in bytes.
 func (r *Replica) Memory() (now, peak int64, err error) {
-	file, err := os.Open(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
-	if err != nil {
-		return 0, 0, err
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
+	for line := range strings.Lines(string(text)) {
+		_, _ = fmt.Sscanf(line, "VmRSS: %d kB", &now)
+		_, _ = fmt.Sscanf(line, "VmHWM: %d kB", &peak)
 	}
-	defer func() { _ = file.Close() }()
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		name, value, _ := strings.Cut(lines.Text(), ":")
-		kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-		switch name {
-		case "VmRSS":
-			now = kb << 10
-		case "VmHWM":
-			peak = kb << 10
-		}
-	}
-	return now, peak, lines.Err()
+	return now << 10, peak << 10, err
 }
 
 func get(ctx context.Context, url string, to io.Writer) error {

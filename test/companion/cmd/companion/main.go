@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/test/cluster"
@@ -31,7 +30,6 @@ func main() {
 func run(ctx context.Context) error {
 	replicas := flag.Int("replicas", 1, "`number` of replicas of the webhook")
 	nodes := flag.Int("nodes", 0, "`number` of kwok nodes; controllers run if there are any")
-	set := flag.String("set", "", "values of the chart, as `NAME=VALUE,…`")
 	log := flag.String("log", "webhook.log", "`file` for what the webhook says")
 	flag.Parse()
 	file, err := os.Create(*log)
@@ -44,11 +42,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer c.Stop()
-	options := companion.Options{Log: file}
-	if *set != "" {
-		options.Set = strings.Split(*set, ",")
-	}
-	w, err := companion.Install(ctx, c, options)
+	w, err := companion.Install(ctx, c, companion.Options{Log: file})
 	if err != nil {
 		return err
 	}
