@@ -41,7 +41,9 @@ func (o options) chosen() []tool {
 			return commandLine(p, bin("kubectl-k8sconnect"), work), nil
 		}},
 		{toolKubectl, allWorks(), func(p *plot, work string) ([]string, error) {
-			return commandLine(p, p.lab.cluster.Binary("kubectl"), work, "--server-side"), nil
+			// Binary("kubectl") would be a client of a process that runs kubectl's commands for tests.
+			kubectl := filepath.Join(filepath.Dir(p.lab.cluster.Binary("etcd")), "kubectl")
+			return commandLine(p, kubectl, work, "--server-side"), nil
 		}},
 		{toolRaw, allWorks()[1:], rawLine},
 		{toolFlux, []string{workCreate, workAgain, workDiff, workDelete}, func(p *plot, work string) ([]string, error) { return fluxLine(p, bin("peers"), work) }},
