@@ -19,19 +19,10 @@ type bench struct {
 	progress   io.Writer
 }
 
-// outcomeError reports that a tool's outcome is wrong.
-type outcomeError struct{ what string }
-
-func (e *outcomeError) Error() string { return e.what }
-
 // run measures everything. It returns an error only if it could not continue; wrong outcomes are
 // among the results.
 func (b *bench) run(ctx context.Context, cells []cell) error {
-	defer func() {
-		if b.shared != nil {
-			b.shared.close()
-		}
-	}()
+	defer func() { b.shared.close() }()
 	for _, c := range cells {
 		if err := b.cell(ctx, c); err != nil {
 			return err
@@ -62,31 +53,25 @@ func (b *bench) cell(ctx context.Context, c cell) error {
 
 // wrong records a wrong outcome, and returns every other error.
 func (b *bench) wrong(err error, t tool, where string) error {
-	outcome, ok := errors.AsType[*outcomeError](err)
-	if !ok {
+	if !errors.Is(err, errWrong) {
 		return err
 	}
-	text := fmt.Sprintf("%s, %s: %v", t.name, where, outcome)
+	text := fmt.Sprintf("%s, %s, %v", t.name, where, err)
 	fmt.Fprintln(b.progress, "WRONG ", text)
 	b.results.failures = append(b.results.failures, text)
 	return nil
 }
 
-// lab returns the lab for a cell, and a function that closes it. Real sets define kinds, which
-// leave traces when they are deleted, so each round on them has its own lab.
-func (b *bench) lab(ctx context.Context, c cell, t tool) (*lab, func(), error) {
+// lab returns the lab for a cell. Real sets define kinds, which leave traces when they are deleted,
+// so each round on them has its own lab.
+func (b *bench) lab(ctx context.Context, c cell, t tool) (l *lab, err error) {
 	if c.sample.foreign() {
-		l, err := b.open(ctx, c.controllers, t)
-		if err != nil {
-			return nil, nil, err
-		}
-		return l, l.close, nil
+		return b.open(ctx, c.controllers, t)
 	}
-	var err error
 	if b.shared == nil {
 		b.shared, err = b.open(ctx, false, b.tools...)
 	}
-	return b.shared, func() {}, err
+	return b.shared, err
 }
 
 // open starts a lab. Each tool first does everything once, unmeasured, so that all caches are warm,
@@ -140,11 +125,13 @@ func (b *bench) round(ctx context.Context, c cell, t tool) (took float64, err er
 	if len(works) == 0 {
 		return 0, nil
 	}
-	l, end, err := b.lab(ctx, c, t)
+	l, err := b.lab(ctx, c, t)
 	if err != nil {
 		return 0, err
 	}
-	defer end()
+	if c.sample.foreign() {
+		defer l.close()
+	}
 	p, err := l.newPlot(ctx, c.sample, t.name)
 	if err != nil {
 		return 0, err
@@ -216,7 +203,7 @@ func (b *bench) perform(ctx context.Context, t tool, p *plot, work string) (meas
 	// kubectl deletes definitions and then fails to find their objects. Only the outcome counts:
 	// all have to be gone.
 	if m.Exit != 0 && (t.name != toolKubectl || work != workDelete || !p.sample.foreign()) {
-		return m, &outcomeError{fmt.Sprintf("exit status %d:\n%s", m.Exit, tail(p.lab.log()))}
+		return m, fmt.Errorf("%w: exit status %d:\n%s", errWrong, m.Exit, tail(p.lab.log()))
 	}
 	if work == workCreate {
 		if err := p.settle(ctx); err != nil {

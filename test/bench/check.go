@@ -27,7 +27,7 @@ func (b *bench) check(ctx context.Context, t tool, p *plot, work string, before 
 		err = b.references.check(fmt.Sprint(p.sample.title, work == workChange), after)
 	}
 	if err != nil {
-		return &outcomeError{err.Error()}
+		return fmt.Errorf("%w: %w", errWrong, err)
 	}
 	return nil
 }

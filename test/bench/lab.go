@@ -63,6 +63,9 @@ func newLab(ctx context.Context, controllers bool) (_ *lab, err error) {
 }
 
 func (l *lab) close() {
+	if l == nil {
+		return
+	}
 	if l.proxy != nil {
 		l.proxy.Close()
 	}

@@ -32,7 +32,7 @@ const (
 	verbRaw    = "raw"    // FILE
 )
 
-var errWrong = errors.New("a tool had a wrong result")
+var errWrong = errors.New("wrong result")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

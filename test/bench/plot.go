@@ -11,8 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/pager"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 	ordering "github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
@@ -92,22 +94,16 @@ func (p *plot) read(ctx context.Context) (map[object.Ref]state, error) {
 		for _, item := range members[c] {
 			wanted[item.Name] = item.Ref
 		}
-		for options := (metav1.ListOptions{Limit: 5000}); ; {
-			list, err := p.resource(c).List(ctx, options)
-			if apierrors.IsNotFound(err) {
-				break // The kind is not served.
-			} else if err != nil {
-				return nil, err
+		page := func(options metav1.ListOptions) (runtime.Object, error) { return p.resource(c).List(ctx, options) }
+		err := pager.New(pager.SimplePageFunc(page)).EachListItem(ctx, metav1.ListOptions{}, func(item runtime.Object) error {
+			u := item.(*unstructured.Unstructured)
+			if ref, ok := wanted[u.GetName()]; ok {
+				found[ref] = state{u.GetResourceVersion(), canonical(u)}
 			}
-			for i := range list.Items {
-				u := &list.Items[i]
-				if ref, ok := wanted[u.GetName()]; ok {
-					found[ref] = state{u.GetResourceVersion(), canonical(u)}
-				}
-			}
-			if options.Continue = list.GetContinue(); options.Continue == "" {
-				break
-			}
+			return nil
+		})
+		if err != nil && !apierrors.IsNotFound(err) { // or the kind is not served
+			return nil, err
 		}
 	}
 	return found, nil
@@ -140,7 +136,6 @@ func (p *plot) settle(ctx context.Context) error {
 	return nil
 }
 
-// isEstablished reports whether a definition is served.
 func isEstablished(definition *unstructured.Unstructured) bool {
 	return object.ConditionOf(definition, "Established").Status == "True"
 }

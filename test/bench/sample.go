@@ -66,46 +66,35 @@ func generated(dir, kind string, count int) (s sample, err error) {
 	if count == 1 {
 		s.title = "1 " + kind
 	}
-	render := func(from, to, version int) []byte {
-		stream, renderErr := rendered(kind, from, to, version)
-		err = errors.Join(err, renderErr)
-		return stream
-	}
 	changes := max(1, count/100)
-	whole, changed := render(0, count, 0), render(0, changes, 1)
-	for _, file := range []struct {
-		name   string
-		flags  *[]string
-		stream []byte
-	}{
-		{"whole", &s.whole, whole}, {"changed", &s.changed, append(changed, render(changes, count, 0)...)}, {"fewer", &s.fewer, render(0, s.kept, 0)},
-	} {
-		path := filepath.Join(dir, fmt.Sprintf("%s-%d-%s.yaml", kind, count, file.name))
-		*file.flags = []string{"-f", path}
-		err = errors.Join(err, os.WriteFile(path, file.stream, 0o644))
+	whole, changed := rendered(kind, 0, count, 0), rendered(kind, 0, changes, 1)
+	file := func(name string, stream []byte) []string {
+		path := filepath.Join(dir, fmt.Sprintf("%s-%d-%s.yaml", kind, count, name))
+		err = errors.Join(err, os.WriteFile(path, stream, 0o644))
+		return []string{"-f", path}
 	}
-	var wholeErr, changedErr error
-	s.objects, wholeErr = decode(whole)
-	s.changes, changedErr = decode(changed)
-	if err = errors.Join(err, wholeErr, changedErr); err != nil {
+	s.whole, s.fewer = file("whole", whole), file("fewer", rendered(kind, 0, s.kept, 0))
+	s.changed = file("changed", append(changed, rendered(kind, changes, count, 0)...))
+	if err != nil {
+		return s, err
+	}
+	if s.objects, err = decode(whole); err != nil {
+		return s, err
+	}
+	if s.changes, err = decode(changed); err != nil {
 		return s, err
 	}
 	return s.planned()
 }
 
 // rendered returns objects of a kind as YAML, from one number up to another.
-func rendered(kind string, from, to, version int) ([]byte, error) {
-	t, err := template.ParseFS(texts, "manifests/"+strings.ToLower(kind)+".yaml")
-	if err != nil {
-		return nil, err
-	}
+func rendered(kind string, from, to, version int) []byte {
+	t := template.Must(template.ParseFS(texts, "manifests/"+strings.ToLower(kind)+".yaml"))
 	var out bytes.Buffer
 	for i := from; i < to; i++ {
-		if err := t.Execute(&out, map[string]any{"Name": fmt.Sprintf("bench-%05d", i), "Version": version}); err != nil {
-			return nil, err
-		}
+		_ = t.Execute(&out, map[string]any{"Name": fmt.Sprintf("bench-%05d", i), "Version": version}) // into memory
 	}
-	return out.Bytes(), nil
+	return out.Bytes()
 }
 
 // envCorpus is the variable with the folder of real manifests.
@@ -175,11 +164,7 @@ func shop(dir string) (sample, error) {
 	const services = 12
 	var all []byte
 	for _, kind := range []string{"ServiceAccount", "ConfigMap", "Service", "Deployment"} {
-		stream, err := rendered(kind, 0, services, 0)
-		if err != nil {
-			return sample{}, err
-		}
-		all = append(all, stream...)
+		all = append(all, rendered(kind, 0, services, 0)...)
 	}
 	path := filepath.Join(dir, "shop.yaml")
 	if err := os.WriteFile(path, all, 0o644); err != nil {
