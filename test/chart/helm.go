@@ -3,9 +3,7 @@ package chart
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +11,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
 )
 
 // EnvHelm is the variable that names another Helm to test with.
@@ -53,36 +51,38 @@ func Dir(t testing.TB) string { return filepath.Join(root(t), "charts", "k8sconn
 
 // Try runs Helm and returns its stdout, or its stderr as an error.
 func (h *Helm) Try(ctx context.Context, args ...string) (string, error) {
-	var out, complaint bytes.Buffer
+	out, _, err := h.run(ctx, args...)
+	return out, err
+}
+
+func (h *Helm) run(ctx context.Context, args ...string) (stdout, stderr string, err error) {
+	var out, said bytes.Buffer
 	cmd := exec.CommandContext(ctx, h.binary, args...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = h.env, &out, &complaint
+	cmd.Env, cmd.Stdout, cmd.Stderr = h.env, &out, &said
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("helm %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(complaint.Bytes()))
+		return "", "", fmt.Errorf("helm %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(said.Bytes()))
 	}
-	return out.String(), nil
+	return out.String(), said.String(), nil
 }
 
 // Run runs Helm, and fails the test if Helm fails.
 func (h *Helm) Run(t testing.TB, args ...string) string {
 	t.Helper()
-	out, err := h.Try(t.Context(), args...)
+	out, _, err := h.run(t.Context(), args...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-// Said runs Helm and returns its stderr, such as warnings of the API server. It fails the test if
-// Helm fails.
+// Said is like Run, and returns stderr, such as warnings of the API server.
 func (h *Helm) Said(t testing.TB, args ...string) string {
 	t.Helper()
-	var said bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), h.binary, args...)
-	cmd.Env, cmd.Stderr = h.env, &said
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, said.String())
+	_, said, err := h.run(t.Context(), args...)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return said.String()
+	return said
 }
 
 // Render returns the objects of a release "release" in the namespace "home".
@@ -95,21 +95,17 @@ func (h *Helm) Render(t testing.TB, args ...string) []*unstructured.Unstructured
 func (h *Helm) RenderChart(t testing.TB, chart string, args ...string) []*unstructured.Unstructured {
 	t.Helper()
 	args = append([]string{"template", "release", chart, "--namespace", "home", "--kube-version", "1.37"}, args...)
-	decoder := yaml.NewYAMLToJSONDecoder(strings.NewReader(h.Run(t, args...)))
 	var objects []*unstructured.Unstructured
-	for {
+	for text := range strings.SplitSeq(h.Run(t, args...), "\n---\n") {
 		var o unstructured.Unstructured
-		err := decoder.Decode(&o.Object)
-		if errors.Is(err, io.EOF) {
-			return objects
-		}
-		if err != nil {
+		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
 			t.Fatal(err)
 		}
 		if len(o.Object) > 0 {
 			objects = append(objects, &o)
 		}
 	}
+	return objects
 }
 
 // root returns the repository's folder. Tests run in the folder of their package.

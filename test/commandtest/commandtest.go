@@ -40,11 +40,11 @@ func Check(t testing.TB, text string) {
 			t.Errorf("no shell reads %q: %v", pipe, err)
 			continue
 		}
-		checkWords(t, filled, words, typed)
+		checkWords(t, filled, words)
 	}
 }
 
-func checkWords(t testing.TB, text string, words []string, typed command.Flags) {
+func checkWords(t testing.TB, text string, words []string) {
 	t.Helper()
 	verb := slices.IndexFunc(words, func(word string) bool { return strings.HasPrefix(word, "-") })
 	if verb < 2 || verb > 3 {
@@ -68,5 +68,4 @@ func checkWords(t testing.TB, text string, words []string, typed command.Flags) 
 	if wanted := []string{"a", "b"}; own == slices.Equal(*groups, wanted) {
 		t.Errorf("acts as %s of %v: %q", *as, *groups, text)
 	}
-	_ = typed
 }

@@ -3,6 +3,7 @@ package diagnosetest
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -13,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
+	"github.com/k8sconnect/kubectl-k8sconnect/test/fieldstest"
 )
 
 // Memory is a [diagnose.Reader] over objects in memory. It records the requests.
@@ -42,19 +43,10 @@ type Answers struct {
 func Now() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
 
 // Read parses objects separated by lines of dashes.
-func Read(t *testing.T, text string) []*unstructured.Unstructured {
+func Read(t *testing.T, text string) (objects []*unstructured.Unstructured) {
 	t.Helper()
-	var objects []*unstructured.Unstructured
 	for doc := range strings.SplitSeq(text, "\n---\n") {
-		var u unstructured.Unstructured
-		data, err := yaml.YAMLToJSON([]byte(doc))
-		if err == nil {
-			err = u.UnmarshalJSON(data)
-		}
-		if err != nil {
-			t.Fatalf("%v in %s", err, doc)
-		}
-		objects = append(objects, &u)
+		objects = append(objects, fieldstest.Read(t, doc))
 	}
 	return objects
 }
@@ -129,11 +121,7 @@ func (m *Memory) Metadata(ctx context.Context, gvk schema.GroupVersionKind, sel 
 	}
 	objects, err := m.selected(gvk, sel)
 	for _, u := range objects {
-		for field := range u.Object {
-			if field != "metadata" && field != "kind" && field != "apiVersion" {
-				delete(u.Object, field)
-			}
-		}
+		maps.DeleteFunc(u.Object, func(field string, _ any) bool { return field != "metadata" && field != "kind" && field != "apiVersion" })
 	}
 	return objects, err
 }

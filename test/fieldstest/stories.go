@@ -21,15 +21,20 @@ const Us = "k8sconnect"
 // Read parses an object in YAML as a client would return it: integers are int64.
 func Read(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
-	content, err := yaml.YAMLToJSON([]byte(text))
+	u, err := parse(text)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v in %s", err, text)
 	}
-	var u unstructured.Unstructured
-	if err := json.UnmarshalCaseSensitivePreserveInts(content, &u.Object); err != nil {
-		t.Fatal(err)
+	return u
+}
+
+func parse(text string) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	content, err := yaml.YAMLToJSON([]byte(text))
+	if err == nil {
+		err = json.UnmarshalCaseSensitivePreserveInts(content, &u.Object)
 	}
-	return &u
+	return u, err
 }
 
 // Edited returns a copy of the object with values set at paths; nil sets null, and Absent removes
