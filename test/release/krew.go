@@ -2,10 +2,7 @@ package main
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -79,23 +76,7 @@ func unreleased(sums map[Platform]string) bool {
 	return true
 }
 
-// sumsOf returns the checksums of a folder's archives.
-func sumsOf(dist, version string, platforms []Platform) (map[Platform]string, error) {
-	sums := map[Platform]string{}
-	for _, p := range platforms {
-		data, err := os.ReadFile(filepath.Join(dist, p.archive(version)))
-		if err != nil {
-			return nil, err
-		}
-		sums[p] = sha256Of(data)
-	}
-	return sums, nil
-}
-
-func sha256Of(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
+func sha256Of(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // released matches the version of a tag, but not versions between tags.
 var released = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(alpha|beta|rc)\.\d+)?$`)

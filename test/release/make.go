@@ -24,6 +24,7 @@ func makeArchives(ctx context.Context, root, dist string, platforms []Platform, 
 	if err != nil {
 		return err
 	}
+	sums := map[Platform]string{}
 	for _, p := range platforms {
 		binary := p.binary(dist, program)
 		software, err := linked(ctx, root, binary)
@@ -43,14 +44,11 @@ func makeArchives(ctx context.Context, root, dist string, platforms []Platform, 
 		if err != nil {
 			return err
 		}
-		sbom, err := software.sbom(name, sha256Of(archive), stamp)
+		sums[p] = sha256Of(archive)
+		sbom, err := software.sbom(name, sums[p], stamp)
 		if err := errors.Join(err, write(dist, name, archive), write(dist, p.sbom(stamp.Version), sbom)); err != nil {
 			return err
 		}
-	}
-	sums, err := sumsOf(dist, stamp.Version, platforms)
-	if err != nil {
-		return err
 	}
 	return write(dist, "krew-manifest.yaml", []byte(manifest(stamp.Version, sums)))
 }

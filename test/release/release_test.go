@@ -245,10 +245,7 @@ func installed(t *testing.T, dist string, p Platform, stamp Stamp) {
 // for the others.
 func all(t *testing.T, dist string, p Platform, stamp Stamp) map[Platform]string {
 	t.Helper()
-	sums, err := sumsOf(dist, stamp.Version, []Platform{p})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sums := map[Platform]string{p: sha256Of(read(t, filepath.Join(dist, p.archive(stamp.Version))))}
 	for _, other := range Platforms() {
 		if other != p {
 			sums[other] = strings.Repeat("0", 64)

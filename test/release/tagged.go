@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 )
 
 // checkTagged requires the tree to contain the version of its tag, because it cannot be fixed once
@@ -18,7 +16,7 @@ func checkTagged(ctx context.Context, root, dist string, stamp Stamp) error {
 	if !released.MatchString(stamp.Version) {
 		return fmt.Errorf("%s is not a version for a tag: it has to be vMAJOR.MINOR.PATCH, or with -rc.N", stamp.Version)
 	}
-	return errors.Join(checkWhole(ctx, root), checkCommitted(root, dist), checkChart(root, stamp.Version), checkChanges(root, stamp.Version))
+	return errors.Join(checkWhole(ctx, root), checkCommitted(root, dist), checkNamed(root, stamp.Version))
 }
 
 // checkReady checks the requirements of krew's manifest before the build: a version for a tag, the
@@ -71,33 +69,21 @@ func sameFile(data []byte, path string) error {
 	return err
 }
 
-// checkChart requires the chart to install this version's image.
-func checkChart(root, version string) error {
-	text, err := os.ReadFile(filepath.Join(root, "charts/k8sconnect/Chart.yaml"))
-	if err != nil {
-		return err
+// checkNamed requires the chart to install this version's image, and the change log to have a dated
+// section for it.
+func checkNamed(root, version string) error {
+	version = strings.TrimPrefix(version, "v")
+	var wrong []error
+	for _, needs := range [][2]string{
+		{"charts/k8sconnect/Chart.yaml", "\nversion: " + version + "\n"},
+		{"charts/k8sconnect/Chart.yaml", "\nappVersion: " + version + "\n"},
+		{"CHANGELOG.md", "\n## [" + version + "] - 20"},
+	} {
+		text, err := os.ReadFile(filepath.Join(root, needs[0]))
+		if err == nil && !bytes.Contains(text, []byte(needs[1])) {
+			err = fmt.Errorf("%s has no %q", needs[0], needs[1])
+		}
+		wrong = append(wrong, err)
 	}
-	var chart struct {
-		Version    string `json:"version"`
-		AppVersion string `json:"appVersion"`
-	}
-	if err := yaml.Unmarshal(text, &chart); err != nil {
-		return err
-	}
-	if want := strings.TrimPrefix(version, "v"); chart.Version != want || chart.AppVersion != want {
-		return fmt.Errorf("charts/k8sconnect/Chart.yaml: version %s and appVersion %s, not %s", chart.Version, chart.AppVersion, want)
-	}
-	return nil
-}
-
-// checkChanges requires a dated section for the version in the change log.
-func checkChanges(root, version string) error {
-	text, err := os.ReadFile(filepath.Join(root, "CHANGELOG.md"))
-	if err != nil {
-		return err
-	}
-	if !strings.Contains(string(text), "\n## ["+strings.TrimPrefix(version, "v")+"] - 20") {
-		return fmt.Errorf("CHANGELOG.md has no section for %s with a date", version)
-	}
-	return nil
+	return errors.Join(wrong...)
 }
