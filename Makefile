@@ -250,7 +250,7 @@ cluster-down: ## stop it
 
 .PHONY: webhook-up
 webhook-up: build $(BIN)/helm cluster-build ## a real control plane with the webhook, installed by its chart, until Ctrl-C; prints export KUBECONFIG=…
-	@$(GO) build -o $(BIN)/companion ./test/companion/cmd/companion && exec $(BIN)/companion -nodes 1 -replicas 2
+	@$(GO) build -o $(BIN)/companion ./test/companion/cmd/companion && exec $(BIN)/companion
 
 .PHONY: cluster-status
 cluster-status: ## say whether it runs

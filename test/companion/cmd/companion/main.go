@@ -1,14 +1,10 @@
-// Command companion runs a real control plane with the webhook, for anyone who wants to
-// look at it:
-//
-//	companion -replicas 2
-//
-// It prints the export line of a kubeconfig, and ends everything on Ctrl-C.
+// Command companion runs a real control plane with a node and two replicas of the webhook, for anyone
+// who wants to look at it. It prints the export line of a kubeconfig, writes what the webhook says to
+// webhook.log, and ends everything on Ctrl-C.
 package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -28,16 +24,12 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	replicas := flag.Int("replicas", 1, "`number` of replicas of the webhook")
-	nodes := flag.Int("nodes", 0, "`number` of kwok nodes; controllers run if there are any")
-	log := flag.String("log", "webhook.log", "`file` for what the webhook says")
-	flag.Parse()
-	file, err := os.Create(*log)
+	file, err := os.Create("webhook.log")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	c, err := cluster.Start(ctx, cluster.Options{Nodes: *nodes, Controllers: *nodes > 0})
+	c, err := cluster.Start(ctx, cluster.Options{Nodes: 1, Controllers: true})
 	if err != nil {
 		return err
 	}
@@ -47,7 +39,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer w.Close()
-	for range *replicas {
+	for range 2 {
 		r, err := w.Start(ctx)
 		if err != nil {
 			return err
