@@ -10,11 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -138,30 +136,10 @@ func (w *Companion) read(ctx context.Context) error {
 		return fmt.Errorf("the chart has %d Deployments", len(list.Items))
 	}
 	pod := list.Items[0].Spec.Template.Spec
-	w.args, w.env = arguments(list.Items[0]), environment(pod.Containers[0])
+	w.args, w.env = pod.Containers[0].Args, environment(pod.Containers[0])
 	account := "system:serviceaccount:" + Namespace + ":" + pod.ServiceAccountName
 	w.kubeconfig, err = w.cluster.KubeconfigFor(account, "system:serviceaccounts", "system:serviceaccounts:"+Namespace, "system:authenticated")
 	return err
-}
-
-// arguments returns the container's arguments, with fields of the pod filled in.
-func arguments(d appsv1.Deployment) []string {
-	c := d.Spec.Template.Spec.Containers[0]
-	env := map[string]string{}
-	for _, e := range c.Env {
-		env[e.Name] = e.Value
-		if e.ValueFrom != nil && e.ValueFrom.FieldRef != nil && e.ValueFrom.FieldRef.FieldPath == "metadata.namespace" {
-			env[e.Name] = d.Namespace
-		}
-	}
-	args := make([]string, len(c.Args))
-	for i, arg := range c.Args {
-		for name, value := range env {
-			arg = strings.ReplaceAll(arg, "$("+name+")", value)
-		}
-		args[i] = arg
-	}
-	return args
 }
 
 // environment returns the container's variables whose values are known without a pod.

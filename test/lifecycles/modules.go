@@ -43,11 +43,11 @@ func readPins(path string) ([]pin, error) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
-		cells := strings.Fields(line)
-		if len(cells) != 3 {
-			return nil, fmt.Errorf("%s: not a module, a version and a checksum: %q", path, strings.TrimSpace(line))
+		var p pin
+		if _, err := fmt.Sscan(line, &p.path, &p.version, &p.sum); err != nil {
+			return nil, fmt.Errorf("%s: not a module, a version and a checksum: %q", path, line)
 		}
-		pins = append(pins, pin{cells[0], cells[1], cells[2]})
+		pins = append(pins, p)
 	}
 	return pins, nil
 }
