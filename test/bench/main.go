@@ -1,15 +1,11 @@
-// Command bench measures the plugin beside kubectl, other tools and the raw limit, in one
-// interleaved run on one machine, so that the ratios mean something where the seconds do
-// not:
+// Command bench measures the plugin beside kubectl, other tools and the raw limit, in one interleaved
+// run on one machine, and prints Markdown:
 //
 //	bench --count 1000 --kind ConfigMap --rtt 100ms --work again
 //
-// It starts a control plane without controllers, puts a network with added round-trip time
-// in front of it, gives each tool a user of its own, so that the audit log counts its
-// requests, and checks the outcome of every run. A wrong outcome makes it exit with 1; a
-// slow one never does. The table goes to stdout as Markdown.
-//
-// It measures no cluster of yours, and nothing that leaves loopback.
+// It starts control planes with a network of some round-trip time in front of them, counts requests
+// in the audit log, and checks the outcome of every run. A wrong outcome makes it exit with 1; a slow
+// one never does. It measures nothing that leaves loopback.
 package main
 
 import (
