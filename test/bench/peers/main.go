@@ -24,7 +24,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
 // concurrency bounds parallel requests, and patience each wait.
@@ -73,19 +72,11 @@ func connect() (*ssa.ResourceManager, error) {
 	// Flux does not throttle itself if the API server has priority and fairness.
 	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
-	web, err := rest.HTTPClientFor(config)
+	c, err := client.New(config, client.Options{})
 	if err != nil {
 		return nil, err
 	}
-	mapper, err := apiutil.NewDynamicRESTMapper(config, web)
-	if err != nil {
-		return nil, err
-	}
-	c, err := client.New(config, client.Options{Mapper: mapper, HTTPClient: web})
-	if err != nil {
-		return nil, err
-	}
-	manager := ssa.NewResourceManager(c, polling.NewStatusPoller(c, mapper, polling.Options{}), ssa.Owner{Field: "flux", Group: "bench.example.com"})
+	manager := ssa.NewResourceManager(c, polling.NewStatusPoller(c, c.RESTMapper(), polling.Options{}), ssa.Owner{Field: "flux", Group: "bench.example.com"})
 	manager.SetConcurrency(concurrency)
 	return manager, nil
 }
