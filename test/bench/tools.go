@@ -205,13 +205,16 @@ func writeChart(p *plot, dir string) error {
 			others = append(others, u)
 		}
 	}
-	err := os.RemoveAll(dir)
-	for path, text := range map[string][]byte{
+	files := map[string][]byte{
 		"Chart.yaml":             []byte("apiVersion: v2\nname: bench\nversion: 1.0.0\n"),
 		"templates/objects.yaml": []byte(`{{ .Files.Get "objects.yaml" }}`),
-		"crds/crds.yaml":         stream(definitions),
 		"objects.yaml":           stream(others),
-	} {
+	}
+	if len(definitions) > 0 { // Helm does not accept an empty file.
+		files["crds/crds.yaml"] = stream(definitions)
+	}
+	err := os.RemoveAll(dir)
+	for path, text := range files {
 		path = filepath.Join(dir, path)
 		err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, text, 0o644))
 	}
