@@ -180,7 +180,7 @@ spec:
 				kubectl(t, c, "delete", "customresourcedefinition", "things."+group)
 				if tt.resource != "" {
 					kubectl(t, c, "apply", "-f", file(t, fmt.Sprintf(definition, group, tt.resource, tt.after, tt.version)))
-					kubectl(t, c, "wait", "--for=jsonpath={.status.conditions[?(@.type=='Established')].status}=True", "customresourcedefinition", tt.resource+"."+group)
+					kubectl(t, c, "wait", "--for=jsonpath={.status.conditions[-1:].status}=True", "customresourcedefinition", tt.resource+"."+group)
 					until(t, "it is served", func() bool {
 						return kubectlCommand(t, c, "get", "--raw", "/apis/"+group+"/"+tt.version+"/"+tt.resource).Run() == nil
 					})

@@ -30,7 +30,7 @@ func TestCustomResourceAsParent(t *testing.T) {
 	definition := strings.NewReplacer("GROUP", "setshops.example.com", "PLURAL", "setshops", "SINGULAR", "setshop", "KIND", "SetShop").Replace(shops)
 	kubectl(t, c, "apply", "-f", file(t, definition))
 	t.Cleanup(func() { _ = kubectlCommand(t, c, "delete", "crd", "setshops.example.com").Run() })
-	kubectl(t, c, "wait", "--for=jsonpath={.status.conditions[?(@.type=='Established')].status}=True", "crd/setshops.example.com")
+	kubectl(t, c, "wait", "--for=jsonpath={.status.conditions[-1:].status}=True", "crd/setshops.example.com")
 
 	const user = "shopkeeper"
 	kubeconfig, err := c.KubeconfigFor(user)

@@ -87,7 +87,7 @@ func newWidgets(t *testing.T, c *cluster.Cluster, ns string) (group string) {
 	t.Helper()
 	group = ns + ".example.com"
 	k8sconnect(t, c.KubeconfigPath, "apply", "-f", file(t, waitedKind(group))).ends(t, 0)
-	kubectl(t, c, "wait", "crd/widgets."+group, "--for=jsonpath={.status.conditions[?(@.type=='Established')].status}=True")
+	kubectl(t, c, "wait", "crd/widgets."+group, "--for=jsonpath={.status.conditions[-1:].status}=True")
 	undefine(t, c, group)
 	return group
 }
@@ -117,7 +117,7 @@ func TestWaitForKind(t *testing.T) {
 	r.until(t, "it asks for the kind", func() bool { return len(p.Requests()) > 2 })
 	kubectl(t, c, "apply", "-f", file(t, waitedKind(group)))
 	undefine(t, c, group)
-	kubectl(t, c, "wait", "crd/widgets."+group, "--for=jsonpath={.status.conditions[?(@.type=='Established')].status}=True")
+	kubectl(t, c, "wait", "crd/widgets."+group, "--for=jsonpath={.status.conditions[-1:].status}=True")
 	r.until(t, "it watches", func() bool { return watchesOf(p, "widgets") > 0 })
 	setStatus(t, c, ns, waitedObject(t, c, group, ns, "late"), `{"phase":"Done"}`)
 	r.wait(t)

@@ -50,7 +50,7 @@ func odd() []string {
 func TestOddKeys(t *testing.T) {
 	s := newSite(t, "odd")
 	s.apply(t, "setup", strings.NewReplacer("GROUP", "odd.example.com", "KIND", byName).Replace(racks))
-	s.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[?(@.type=='Established')].status}=True", "crd/racks.odd.example.com")
+	s.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[-1:].status}=True", "crd/racks.odd.example.com")
 	gvr := schema.GroupVersionResource{Group: "odd.example.com", Version: "v1", Resource: "racks"}
 	var items, pairs, tags []any
 	values := map[string]any{}
@@ -160,7 +160,7 @@ func TestListOfAnotherType(t *testing.T) {
 			group := name + ".example.com"
 			define := func(kind string) {
 				s.apply(t, "setup", strings.NewReplacer("GROUP", group, "KIND", kind).Replace(racks))
-				s.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[?(@.type=='Established')].status}=True", "crd/racks."+group)
+				s.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[-1:].status}=True", "crd/racks."+group)
 			}
 			define(types[0])
 			gvr := schema.GroupVersionResource{Group: group, Version: "v1", Resource: "racks"}
@@ -282,7 +282,7 @@ func TestGoneAndBack(t *testing.T) {
 func TestTooLargeForMoreOwners(t *testing.T) {
 	s := newSite(t, "toolarge")
 	s.apply(t, "setup", strings.NewReplacer("GROUP", "toolarge.example.com", "KIND", "x-kubernetes-list-type: atomic").Replace(racks))
-	s.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[?(@.type=='Established')].status}=True", "crd/racks.toolarge.example.com")
+	s.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[-1:].status}=True", "crd/racks.toolarge.example.com")
 	gvr := schema.GroupVersionResource{Group: "toolarge.example.com", Version: "v1", Resource: "racks"}
 	keys := map[string]string{}
 	for i := range 11_500 {

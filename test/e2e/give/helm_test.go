@@ -232,7 +232,7 @@ const bundle = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCi0tLS0tRU5EIENFUlRJRklDQVRF
 func TestHelm(t *testing.T) {
 	definitions := newSite(t, "definitions")
 	definitions.apply(t, "setup", searchDefinition)
-	definitions.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[?(@.type=='Established')].status}=True", "crd/searches.search.example.com")
+	definitions.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[-1:].status}=True", "crd/searches.search.example.com")
 	h := chart.NewHelm(t, definitions.KubeconfigPath)
 	number := 0
 	for name, f := range failures() {

@@ -67,7 +67,7 @@ func toolSite(t *testing.T, namespace string) *site {
 	t.Helper()
 	s := newSite(t, namespace)
 	s.apply(t, "setup", toolKinds)
-	s.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[?(@.type=='Established')].status}=True", "crd", "--all")
+	s.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[-1:].status}=True", "crd", "--all")
 	return s
 }
 

@@ -32,7 +32,7 @@ spec:
 func TestStrayIsReleased(t *testing.T) {
 	s := newSite(t, "released")
 	s.apply(t, "setup", strings.NewReplacer("stray.example.com", "released.example.com").Replace(sources))
-	s.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[?(@.type=='Established')].status}=True", "crd/sources.released.example.com")
+	s.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[-1:].status}=True", "crd/sources.released.example.com")
 	beta := schema.GroupVersionResource{Group: "released.example.com", Version: "v1beta1", Resource: "sources"}
 	s.apply(t, "k8sconnect", "{apiVersion: released.example.com/v1beta1, kind: Source, metadata: {name: a}, spec: {url: a, size: 1}}")
 	// This is the write of an adoption that ignored such defaults: in the manifest's version.
@@ -61,7 +61,7 @@ func TestStrayIsReleased(t *testing.T) {
 func TestNoStrayOwner(t *testing.T) {
 	s := newSite(t, "stray")
 	s.apply(t, "setup", sources)
-	s.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[?(@.type=='Established')].status}=True", "crd/sources.stray.example.com")
+	s.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[-1:].status}=True", "crd/sources.stray.example.com")
 	beta := schema.GroupVersionResource{Group: "stray.example.com", Version: "v1beta1", Resource: "sources"}
 	const manifest = "{apiVersion: stray.example.com/v1beta1, kind: Source, metadata: {name: NAME}, spec: {url: a, size: 1}}"
 
@@ -110,7 +110,7 @@ func TestNoStrayOwner(t *testing.T) {
 func TestStrayGoesToTheReceiver(t *testing.T) {
 	s := newSite(t, "unserved")
 	s.apply(t, "setup", strings.NewReplacer("stray.example.com", "unserved.example.com", "{name: v1, served: true", "{name: v1, served: false").Replace(sources))
-	s.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[?(@.type=='Established')].status}=True", "crd/sources.unserved.example.com")
+	s.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[-1:].status}=True", "crd/sources.unserved.example.com")
 	beta := schema.GroupVersionResource{Group: "unserved.example.com", Version: "v1beta1", Resource: "sources"}
 	for _, name := range []string{"moved", "left", "shared", "released"} {
 		s.apply(t, "flux", "{apiVersion: unserved.example.com/v1beta1, kind: Source, metadata: {name: "+name+"}, spec: {url: a, size: 1}}")

@@ -57,7 +57,7 @@ func newLab(t *testing.T) *lab {
 	t.Helper()
 	l := &lab{Cluster: shared.Cluster(t)}
 	l.kubectl(t, "", "apply", "--server-side", "-f", definition())
-	l.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[?(@.type=='Established')].status}=True", "crd/ownershiprecords.ownership.k8sconnect.io")
+	l.kubectl(t, "", "wait", "--for=jsonpath={.status.conditions[-1:].status}=True", "crd/ownershiprecords.ownership.k8sconnect.io")
 	l.namespace(t, release)
 	l.connect(t, l.KubeconfigPath)
 	return l

@@ -55,7 +55,7 @@ func aggregate(t *testing.T, c *cluster.Cluster) *aggregated {
 	behind := cluster.ForTest(t, cluster.Options{})
 	a := &aggregated{group: uniqueName() + ".example.com"}
 	ask(t, behind, "apply", "-f", write(t, gadgets(a.group)))
-	ask(t, behind, "wait", "--for=jsonpath={.status.conditions[?(@.type=='Established')].status}=True", "crd/gadgets."+a.group)
+	ask(t, behind, "wait", "--for=jsonpath={.status.conditions[-1:].status}=True", "crd/gadgets."+a.group)
 	proxy := asAdmin(t, behind)
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if fault := a.fault.Load(); fault != nil {
