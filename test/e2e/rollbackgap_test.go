@@ -120,7 +120,7 @@ func TestRollbackAfterAnotherRun(t *testing.T) {
 	}
 	apply("1")
 	apply("2")
-	back("3").ends(t, 1).says(t, "nothing was done: run run-3 has changed the set meanwhile")
+	back("3").ends(t, 1).says(t, "nothing was done: run run-3 has changed the set in the meantime")
 	if got := value(t, c, ns, "cm-0000"); got != "3" {
 		t.Errorf("the value is %s", got)
 	}

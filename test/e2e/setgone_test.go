@@ -26,7 +26,7 @@ func TestParentDeletedUnderARun(t *testing.T) {
 				says(t, strings.ReplaceAll(said, "NS", ns))
 			p.Heal()
 			k8sconnect(t, c.KubeconfigPath, applySet(ns, file(t, configMaps(2, 1, "2")))...).ends(t, 0).
-				says(t, "it is created again").says(t, "pruned      serviceaccount/left")
+				says(t, "so the parent is created again").says(t, "pruned      serviceaccount/left")
 			kubectl(t, c, "get", "secret", "shop", "-n", ns)
 		})
 	}

@@ -177,7 +177,7 @@ func TestRollbackOfSecrets(t *testing.T) {
 		k8sconnect(t, kubeconfig, "apply", "--apply-set=shop", "--prune", "-f", set(value)).ends(t, 0)
 	}
 	r := k8sconnect(t, kubeconfig, "sets", "rollback", "shop", "--yes").ends(t, 0).
-		says(t, "secret/there -n "+other+": keeps its present values")
+		says(t, "secret/there -n "+other+": keeps its current values")
 	password := func(ns, name string) string {
 		return kubectl(t, c, "get", "secret", name, "-n", ns, "-o", `go-template={{.data.password | base64decode}}`)
 	}
