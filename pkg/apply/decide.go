@@ -13,10 +13,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// rounds limits how often Decide is called for new conflicts. Only automatic decisions reach it.
+// rounds limits how often Decide is called for new conflicts. Only automatic decisions can reach
+// the limit.
 const rounds = 5
 
-// decide asks about the targets in conflict until all are decided or some stay open.
+// decide asks about the targets in conflict until all are decided or Decide leaves some open.
 func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) []*target {
 	if e.Decide == nil || e.DryRun != object.DryRunNone {
 		return targets
@@ -47,7 +48,7 @@ func (e *Engine) decide(ctx context.Context, ph plan.Phase, targets []*target) [
 	return slices.DeleteFunc(targets, (*target).isDone)
 }
 
-// decideLate asks about the targets whose write had a conflict.
+// decideLate asks about the targets whose writes ran into a conflict.
 func (e *Engine) decideLate(ctx context.Context, ph plan.Phase, written []*target) []*target {
 	var late []*target
 	for _, t := range written {
@@ -118,14 +119,14 @@ func (e *Engine) askAgain(ctx context.Context, t *target) {
 	e.askOne(ctx, t)
 }
 
-// Contested is an object in conflict, with the values of Secrets masked.
+// Contested is an object in conflict. The values of Secrets are masked.
 type Contested struct {
 	Ref       object.Ref
 	Conflicts []managedfields.Conflict
 	// Unleavable is as in [predict.Offers].
 	Unleavable []fieldpath.Path
-	// Refusal is why the server refuses the object even with all conflicts taken; nil if it does
-	// not.
+	// Refusal is why the server would refuse the object even if all conflicts were taken; nil if it
+	// would not.
 	Refusal error
 }
 
@@ -135,7 +136,7 @@ type Decision string
 const (
 	// Undecided leaves the object in conflict.
 	Undecided Decision = ""
-	// Take takes the path while its value and its owners stay the same.
+	// Take takes over the path as long as its value and its owners stay the same.
 	Take Decision = "take"
 	// Leave leaves the path to its owners.
 	Leave Decision = "leave"

@@ -28,7 +28,7 @@ type Server interface {
 	predict.Permissions
 	object.LiveReader
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
-	// Served waits until the cluster serves the kind. If within is 0, the wait ends with the limit
+	// Served waits until the cluster serves the kind. If within is 0, it waits at most as long as
 	// for an unreachable cluster.
 	Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (object.Kind, error)
 	// Established waits until a CRD is accepted, and returns an error if it is rejected.
@@ -44,17 +44,17 @@ type Server interface {
 // Journal records the writes of a run. Its methods are called concurrently.
 type Journal interface {
 	// Wrote records a write that the server accepted, or may have accepted. before is nil for a new
-	// object; after is nil without an answer.
+	// object; after is nil if the server did not answer.
 	Wrote(item plan.Item, before, after *unstructured.Unstructured)
 	Removed(item plan.Item, before *unstructured.Unstructured)
 }
 
 // Review is what a user has confirmed. Its methods are called concurrently.
 type Review interface {
-	// Judged returns the reviewed prediction for this version of the object; nil for another
-	// version.
+	// Judged returns the reviewed prediction for this version of the object; nil if another version
+	// was reviewed.
 	Judged(item plan.Item, live *unstructured.Unstructured) *predict.Prediction
-	// Confirms returns an error if the apply would have another result than the reviewed one.
+	// Confirms returns an error if the result of the apply would differ from the reviewed one.
 	Confirms(p *predict.Prediction, anew *predict.Recreation) error
 }
 
@@ -63,17 +63,17 @@ type Engine struct {
 	Server    Server
 	Predictor predict.Predictor
 	DryRun    object.DryRun
-	// ContinueOnConflict writes the rest of a phase if some objects are in conflict. It skips the
-	// objects that need them.
+	// ContinueOnConflict writes the rest of a phase even if some of its objects are in conflict,
+	// except for objects that need them.
 	ContinueOnConflict bool
-	// Decide returns a decision for each conflict of each object, in the order of the plan. It is
-	// called before any conflicting object of a phase is written, and again for objects that have
-	// changed since. If Decide is nil, all conflicts stay open. Dry runs do not call it.
+	// Decide returns a decision for each conflict of each object, in plan order. It is called
+	// before any conflicting object of a phase is written, and again for objects that have changed
+	// since. If Decide is nil, all conflicts stay open. Dry runs do not call it.
 	Decide func(ctx context.Context, all []Contested) [][]Decision
 	// Review limits writes to what a user has reviewed; nil allows all writes.
 	Review Review
-	// Admit may refuse an existing object; its phase and later phases are then not written. Calls
-	// may be concurrent. Admit may be nil.
+	// Admit may refuse an existing object; its phase and all later phases are then not written.
+	// Calls may be concurrent. Admit may be nil.
 	Admit   func(item plan.Item, live *unstructured.Unstructured) error
 	Objects bool
 	Scope   plan.Options
@@ -83,7 +83,7 @@ type Engine struct {
 	// Wait waits until the given objects are ready. It is called before each phase with the applied
 	// objects that the phase needs, and at the end with the rest. It may be nil.
 	Wait func(ctx context.Context, applied []plan.Item) error
-	// Remove deletes the object with the UID and returns once it is gone. The optional stays
+	// Remove deletes the object with the UID and returns once it is gone. stays may be nil; it
 	// returns why the current object must not be deleted, or "". Remove is required if the
 	// Predictor recreates objects.
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
@@ -99,7 +99,7 @@ type Engine struct {
 
 	reads *prefetch.Reader
 
-	// looking is set after a conflict: later phases are checked but not written.
+	// looking is set after a conflict: later phases are then checked but not written.
 	looking bool
 
 	// left is set if the run was interrupted at a prompt and has written nothing since.
@@ -129,7 +129,7 @@ type target struct {
 	done    bool
 	refusal error
 	anew    *predict.Recreation
-	// late means that no event has reported the conflict of the write yet.
+	// late means that the write's conflict has not been reported as an event yet.
 	late bool
 	// undecided means that the user left the conflicts open.
 	undecided   bool
@@ -137,7 +137,7 @@ type target struct {
 	// attempts is nil before the first write.
 	attempts *retry.Attempts
 	// bound means that a write is valid only for the version that was read. reviewed means that no
-	// dry run is needed. ours is the resource version after our own first write.
+	// dry run is needed. ours is the resource version after our first write.
 	bound, reviewed bool
 	ours            string
 }
@@ -150,8 +150,8 @@ func (t *target) applied(action event.Action) event.Applied {
 	return event.Applied{Ref: t.Item.Ref, Source: t.Item.Source, Action: action, Yielded: t.Yielded, Left: t.Left}
 }
 
-// overtaken reports whether another client wrote the object after we read it. Only writes that are
-// bound to a version detect this.
+// overtaken reports whether another client wrote the object after we read it. Only writes bound to
+// a version can detect this.
 func (t *target) overtaken(refusal error) bool {
 	return predict.IsContested(refusal) || apierrors.IsConflict(refusal) && (t.Live == nil || t.bound || len(t.Taken) > 0 || t.Adopts())
 }

@@ -17,11 +17,12 @@ import (
 
 type found struct {
 	targets []*target
-	// absent do not exist, so they have no conflicts. They are evaluated when they are written.
+	// absent holds objects that do not exist and so have no conflicts. They are evaluated when they
+	// are written.
 	absent []*plan.Item
 }
 
-// read reports an unchanged object at once and does not keep it, to save memory.
+// read reports unchanged objects at once and does not keep them, to save memory.
 func (e *Engine) read(ctx context.Context, items []*plan.Item) found {
 	var mu sync.Mutex
 	var out found
@@ -106,8 +107,8 @@ func (e *Engine) evaluate(ctx context.Context, item plan.Item, live *unstructure
 	return &target{Prediction: p, bound: e.Review != nil, reviewed: reviewed}
 }
 
-// predictor ignores the published schema if this run changed the CRD, because it may be the old
-// one.
+// predictor ignores the published schema if this run changed the CRD, because that schema may be
+// outdated.
 func (e *Engine) predictor(item plan.Item) predict.Predictor {
 	p := e.Predictor
 	if e.changedCRD(item, event.Created, event.Configured) {
@@ -128,7 +129,7 @@ func (e *Engine) predictorOf(t *target) predict.Predictor {
 	return p
 }
 
-// inspect checks a phase that is not written, so that one run shows every conflict.
+// inspect checks a phase that will not be written, so that one run shows every conflict.
 func (e *Engine) inspect(ctx context.Context, ph plan.Phase, why error) {
 	items := make([]*plan.Item, 0, len(ph.Items))
 	for i := range ph.Items {
@@ -164,8 +165,8 @@ func (e *Engine) holdBack(ctx context.Context, f found, why error) {
 	}
 }
 
-// ask sends dry runs where the live object does not decide the result. It returns the targets to
-// write.
+// ask sends a dry run for each target whose result cannot be determined from the live object. It
+// returns the targets to write.
 func (e *Engine) ask(ctx context.Context, targets []*target) []*target {
 	var doubtful []*target
 	for _, t := range targets {

@@ -78,7 +78,7 @@ func (r *record) action(key object.Key) event.Action {
 	return r.actions[key]
 }
 
-// there reports whether the object was applied, with or without a change.
+// there reports whether the object was applied, even if nothing changed.
 func (r *record) there(key object.Key) bool {
 	switch r.action(key) {
 	case event.Created, event.Configured, event.Recreated, event.Shared, event.Unchanged:

@@ -39,7 +39,7 @@ func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 		return
 	}
 	err = predict.Denied(ctx, e.Server, item, err)
-	// The result is unknown if the server could not be asked, or if we lack the permission to ask.
+	// The result is unknown if the server could not be asked, or if we may not ask it.
 	unknown := object.IsUnanswered(err) || errors.As(err, new(*predict.DeniedError)) || apierrors.IsUnauthorized(err) || ctx.Err() != nil
 	err = e.Server.ExplainRefusal(ctx, item.Kind, err)
 	e.done.refused(unknown)
@@ -61,7 +61,7 @@ func (e *Engine) conflict(t *target) {
 	e.finish(out)
 }
 
-// On an error, offersOf returns no choices, so that the conflict is still reported.
+// offersOf returns no choices on an error, so that the conflict is still reported.
 func offersOf(p predict.Predictor, t *target) predict.Offers {
 	offers, err := p.Offers(&t.Prediction)
 	if err != nil {
@@ -70,8 +70,8 @@ func offersOf(p predict.Predictor, t *target) predict.Offers {
 	return offers
 }
 
-// contest reports whether the target has conflicts. It emits them, unless Decide may resolve them
-// later: a prompt must not delay the other writes.
+// contest reports whether the target has conflicts. It emits them, unless Decide may still resolve
+// them: a prompt must not delay the other writes.
 func (e *Engine) contest(t *target) bool {
 	switch {
 	case !t.contested():
@@ -101,8 +101,8 @@ func (e *Engine) accepted(ctx context.Context, t *target, answer *unstructured.U
 	e.finish(out)
 }
 
-// warnOfRewriting warns of fields that the server stored with another value than we sent (edge case
-// 15). A retry would not help.
+// warnOfRewriting warns about fields that the server stored with a different value than we sent
+// (edge case 15). A retry would not help.
 func (e *Engine) warnOfRewriting(t *target, answer *unstructured.Unstructured) {
 	if text := predict.Contradiction(t.Item); text != "" {
 		e.emit(event.Warned{Ref: t.Item.Ref, Text: text})
@@ -165,7 +165,7 @@ func (e *Engine) compare(t *target, answer *unstructured.Unstructured, out *even
 	return err
 }
 
-// sharing returns the changes of ownership if no value changed; nil if there are none.
+// sharing returns the changes in ownership if no value changed; nil if there are none.
 func (e *Engine) sharing(t *target, answer *unstructured.Unstructured) (*managedfields.Sharing, error) {
 	if managedfields.SameApplied(t.Live, answer, e.Predictor.Manager) {
 		return nil, nil

@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// resolve finds the kind of each item, and waits for the CRDs of the set. It drops items whose
+// resolve finds the kind of each item, and waits for CRDs in the set. It drops items whose
 // prerequisites failed.
 func (e *Engine) resolve(ctx context.Context, items []plan.Item) []*plan.Item {
 	possible := make([]*plan.Item, 0, len(items))
@@ -63,7 +63,7 @@ type served struct {
 	err  error
 }
 
-// serveAll resolves unknown kinds, and kinds whose definition this run has replaced.
+// serveAll resolves unknown kinds, and kinds whose CRD this run has replaced.
 func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.GroupVersionKind]served {
 	var (
 		mu    sync.Mutex
@@ -71,8 +71,8 @@ func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.Gr
 		kinds = map[schema.GroupVersionKind]served{}
 	)
 	for _, item := range items {
-		// If this run created the CRD of a known kind, the kind is known only from a former CRD in
-		// a cache.
+		// If this run created the CRD of a known kind, the kind is known only from a cached earlier
+		// CRD.
 		if item.Kind.Resource != "" && (e.DryRun != object.DryRunNone || !e.changedCRD(*item, event.Created)) {
 			continue
 		}
@@ -95,7 +95,7 @@ func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.Gr
 }
 
 // serve waits for the item's kind if an object of the set may install it: a CRD, an APIService, or
-// an operator (edge case 18). It also waits if the user said so.
+// an operator (edge case 18). It also waits if the user asked for it.
 func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error) {
 	if definition, defined := e.definition(item); defined && e.DryRun == object.DryRunNone {
 		return e.defined(ctx, item, definition)
@@ -123,7 +123,8 @@ func (e *Engine) serve(ctx context.Context, item plan.Item) (object.Kind, error)
 	return kind, e.unserved(ctx, item, err, time.Since(began))
 }
 
-// defined waits until the CRD is established and the kind is served, in either order.
+// defined waits until the CRD is established and the kind is served, which may happen in either
+// order.
 func (e *Engine) defined(ctx context.Context, item plan.Item, definition object.Key) (object.Kind, error) {
 	if item.Kind.Resource != "" { // Discovery may list the old CRD until the new one is established.
 		if err := e.Server.Established(ctx, definition.Name); err != nil {
@@ -155,7 +156,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited
 		return err // The error already has a reason.
 	}
 	if len(item.OnlyIn) > 0 {
-		// The reason is known only from the CRD in the set, which has another version.
+		// Only the CRD in the set shows the reason: it does not have this version.
 		return object.Hinted("change apiVersion to "+item.GVK.Group+"/"+item.OnlyIn[0],
 			"the CRD of %s in this set has no version %s, only %s", item.GVK.Kind, item.GVK.Version, strings.Join(item.OnlyIn, ", "))
 	}
@@ -215,7 +216,7 @@ func (e *Engine) unchecked(item plan.Item) string {
 
 func describe(key object.Key) string { return key.Ref().String() }
 
-// meant returns the similar kind that err suggests; empty if there is none.
+// meant returns the similar kind that err suggests; "" if there is none.
 func meant(err error) string {
 	var near interface{ Meant() string }
 	if errors.As(err, &near) {

@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// prediction reuses the reviewed prediction if the object has the reviewed version. It predicts
-// again after conflicts, or if this run has changed the CRD.
+// prediction reuses the reviewed prediction if the object still has the reviewed version. It
+// predicts anew after conflicts, or if this run has changed the CRD.
 func (e *Engine) prediction(item plan.Item, live *unstructured.Unstructured) (p predict.Prediction, reviewed bool, err error) {
 	if e.Review != nil && live != nil && !e.changedCRD(item, event.Created, event.Configured) {
 		if p := e.Review.Judged(item, live); p != nil && p.Answer != nil && len(p.Conflicts) == 0 {
@@ -22,8 +22,8 @@ func (e *Engine) prediction(item plan.Item, live *unstructured.Unstructured) (p 
 	return p, false, err
 }
 
-// confirmed reports whether the apply still has the reviewed result; otherwise it emits the
-// target's event. After a change of the CRD, the same version may have another result.
+// confirmed reports whether the apply still has the reviewed result; if not, it emits the target's
+// event. After a change to the CRD, the same version may have a different result.
 func (e *Engine) confirmed(ctx context.Context, t *target) bool {
 	switch {
 	case e.Review == nil, !e.changedCRD(t.Item, event.Created, event.Configured) && e.Review.Judged(t.Item, t.Live) != nil:

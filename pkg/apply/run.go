@@ -69,7 +69,7 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// phase returns false if the phase is in conflict and was not written.
+// phase returns false if the phase was not written because of a conflict.
 func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	f := e.read(ctx, e.resolve(ctx, ph.Items))
 	if e.DryRun == object.DryRunClient {
@@ -108,7 +108,7 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	return true
 }
 
-// side limits the objects in memory. The client limits the rate of requests.
+// side limits the number of objects in memory. The client limits the request rate.
 const side = 256
 
 func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Context, *target)) {
@@ -123,8 +123,8 @@ func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Co
 	_ = g.Wait()
 }
 
-// finishEach is each for the last step of a phase. It also evaluates absent objects, and returns
-// the targets with late conflicts.
+// finishEach is like each, but for the last step of a phase. It also evaluates absent objects, and
+// returns the targets with late conflicts.
 func (e *Engine) finishEach(ctx context.Context, f found, do func(context.Context, *target)) (late []*target) {
 	var mu sync.Mutex
 	finish := func(t *target) {

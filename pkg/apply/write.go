@@ -74,7 +74,7 @@ func (e *Engine) refused(ctx context.Context, t *target, err error) {
 }
 
 // next prepares another attempt after another client has written the object. done means that there
-// is none.
+// is no further attempt.
 func (e *Engine) next(ctx context.Context, t *target, refusal error) (done bool) {
 	err := t.attempts.Again(ctx)
 	_, lost := errors.AsType[*retry.LostError](err)
@@ -115,15 +115,15 @@ func (e *Engine) appeared(ctx context.Context, t *target, err error) (done bool)
 	return e.contest(t)
 }
 
-// lost handles a write without an answer: it was successful if the object is as predicted (edge
-// case 85).
+// lost handles a write that got no answer: it succeeded if the object is as predicted (edge case
+// 85).
 func (e *Engine) lost(ctx context.Context, t *target, err error) {
 	if !e.arrived(ctx, t) {
 		e.fail(ctx, t.Item, fmt.Errorf("it is unknown whether it was written: %w", err))
 	}
 }
 
-// arrived reports the target as written if the object is as the write would have left it.
+// arrived reports the target as written if the object looks as the write would have left it.
 func (e *Engine) arrived(ctx context.Context, t *target) bool {
 	live, err := e.Server.Get(ctx, t.Item.Kind, t.Item.Ref)
 	if err != nil {
@@ -138,8 +138,8 @@ func (e *Engine) arrived(ctx context.Context, t *target) bool {
 	return true
 }
 
-// send writes the target once. It first makes the adopted fields ours, except those that the apply
-// changes.
+// send writes the target once. It first takes ownership of the adopted fields, except those that
+// the apply changes.
 func (e *Engine) send(ctx context.Context, t *target) (*unstructured.Unstructured, error) {
 	how := object.Write{
 		Manager: e.Predictor.Manager, Validation: e.Predictor.Validation,
@@ -181,8 +181,8 @@ func (e *Engine) transfer(ctx context.Context, t *target) (*unstructured.Unstruc
 	return moved, err
 }
 
-// awaitsAccount: the server refuses Pods until a new namespace has its default service account
-// (edge case 19).
+// awaitsAccount reports whether the server may refuse a Pod because its new namespace has no
+// default service account yet (edge case 19).
 func (e *Engine) awaitsAccount(item plan.Item) bool {
 	if item.GVK.Group != "" || item.GVK.Kind != "Pod" {
 		return false
@@ -201,7 +201,7 @@ func (e *Engine) sendUntilAdmitted(ctx context.Context, t *target, err error) (*
 	return answer, err
 }
 
-// adoptFirst adopts fields, and then sends the dry run that was impossible before.
+// adoptFirst adopts fields, and then sends the dry run that was not possible before.
 func (e *Engine) adoptFirst(ctx context.Context, t *target) error {
 	t.attempts = retry.At(t.Item.Ref)
 	for {
@@ -241,7 +241,7 @@ func (e *Engine) mustRecreate(ctx context.Context, t *target, refusal error) boo
 	return t.anew != nil
 }
 
-// recreate never touches another object of the same name that appears after the deletion.
+// recreate never touches a different object of the same name that appears after the deletion.
 func (e *Engine) recreate(ctx context.Context, t *target) {
 	if !e.confirmed(ctx, t) {
 		return
@@ -284,8 +284,8 @@ func (e *Engine) recreate(ctx context.Context, t *target) {
 	}
 }
 
-// staying returns a check that allows the deletion only of the reviewed version, or of a version
-// with the same result. It sets kept if the object stays. Without a review, it returns nil.
+// staying returns a check that allows deleting only the reviewed version, or a version with the
+// same result. The check sets kept if the object stays. Without a review, staying returns nil.
 func (e *Engine) staying(ctx context.Context, t *target, kept *bool) func(*unstructured.Unstructured) string {
 	if !t.bound {
 		return nil

@@ -23,7 +23,7 @@ type Member struct {
 	appliers            []string
 }
 
-// MemberOf returns a live object as a member. It uses only metadata.
+// MemberOf returns a live object as a member. It reads only metadata.
 func MemberOf(kind object.Kind, u *unstructured.Unstructured) Member {
 	ref := object.RefOf(u)
 	ref.GVK = kind.GVK
@@ -61,9 +61,9 @@ func (m Member) Set() string { return m.labels[PartOfLabel] }
 func (m Member) Claims() []Claim { return claims(m.labels, m.annotations) }
 
 // isCopy reports whether a controller created the object with the labels of its source. For
-// example, Endpoints get the labels of their Service, and an operator's Pods those of the custom
-// resource. A copy is deleted with its source. An object that was applied with the label is not a
-// copy, even with owner references.
+// example, Endpoints get the labels of their Service, and an operator's Pods get those of the
+// custom resource. A copy is deleted with its source. An object that was applied with the label is
+// not a copy, even if it has owner references.
 func (m Member) isCopy(parent object.Ref, manager string) (by string, copied bool) {
 	if slices.ContainsFunc(m.appliers, func(a string) bool {
 		return a == manager || slices.Contains([]string{"k8sconnect", "kubectl", byClient}, a)
@@ -105,7 +105,7 @@ func Claims(u *unstructured.Unstructured, id string) []Claim {
 	return append(all, claims(u.GetLabels(), u.GetAnnotations())...)
 }
 
-// Owned returns the claim on an object that would be deleted with its namespace or CRD, or "". id
+// Owned returns the claim, or "", on an object that would be deleted with its namespace or CRD. id
 // is our set. The parent of another set counts as claimed by that set.
 func Owned(u *unstructured.Unstructured, id string) string {
 	if set := u.GetLabels()[IDLabel]; set != "" && set != id {
@@ -170,18 +170,18 @@ func application(id string) string {
 // PruneAnnotation keeps an object from being pruned if it is "disabled".
 const PruneAnnotation = "k8sconnect.io/prune"
 
-// A keepMark is an annotation or label with which users make a tool keep an object.
+// A keepMark is an annotation or label with which users tell a tool to keep an object.
 type keepMark struct {
 	key    string
 	values []string
-	// says compares like the tool, such as without regard to case.
+	// says compares as the tool does, for example ignoring case.
 	says   func(text, value string) bool
 	labels bool
 	// whole is set if the tool honors the mark only when it deletes the whole set.
 	whole bool
 }
 
-// keepMarks has our mark and those of other tools; docs/design/sets.md has the sources.
+// keepMarks returns our mark and those of other tools; docs/design/sets.md lists the sources.
 func keepMarks() []keepMark {
 	const argo = "argocd.argoproj.io/sync-options"
 	const flux = "kustomize.toolkit.fluxcd.io/"
@@ -206,7 +206,8 @@ func listed(text, value string) bool {
 	return slices.ContainsFunc(strings.Split(text, ","), func(one string) bool { return strings.TrimSpace(one) == value })
 }
 
-// The result is like "annotation KEY: VALUE". whole is set if the whole set is deleted.
+// keptBy returns the mark that keeps the member: "annotation KEY: VALUE". whole is set if the whole
+// set is deleted.
 func (m Member) keptBy(whole bool) string {
 	for _, mark := range keepMarks() {
 		if mark.whole && !whole {

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Input is an object in the input.
+// Input is an object that the input contains.
 type Input struct {
 	Ref object.Ref
 	// Resource is the kind's plural name; empty if the server does not serve the kind yet.
@@ -22,27 +22,28 @@ type Input struct {
 // Set is a set without its members.
 type Set struct {
 	Parent object.Ref
-	// Manager is the field manager of the members; empty means a default one.
+	// Manager is the field manager of the members; empty means the default.
 	Manager string
 	// Input is empty if the whole set is deleted.
 	Input []Input
-	// Allow has the [Protected] kinds that may be pruned.
+	// Allow lists the [Protected] kinds that may be pruned.
 	Allow []schema.GroupKind
 }
 
 // Decision is the result of Decide.
 type Decision struct {
 	ID string
-	// Doomed members are deleted. Kept members left the input and stay. Both are sorted.
+	// Doomed members will be deleted. Kept members are no longer in the input but stay. Both are
+	// sorted.
 	Doomed []Member
 	Kept   []Kept
-	// Stay counts the members in the input, and Inputs all objects there.
+	// Stay counts the members in the input, and Inputs counts all objects in the input.
 	Stay, Inputs int
 
 	of Set
 }
 
-// Kept is a member that left the input and stays.
+// Kept is a member that is no longer in the input but stays.
 type Kept struct {
 	Member
 	Reason Reason
@@ -50,7 +51,7 @@ type Kept struct {
 	By string
 }
 
-// Reason is why a member that left the input is kept.
+// Reason is why a member that is no longer in the input is kept.
 type Reason string
 
 const (
@@ -58,8 +59,8 @@ const (
 	Disabled Reason = "disabled"
 	// Claimed means that another tool or set owns the object.
 	Claimed Reason = "claimed"
-	// NotAllowed means that the member's contents would be deleted too, and that the user has not allowed
-	// it.
+	// NotAllowed means that the deletion would also delete the member's contents, and that the user
+	// has not allowed it.
 	NotAllowed Reason = "not-allowed"
 	// Holds means that the member contains an object that stays.
 	Holds Reason = "holds"
@@ -96,8 +97,8 @@ func (k Kept) Text() string {
 	return string(k.Reason)
 }
 
-// Protected returns the kinds that are pruned only if the user allows them. Their contents are
-// deleted too, and do not return with the next apply.
+// Protected returns the kinds that are pruned only if the user allows it. Their contents are
+// deleted too, and the next apply does not restore them.
 func Protected() []schema.GroupKind {
 	return []schema.GroupKind{
 		{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
@@ -191,7 +192,7 @@ func (d *Decision) keepHolders(set Set) {
 	})
 }
 
-// Holders returns the doomed members whose deletion deletes other objects.
+// Holders returns the doomed members whose deletion would delete other objects too.
 func (d Decision) Holders() []Member {
 	var out []Member
 	for _, m := range d.Doomed {
@@ -203,7 +204,7 @@ func (d Decision) Holders() []Member {
 	return out
 }
 
-// Keep returns the decision with the doomed member m kept.
+// Keep returns the decision changed to keep the doomed member m.
 func (d Decision) Keep(m Member, reason Reason, by string) Decision {
 	d.Doomed = slices.DeleteFunc(slices.Clone(d.Doomed), func(other Member) bool { return other.Ref == m.Ref })
 	d.Kept = append(slices.Clone(d.Kept), Kept{m, reason, by})
@@ -211,7 +212,7 @@ func (d Decision) Keep(m Member, reason Reason, by string) Decision {
 	return d
 }
 
-// Within keeps the members that are not doomed in shown, the decision that the user has seen.
+// Within keeps all members that are not doomed in shown, the decision that the user has seen.
 func (d Decision) Within(shown Decision) Decision {
 	was := map[object.Key]bool{}
 	for _, m := range shown.Doomed {
@@ -230,8 +231,8 @@ func (d Decision) Within(shown Decision) Decision {
 	return d
 }
 
-// Again decides again about a doomed member, after other members have stayed. goes is set if it is
-// still deleted; otherwise why has the reason.
+// Again decides again about a doomed member, after other members were kept. goes is set if it is
+// still to be deleted; otherwise why holds the reason.
 func (d Decision) Again(m Member, stayed []Kept) (why Kept, goes bool) {
 	if m.Set() != d.ID {
 		return Kept{m, Gone, ""}, false
@@ -246,7 +247,7 @@ func (d Decision) Again(m Member, stayed []Kept) (why Kept, goes bool) {
 }
 
 // Left returns the promise for the kept members. After the prune, the parent's promise is the union
-// of it and the input's.
+// of this promise and the input's.
 func (d Decision) Left() Promise {
 	var refs []object.Ref
 	for _, k := range d.Kept {
@@ -277,7 +278,7 @@ func ParseAllow(text string) (schema.GroupKind, error) {
 }
 
 // Doubt returns why a prune looks like a mistake and needs confirmation, or "". Members that are
-// already pruned do not count. So a repeated run needs confirmation only if the first run did.
+// already pruned do not count, so a repeated run needs confirmation only if the first one did.
 func (d Decision) Doubt() string {
 	all := d.Stay + len(d.Doomed)
 	for _, k := range d.Kept {

@@ -30,11 +30,11 @@ type Record struct {
 	Parent object.Ref
 	// ID is the value of the parent's label, or "".
 	ID string
-	// Tooling is the tool that writes the set, as NAME/VERSION. It is empty before the first write.
+	// Tooling is the tool that writes the set, as NAME/VERSION; empty before the first write.
 	Tooling string
 	Promise Promise
-	// Resources are from the deprecated annotation. A caller with a server passes their kinds to
-	// [Record.Resolve].
+	// Resources come from the deprecated annotation. A caller with access to a server passes their
+	// kinds to [Record.Resolve].
 	Resources []schema.GroupResource
 	// Told is set if the parent lists its kinds, even if the list is empty.
 	Told bool
@@ -83,7 +83,7 @@ func (r Record) Resolve(kinds []schema.GroupKind) Record {
 // IsNew reports whether the parent has no set yet.
 func (r Record) IsNew() bool { return r.ID == "" && r.Tooling == "" }
 
-// Check returns an error if we must not change the set. Reading is always allowed.
+// Check returns an error if we must not change the set. Reading it is always allowed.
 func (r Record) Check() error {
 	want := ID(r.Parent)
 	tool := r.Tooling
@@ -168,22 +168,22 @@ const (
 	ToolingAnnotation = "applyset.kubernetes.io/tooling"
 	// KindsAnnotation lists the promised kinds.
 	KindsAnnotation = "applyset.kubernetes.io/contains-group-kinds"
-	// NamespacesAnnotation lists the promised namespaces. The parent's own is always promised and
-	// not listed.
+	// NamespacesAnnotation lists the promised namespaces. The parent's own namespace is always
+	// promised and not listed.
 	NamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces"
-	// It is the predecessor of KindsAnnotation, and only read.
+	// resourcesAnnotation is the predecessor of KindsAnnotation. It is read but never written.
 	resourcesAnnotation = "applyset.kubernetes.io/contains-group-resources"
 )
 
-// ID returns the id of the set with this parent. It depends on the parent's name, so a copy of the
-// parent under another name is detected.
+// ID returns the id of the set with this parent. It depends on the parent's name, so that a copy of
+// the parent under another name is detected.
 func ID(parent object.Ref) string {
 	// base64 may begin or end with a character that a label value must not begin or end with.
 	return "applyset-" + base64.RawURLEncoding.EncodeToString(sum(parent)) + "-v1"
 }
 
 // LeaseName returns the name of the Lease that locks the set, in the parent's namespace. Unlike the
-// set's id, it is a valid name of an object.
+// set's id, it is a valid object name.
 func LeaseName(parent object.Ref) string {
 	const enough = 16 // bytes that distinguish the sets in one namespace
 	return "applyset-" + hex.EncodeToString(sum(parent)[:enough])
@@ -224,13 +224,13 @@ func ParseName(text string) (kind, name string, err error) {
 	return kind, name, nil
 }
 
-// Promise lists where members of a set may be. Both lists are sorted, without duplicates.
+// Promise lists where the members of a set may be. Both lists are sorted and have no duplicates.
 type Promise struct {
 	Kinds      []schema.GroupKind
 	Namespaces []string
 }
 
-// PromiseOf returns the smallest promise for the objects.
+// PromiseOf returns the smallest promise that covers the objects.
 func PromiseOf(refs []object.Ref) Promise {
 	var p Promise
 	for _, ref := range refs {
@@ -242,12 +242,12 @@ func PromiseOf(refs []object.Ref) Promise {
 	return p.sorted()
 }
 
-// Union returns the smallest promise for both.
+// Union returns the smallest promise that covers both.
 func (p Promise) Union(q Promise) Promise {
 	return Promise{Kinds: slices.Concat(p.Kinds, q.Kinds), Namespaces: slices.Concat(p.Namespaces, q.Namespaces)}.sorted()
 }
 
-// Equal reports whether both are the same.
+// Equal reports whether both promises are the same.
 func (p Promise) Equal(q Promise) bool {
 	return slices.Equal(p.Kinds, q.Kinds) && slices.Equal(p.Namespaces, q.Namespaces)
 }

@@ -23,7 +23,7 @@ type Info struct {
 	// Version is the tag with its leading v, or "(devel)".
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
-	// Date is that of the commit, in UTC, so that two builds of a commit have the same.
+	// Date is the date of the commit, in UTC, so that two builds of a commit have the same date.
 	Date     string `json:"date,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
@@ -42,8 +42,8 @@ func This() Info {
 	return info
 }
 
-// The pseudo-version of a commit without a tag ends in the time and the first digits of the commit.
-// A program from `go install` has them nowhere else.
+// fromGo reads the recorded build. The pseudo-version of an untagged commit ends in its time and
+// the first digits of its hash. A program from `go install` records them nowhere else.
 func fromGo(recorded *debug.BuildInfo) Info {
 	info := Info{Version: recorded.Main.Version}
 	if found := regexp.MustCompile(`[-.](\d{14})-([0-9a-f]{12})(\+|$)`).FindStringSubmatch(info.Version); found != nil {
@@ -62,14 +62,14 @@ func fromGo(recorded *debug.BuildInfo) Info {
 	return info
 }
 
-// Pages is the URL of the repository's files, without the version.
+// Pages is the URL prefix of the repository's files, without the version.
 const Pages = "https://github.com/k8sconnect/kubectl-k8sconnect/blob/"
 
 // Page returns the URL of a page in docs, such as "webhook.md#install", at this program's version.
 func Page(name string) string { return This().Page(name) }
 
-// Page returns the URL of a page in docs: at the tag of a release, the commit of another build, or
-// the main branch.
+// Page returns the URL of a page in docs: at the tag for a release, at the commit for any other
+// build, or else on the main branch.
 func (i Info) Page(name string) string {
 	at := "main"
 	switch {

@@ -122,8 +122,8 @@ var errNothingApplied error = &object.HintedError{
 	Advice: "add --dry-run=client; -o objects prints what was applied",
 }
 
-// print needs no server, so that the same input gives the same output. It does not mask Secrets,
-// because the printed manifests will be applied.
+// print does not contact a server, so that the same input always gives the same output. It does not
+// mask Secrets, because the printed manifests will be applied.
 func (o *applyOptions) print(ctx context.Context, in verb.Invocation) (err, closed error) {
 	p, err := o.input.Arrange(in.Connection, o.out.Print, func() (map[schema.GroupVersionKind]object.Kind, error) {
 		return plan.BuiltinKinds(o.input.Manifests), nil

@@ -22,7 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/review"
 )
 
-// lookahead is what a run would change, found before its first write.
+// lookahead is the set of changes a run would make, found before its first write.
 type lookahead struct {
 	plan   review.Plan
 	engine diff.Engine
@@ -52,7 +52,7 @@ const (
 )
 
 // approval finds out what the run would change, asks for approval, and restricts the run to these
-// changes. Without a set, run is nil.
+// changes. run is nil if there is no set.
 func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run, d applyset.Decision) error {
 	l, err := o.lookAhead(ctx, client, p, run, d)
 	if err != nil {
@@ -69,7 +69,7 @@ func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *p
 	return nil
 }
 
-// reviewedOf returns what a digest covers besides the objects.
+// reviewedOf returns what else a digest covers besides the objects.
 func reviewedOf(p predict.Predictor, run *sets.Run) []string {
 	if run == nil {
 		return []string{p.Manager}
@@ -122,7 +122,7 @@ func (o *applyOptions) lookAhead(
 	return l, nil
 }
 
-// see reports an object that cannot be compared, because such an object ends the run.
+// see reports an object that could not be compared, because such an object ends the run.
 func (l *lookahead) see(e event.Event) {
 	l.plan.See(e)
 	if c, ok := e.(event.Compared); ok && c.Action == event.Unknown {
@@ -162,7 +162,8 @@ func (l *lookahead) Judged(item plan.Item, live *unstructured.Unstructured) *pre
 	return j.prediction
 }
 
-// Confirms: the result of a create is the manifest, because a create fails if the object exists.
+// Confirms takes the manifest as the result of a create, because a create fails if the object
+// exists.
 func (l *lookahead) Confirms(p *predict.Prediction, anew *predict.Recreation) error {
 	now := event.Compared{Ref: p.Item.Ref, Action: event.Create}
 	if p.Live != nil {
@@ -177,7 +178,7 @@ func (l *lookahead) Confirms(p *predict.Prediction, anew *predict.Recreation) er
 	return nil
 }
 
-// Live returns objects that the comparison has just read without another request.
+// Live returns objects that the comparison has just read, without sending another request.
 func (l *lookahead) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	var rest []object.Ref
 	var at []int

@@ -62,16 +62,16 @@ type applyOptions struct {
 	rules   *config.Rules
 	// journal is nil without --atomic.
 	journal *restore.Journal
-	// pruned lists the objects that the run deleted from its set, in apply order.
+	// pruned lists the objects that the run deleted from its set, in the order of apply.
 	pruned *plan.Plan
-	// history is how many runs of a set to keep. undone means that this run was rolled back.
+	// history is the number of runs of a set to keep. undone means that this run was rolled back.
 	history int
 	undone  bool
 	set     sets.Options
 	// ask confirms a prune that looks like a mistake; nil if no user can answer.
 	ask func(context.Context, applyset.Decision, string) (bool, error)
-	// approve is called before the first write. It returns whether the run must change exactly the
-	// plan. nil approves every change.
+	// approve is called before the first write. It returns whether the run must make exactly the
+	// planned changes. nil approves every change.
 	approve func(p *review.Plan, of []string) (held bool, err error)
 	// live asks about conflicts; nil if there is no prompt.
 	live        *prompt.Terminal

@@ -20,7 +20,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// confirmation is the reviewed digest and, if --confirm names a file, every outcome.
+// confirmation is the reviewed digest and, if --confirm names a file, all outcomes.
 type confirmation struct {
 	digest   string
 	reviewed *review.Document
@@ -71,7 +71,7 @@ func (c *confirmation) allows(p *review.Plan, of []string, now time.Time) error 
 	return unreviewed(text.Count(len(objects), "object")+" would differ from what was reviewed", named(found, now))
 }
 
-// unreviewed refuses a run, with a limited number of lines of evidence.
+// unreviewed refuses a run, and limits the lines of evidence.
 func unreviewed(why string, evidence []string) error {
 	const most = 40
 	lines := append([]string{"nothing was written: " + why}, evidence[:min(most, len(evidence))]...)
@@ -81,7 +81,7 @@ func unreviewed(why string, evidence []string) error {
 	return unreviewedError(strings.Join(lines, "\n"))
 }
 
-// hidden explains why two plans differ although everything that may be shown is equal.
+// hidden explains why two plans differ although everything that may be shown is the same.
 func hidden(outcomes map[object.Key]review.Outcome) string {
 	var secrets []string
 	for _, o := range outcomes {
@@ -96,7 +96,7 @@ func hidden(outcomes map[object.Key]review.Outcome) string {
 	return "a value in " + strings.Join(secrets, " or in ") + " differs from the reviewed one"
 }
 
-// named returns two lines for each difference: the path, and the reviewed and present change.
+// named returns two lines for each difference: the path, and the reviewed and current changes.
 func named(found []review.Difference, now time.Time) []string {
 	var lines []string
 	for i, said := range saidOf(found, now) {
@@ -151,7 +151,7 @@ func actionOf(a event.Action) string {
 	return "to " + string(a)
 }
 
-// sideOf describes one side: the values, and what else differs from the other side.
+// sideOf describes one side: its values, and how else it differs from the other side.
 func sideOf(c, other *review.Change) string {
 	if c == nil {
 		return "unchanged"

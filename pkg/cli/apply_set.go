@@ -69,7 +69,8 @@ func (o *applyOptions) applySet(
 	})
 }
 
-// noting records what a prune deletes or may have deleted, so that --atomic can restore it.
+// noting records objects that a prune deleted or may have deleted, so that --atomic can restore
+// them.
 func (o *applyOptions) noting(departing *sets.Leaving, emit func(event.Event)) func(event.Event) {
 	if o.journal == nil || o.dryRun != object.DryRunNone {
 		return emit
@@ -89,7 +90,7 @@ func (o *applyOptions) noting(departing *sets.Leaving, emit func(event.Event)) f
 	}
 }
 
-// ctx ends when the lock of the set is lost.
+// runSet expects a ctx that ends when the lock of the set is lost.
 func (o *applyOptions) runSet(
 	ctx context.Context, client *client.Client, p *plan.Plan, run *sets.Run,
 	apply func(context.Context) error, back func(context.Context, error) error,
@@ -105,7 +106,7 @@ func (o *applyOptions) runSet(
 	return err
 }
 
-// deleteMembers uses the engine of the verb delete.
+// deleteMembers uses the same engine as the verb delete.
 func deleteMembers(
 	ctx context.Context, c *connection.Connection, run string, client *client.Client, engine *deletion.Engine, phases []deletion.Phase,
 ) error {
@@ -119,7 +120,7 @@ func deleteMembers(
 	return engine.Run(ctx, phases)
 }
 
-// keeper writes the history of the run's set; nil if nothing is written.
+// keeper writes the history of the run's set; nil for a run that writes nothing.
 func (o *applyOptions) keeper(client *client.Client, set *sets.Set) *sets.Keeper {
 	if o.dryRun != object.DryRunNone {
 		return nil
@@ -144,7 +145,7 @@ func (o *applyOptions) result(err error) history.Result {
 }
 
 const (
-	// interruptedRollbackTimeout is shorter, because a user who stops a program does not wait long.
+	// interruptedRollbackTimeout is shorter, because a user who stops a program will not wait long.
 	rollbackTimeout            = 10 * time.Minute
 	interruptedRollbackTimeout = time.Minute
 )

@@ -45,8 +45,8 @@ type diffOptions struct {
 	rules  *config.Rules
 	set    sets.Options
 	run    string
-	// found is set by a caller that needs the plan. digestOf is what its digest covers besides the
-	// objects; if it is nil, no digest is printed.
+	// found is set by a caller that needs the plan. digestOf is what the plan's digest covers
+	// besides the objects; if it is nil, no digest is printed.
 	found    *review.Plan
 	digestOf []string
 	plan     *review.Plan
@@ -135,7 +135,7 @@ func (o *diffOptions) emit(e event.Event) {
 	o.out.Print(e)
 }
 
-// reviewed prints the digest, unless the change of some object is unknown.
+// reviewed prints the digest, unless it is unknown how some object would change.
 func (o *diffOptions) reviewed(found error, run *sets.Run) error {
 	of := o.digestOf
 	if o.found == nil {

@@ -26,7 +26,7 @@ func forecasting(end time.Time, emit func(event.Event)) func(event.Event) {
 }
 
 type shortfall struct {
-	// Done is how many of Total objects will be finished at the deadline.
+	// Done is how many of the Total objects will be finished at the deadline.
 	Done, Total int
 	Left        time.Duration
 }
@@ -40,11 +40,11 @@ type forecast struct {
 	// open holds the objects in progress.
 	open             map[object.Key]bool
 	written, settled int
-	// ends are in working time: waits between phases do not affect the pace.
+	// ends are measured in working time: waits between phases do not affect the pace.
 	ends   []time.Duration
 	worked time.Duration
 	since  time.Time
-	// short is when the run became too slow, in working time; nil before that.
+	// short is the working time at which the run became too slow; nil before that.
 	short *time.Duration
 	told  bool
 }
@@ -73,13 +73,13 @@ func (f *forecast) observe(now time.Time, e event.Event) (shortfall, bool) {
 
 func (f *forecast) applied(now time.Time, e event.Applied) (shortfall, bool) {
 	const (
-		// An estimate needs this working time. For a short deadline, it needs a twentieth of the
-		// deadline.
+		// An estimate needs at least this much working time or, for a short deadline, a twentieth
+		// of the deadline.
 		least  = 5 * time.Second
 		enough = 20
 		// recent is the shortest time over which a pace is measured.
 		recent = 2 * time.Second
-		// tolerance is the shortfall, in percent of the remaining objects, that is ignored.
+		// tolerance is the shortfall that is ignored, in percent of the remaining objects.
 		tolerance = 10
 	)
 	f.done++

@@ -139,7 +139,7 @@ func (f *giveFlags) toOptions(in verb.Invocation) (*giveOptions, error) {
 // scope also returns the field manager that applies the objects; empty if unknown.
 func (f *giveFlags) scope(names []string, in verb.Invocation) (giveScope, string, error) {
 	others := len(names) > 0 || f.target.Selector != "" || f.target.Fields != "" || f.target.All || f.target.AllNamespaces
-	// Files given with an inventory are the manifests that the tool applies next.
+	// Files given together with an inventory are the manifests that the tool will apply next.
 	next := func() (target.Targets, error) {
 		if len(f.target.Filenames) == 0 && f.target.Kustomize == "" {
 			return target.Targets{}, nil

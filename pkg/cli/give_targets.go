@@ -23,8 +23,8 @@ import (
 
 type giveScope struct {
 	targets target.Targets
-	// At most one of release and inventory is set. Files are then the manifests that the tool
-	// applies next.
+	// At most one of release and inventory is set. If one is, files are the manifests that the tool
+	// will apply next.
 	release   *inventory.Release
 	inventory *inventory.Of
 }
@@ -80,7 +80,7 @@ func selected(ctx context.Context, client *client.Client, t target.Target) ([]gi
 	return all, err
 }
 
-// An object of a kind that is not served is an error.
+// plannedTargets returns an error for each object whose kind is not served.
 func plannedTargets(ctx context.Context, client *client.Client, p *plan.Plan) ([]give.Target, error) {
 	var all []give.Target
 	var faults []error

@@ -20,7 +20,7 @@ type preflightRun struct {
 	emit func(event.Event)
 	// prunes means that the run deletes members that are no longer in the input.
 	prunes bool
-	// concerned means that a change in the plan can cause a finding. Otherwise nothing is
+	// concerned means that some change in the plan can cause a finding. Otherwise nothing is
 	// collected.
 	concerned bool
 
@@ -68,8 +68,8 @@ func (f *preflightRun) see(item plan.Item, before, after *unstructured.Unstructu
 	}
 }
 
-// made returns the manifest if both have the same content, because the manifest is in memory
-// anyway.
+// made returns the manifest instead of after if their content is the same, because the manifest is
+// in memory anyway.
 func made(item plan.Item, after *unstructured.Unstructured) *unstructured.Unstructured {
 	if item.Object != nil && reflect.DeepEqual(after.Object, item.Object.Object) {
 		return item.Object
@@ -77,7 +77,7 @@ func made(item plan.Item, after *unstructured.Unstructured) *unstructured.Unstru
 	return after
 }
 
-// stated drops the metadata that the server writes, most of which is managedFields.
+// stated drops the metadata that the server writes, which is mostly managedFields.
 func stated(u *unstructured.Unstructured) *unstructured.Unstructured {
 	if u == nil {
 		return nil

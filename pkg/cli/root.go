@@ -1,5 +1,5 @@
-// Package cli contains the verbs, one file each. Flags parse into options, and options pass a
-// client and a printer to an engine. Start with [Main]. Flags that several verbs share have
+// Package cli contains the verbs, one file each. Flags are parsed into options, and the options
+// pass a client and a printer to an engine. Start with [Main]. Flags that several verbs share have
 // packages of their own.
 package cli
 
@@ -58,8 +58,8 @@ func Main(ctx context.Context, args []string, streams genericiooptions.IOStreams
 	return code
 }
 
-// kubectl asks for completions under another program name. called then returns the arguments of
-// cobra's completion command.
+// called returns the arguments of cobra's completion command if kubectl asks for completions, which
+// it does under another program name.
 func called(args []string) []string {
 	program := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	if program == completion.Program {

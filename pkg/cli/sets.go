@@ -39,7 +39,7 @@ type setsOptions struct {
 	out        *printer.Printer
 }
 
-// oneSet refuses a second argument: the first is then a misspelled subcommand.
+// oneSet refuses a second argument, because the first is then a misspelled subcommand.
 func oneSet(cmd *cobra.Command, args []string) error {
 	if len(args) < 2 {
 		return nil
@@ -164,7 +164,7 @@ func runsOf(ctx context.Context, client *client.Client, set *sets.Set) ([]event.
 	if err != nil {
 		return nil, err
 	}
-	// The Lease has the results of some runs that the history lacks.
+	// The Lease records some results that the history lacks.
 	if last, err := sets.LastStated(ctx, client, set.Record.Parent); err == nil {
 		kept.Last = last
 	}
@@ -175,7 +175,7 @@ func runsOf(ctx context.Context, client *client.Client, set *sets.Set) ([]event.
 	return runs, nil
 }
 
-// The readiness of a member that cannot be read is unknown.
+// judge reports the readiness of a member that cannot be read as unknown.
 func judge(ctx context.Context, client *client.Client, members []applyset.Member) []event.Member {
 	judged := make([]event.Member, len(members))
 	groups := map[schema.GroupVersionKind][]int{}

@@ -159,7 +159,7 @@ func (o *setsDeleteOptions) leftover(ctx context.Context, client *client.Client,
 		return err
 	}
 	defer lock.Release(ctx)
-	// Another run may have created the set again.
+	// Another run may have recreated the set.
 	if _, err := sets.Must(ctx, client, o.name, gone.Parent.Namespace); !errors.As(err, new(*sets.AbsentError)) {
 		return cmp.Or(err, fmt.Errorf("%s: %w", gone.Parent, errBegunAnew))
 	}
@@ -170,7 +170,7 @@ var errBegunAnew error = &object.HintedError{
 	Err: errors.New("another run has created the set again in the meantime"), Advice: "run this again to delete the new one",
 }
 
-// forget removes the Lease last, so that a killed run can be repeated.
+// forget removes the Lease last, so that the command can be repeated if it is killed.
 func (o *setsDeleteOptions) forget(ctx, held context.Context, client *client.Client, parent object.Ref, lock *sets.Locking) error {
 	keeper := sets.Keeper{Server: client, Parent: parent, Emit: o.out.Print}
 	if err := keeper.Remove(held); err != nil {

@@ -46,7 +46,7 @@ type rollbackOptions struct {
 	name        string
 	parent      object.Ref
 	to, confirm string
-	// number is the number of the last run when the target was chosen.
+	// number is the number of the run that was the last one when the target was chosen.
 	number     int64
 	yes        bool
 	dryRun     bool
@@ -163,7 +163,7 @@ func (o *rollbackOptions) Execute(ctx context.Context, in verb.Invocation) error
 	})
 }
 
-// show compares, and prints a table. It writes any other format to document.
+// show runs the comparison and prints a table. It writes any other format to document.
 func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []byte, of []string, document *bytes.Buffer) (*review.Plan, error) {
 	print, err := verb.Printing(in.Connection, in.Streams, o.output)
 	if err != nil {
@@ -190,7 +190,7 @@ func (o *rollbackOptions) show(ctx context.Context, in verb.Invocation, text []b
 	return &found, compare.Execute(ctx, in)
 }
 
-// apply applies the earlier run if approve agrees with the plan and the last run.
+// apply applies the earlier run if approve accepts the plan and the last run.
 func (o *rollbackOptions) apply(ctx context.Context, in verb.Invocation, text []byte, approve func(now *review.Plan, last history.Run) (held bool, err error)) error {
 	print, err := verb.Printing(in.Connection, in.Streams, o.output)
 	if err != nil {

@@ -129,7 +129,7 @@ type webhookVersion struct {
 	Unknown   string `json:"unknown,omitempty"`
 }
 
-// A missing permission is not an error.
+// webhookOf does not treat a missing permission as an error.
 func webhookOf(ctx context.Context, client *client.Client) *webhookVersion {
 	kind := schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfiguration"}
 	var found *unstructured.Unstructured

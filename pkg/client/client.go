@@ -1,6 +1,6 @@
-// Package client is the only access to the API server. It finds kinds, reads and applies objects,
-// retries requests and collects warnings. Start with [New]. It knows nothing of plans, owners or
-// output.
+// Package client provides the only access to the API server. It finds kinds, reads and applies
+// objects, retries requests and collects warnings. Start with [New]. It knows nothing about plans,
+// owners or output.
 package client
 
 import (
@@ -21,15 +21,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Options of a Client. REST is required.
+// Options configure a Client. REST is required.
 type Options struct {
 	REST *rest.Config
 	// CacheDir is kubectl's --cache-dir. If it is empty, the cache is in memory.
 	CacheDir string
-	// ServerTimeout is how long the client retries an unreachable server or a transient error. With
-	// 0, it tries once.
+	// ServerTimeout is how long the client retries when the server is unreachable or returns a
+	// transient error. If it is 0, the client tries once.
 	ServerTimeout time.Duration
-	// Outage replaces ServerTimeout if it is longer, but not for errors of a webhook.
+	// Outage replaces ServerTimeout if it is longer, except for errors of a webhook.
 	Outage time.Duration
 	// Concurrency bounds concurrent requests; 0 means 96.
 	Concurrency int
@@ -39,10 +39,10 @@ type Options struct {
 	Sent    *atomic.Int64
 	Guard   transport.Guard
 	Opening *transport.Opening
-	// OnWarning is called once for each warning about an object. The zero Ref stands for a request
-	// without an object.
+	// OnWarning is called once for each warning about an object. The zero Ref means that the
+	// request concerned no object.
 	OnWarning func(object.Ref, string)
-	// OnRetry is called before a request is retried. in is the pause before that. left is the
+	// OnRetry is called before a request is retried. in is the pause before the retry. left is the
 	// remaining time for retries, or 0 if it depends on the server. The Ref has no name if the
 	// request concerns a kind. The zero Ref stands for the server.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
@@ -57,8 +57,8 @@ type Options struct {
 	// OnCredentials is called repeatedly while that program runs.
 	Credentials   string
 	OnCredentials func(since time.Time)
-	// OnPolling is called if we may not use verb, so that objects are polled instead of watched. It
-	// is called once for each kind and namespace.
+	// OnPolling is called if we do not have permission to use verb, so that objects are polled
+	// instead of watched. It is called once for each kind and namespace.
 	OnPolling func(kind object.Kind, namespace, verb string)
 }
 
@@ -75,7 +75,7 @@ type Client struct {
 	held  held
 }
 
-// Now returns the time by the server's clock, like the times in its objects.
+// Now returns the current time by the server's clock, which also sets the times in its objects.
 func (c *Client) Now() time.Time { return c.clock.Now() }
 
 // UnreachableError says that the server was unreachable for longer than ServerTimeout.

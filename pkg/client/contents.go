@@ -24,13 +24,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// It is short because a count only shows progress.
+// countFor limits a count. It is short because a count only shows progress.
 const countFor = 10 * time.Second
 
-// Count counts the objects that must be deleted before a terminating object is. These are the
-// objects in a namespace, or the instances of a CRD. It requests one object of each kind. The
-// answer says how many more there are. An empty kind is not requested again, because a terminating
-// namespace gets no new objects. It omits events, which expire, and kinds that we may not list.
+// Count counts the objects that must be deleted before a terminating object can be. These are the
+// objects in a namespace, or the instances of a CRD. It requests one object of each kind; the
+// response says how many more there are. An empty kind is not requested again, because a
+// terminating namespace gets no new objects. Count omits events, which expire, and kinds that we
+// may not list.
 func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, countFor)
 	defer cancel()
@@ -62,9 +63,9 @@ func (c *Client) Count(ctx context.Context, live *unstructured.Unstructured) (in
 	return total, nil
 }
 
-// Contents visits the metadata of the objects that are deleted with an object. These are the
+// Contents visits the metadata of the objects that are deleted along with an object. These are the
 // deletable objects in a namespace, or the instances of a CRD. It omits events, which expire. It
-// visits an object twice if two groups serve it. The error is not nil if we may not list one of the
+// visits an object twice if two groups serve it. It returns an error if we may not list one of the
 // kinds.
 func (c *Client) Contents(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error {
 	kinds, namespace, err := c.holdings(ctx, live)
@@ -184,9 +185,9 @@ func isDefinition(kind schema.GroupKind) bool {
 }
 
 // openStorage makes the server open the storage of a CRD's instances before the CRD is deleted. The
-// server opens it at the first request for the kind. Otherwise the finalizer of the CRD sends that
-// request, and fails with "storage is (re)initializing". The server may not retry for five minutes
-// (docs/design/delete.md). The deletion reports errors, so openStorage ignores them.
+// server opens it at the first request for the kind. Otherwise, the finalizer of the CRD sends that
+// request, and fails with "storage is (re)initializing". The server may then not retry for five
+// minutes (docs/design/delete.md). openStorage ignores errors, because the deletion reports them.
 func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.Ref) {
 	ctx, cancel := context.WithTimeout(ctx, openFor)
 	defer cancel()
@@ -209,8 +210,8 @@ func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.R
 	pauses := wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.5, Steps: 100, Cap: time.Second}
 	for {
 		err := c.requests.Once(ctx, ahead, func(ctx context.Context) error {
-			// No object has this label, so the answer is short. With a limit instead, the server
-			// would read from etcd.
+			// No object has this label, so the response is short. A request with a limit instead
+			// would make the server read from etcd.
 			list := listwatch.Collection(c.rest, kinds[0], object.Selection{Labels: "k8sconnect.io/storage=open"})
 			_, err := transport.Read(ctx, listwatch.MetadataOnly(list))
 			return err
@@ -233,7 +234,7 @@ type ObjectFields struct {
 }
 
 // Fields lists objects and passes their managed fields to page. The server sends only metadata.
-// Requests are not retried. begin is called first, and again if the list starts over.
+// Fields does not retry requests. begin is called first, and again if the list starts over.
 func (n *NoRetry) Fields(ctx context.Context, kind object.Kind, sel object.Selection, begin func(), page func(FieldsPage)) error {
 	ref := object.Ref{GVK: kind.GVK, Namespace: sel.Namespace, Name: sel.Name}
 	var items FieldsPage
@@ -264,7 +265,7 @@ func (n *NoRetry) Fields(ctx context.Context, kind object.Kind, sel object.Selec
 	return err
 }
 
-// It decodes only what is needed, because the rest of the metadata may be large.
+// fieldsOf decodes only what is needed, because the rest of the metadata may be large.
 func fieldsOf(text []byte, kind object.Kind) (ObjectFields, error) {
 	var item struct {
 		Metadata struct {

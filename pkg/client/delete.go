@@ -54,8 +54,8 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 	return left, err
 }
 
-// An answer of type Status says that the object is gone. A proxy may send a Status to every
-// request, so it proves nothing unless it names the object.
+// deleted takes a response of type Status to mean that the object is gone. A proxy may send a
+// Status to every request, so it proves nothing unless it names the object.
 func deleted(body []byte, kind object.Kind, ref object.Ref, how object.Deletion) (left *unstructured.Unstructured, doubtful bool, err error) {
 	u, err := transport.Any(body)
 	if err != nil {
@@ -115,7 +115,8 @@ func (c *Client) RemoveFinalizer(ctx context.Context, kind object.Kind, live *un
 	return c.object(ctx, kind, q, func() *rest.Request { return c.removal(kind, live, finalizer) })
 }
 
-// A patch cannot remove a finalizer from the spec of a namespace.
+// finalization builds the request that removes a finalizer from the spec of a namespace, which no
+// patch can do.
 func (c *Client) finalization(kind object.Kind, live *unstructured.Unstructured, finalizer string) *rest.Request {
 	sent := live.DeepCopy()
 	all, _, _ := unstructured.NestedStringSlice(sent.Object, "spec", "finalizers")
@@ -125,8 +126,8 @@ func (c *Client) finalization(kind object.Kind, live *unstructured.Unstructured,
 	return c.rest.Put().AbsPath(append(transport.ResourcePath(kind, "", live.GetName()), "finalize")...).Body(body)
 }
 
-// The patch replaces the whole list, which is safe because it names the version that was read. In a
-// JSON patch, "add" replaces an existing value.
+// removal builds a patch that replaces the whole list, which is safe because the patch names the
+// version that was read. In a JSON patch, "add" replaces an existing value.
 func (c *Client) removal(kind object.Kind, live *unstructured.Unstructured, finalizer string) *rest.Request {
 	left := slices.DeleteFunc(live.GetFinalizers(), func(f string) bool { return f == finalizer })
 	patch := []map[string]any{

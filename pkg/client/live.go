@@ -23,8 +23,8 @@ import (
 const worthList = 6
 
 // apart is the largest number of CRDs that are read one by one. A list of all CRDs would include
-// many others, each of up to half a megabyte. A list of one name comes from the server's cache, but
-// a get reads from etcd.
+// many others, each up to half a megabyte in size. A list restricted to one name is served from the
+// server's cache, but a get reads from etcd.
 const apart = 32
 
 // Live reads objects of one kind and calls visit for each, in any order and never concurrently.
@@ -64,7 +64,8 @@ func (r *reading) see(i int, live *unstructured.Unstructured, err error) {
 	r.visit(i, live, err)
 }
 
-// left maps the name of each object that is still to be read to its index in refs.
+// namespace reads the objects of one namespace. left maps the name of each object that is still to
+// be read to its index in refs.
 func (r *reading) namespace(ctx context.Context, namespace string, left map[string]int) {
 	few, definitions := len(left) < worthList, isDefinition(r.kind.GVK.GroupKind())
 	switch {
@@ -81,8 +82,8 @@ func (r *reading) namespace(ctx context.Context, namespace string, left map[stri
 	}
 }
 
-// together leaves the rest to be read one by one if we may not list, or if there are far more other
-// objects. It removes each object that it has read from left.
+// together reads one list. It leaves the rest to be read one by one if we may not list, or if there
+// are far more other objects. It removes each object that it has read from left.
 func (r *reading) together(ctx context.Context, sel object.Selection, left map[string]int) {
 	whole, err := r.list(ctx, sel, left)
 	switch {
@@ -113,9 +114,10 @@ func (r *reading) each(ctx context.Context, left map[string]int) {
 
 const (
 	pageSpare = 500
-	// A page is in memory as a whole.
+	// The client holds a whole page in memory.
 	pageLimit = 10_000
-	// If a list has this many objects for each wanted one, it is less work to read them one by one.
+	// If a list has this many objects for each wanted one, reading the wanted ones one by one is
+	// less work.
 	farMore = 20
 )
 
@@ -228,8 +230,8 @@ type query struct {
 	do       func(context.Context, sending) error
 }
 
-// If a page becomes too old to continue, the list starts over. Without begin, objects may then be
-// visited twice.
+// each starts the list over if a page becomes too old to continue. Without begin, it may then visit
+// objects twice.
 func (c *Client) each(ctx context.Context, q query) error {
 	var items []*unstructured.Unstructured
 	l := &listwatch.List{
@@ -260,7 +262,7 @@ func (c *Client) each(ctx context.Context, q query) error {
 	return err
 }
 
-// Read reads one object. It finds the kind first.
+// Read reads one object, after finding its kind.
 func (c *Client) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error) {
 	kind, err := c.Kind(ctx, ref.GVK)
 	if err != nil {
@@ -269,7 +271,7 @@ func (c *Client) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstru
 	return c.Get(ctx, kind, ref)
 }
 
-// Exists reports whether an object exists. The server sends only metadata, so no values of a
+// Exists reports whether an object exists. The server sends only metadata, and so no values of a
 // Secret.
 func (c *Client) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	kind, err := c.Kind(ctx, ref.GVK)
@@ -305,8 +307,8 @@ func (c *Client) Metadata(ctx context.Context, kind object.Kind, sel object.Sele
 	})
 }
 
-// Watch calls [listwatch.Source.Watch]. The error is a *NoKindError if the server does not serve
-// the kind any more.
+// Watch calls [listwatch.Source.Watch]. The error is a *NoKindError if the server no longer serves
+// the kind.
 func (c *Client) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
 	err := c.lists.Watch(ctx, kind, sel, tell)
 	if ctx.Err() == nil && transport.Unserved(err) {
@@ -315,8 +317,8 @@ func (c *Client) Watch(ctx context.Context, kind object.Kind, sel object.Selecti
 	return err
 }
 
-// Follow calls [listwatch.Source.Follow]. The error is a *NoKindError if the server does not serve
-// the kind any more.
+// Follow calls [listwatch.Source.Follow]. The error is a *NoKindError if the server no longer
+// serves the kind.
 func (c *Client) Follow(ctx context.Context, changes listwatch.Changes) error {
 	err := c.lists.Follow(ctx, changes)
 	if ctx.Err() == nil && transport.Unserved(err) {

@@ -20,8 +20,8 @@ import (
 )
 
 // NoRetry reads without retries, for the diagnosis of a cluster. It drops the server's warnings.
-// [meta.IsNoMatchError] is true for its error if the server does not serve a kind, but not if only
-// the server behind the kind does not answer.
+// [meta.IsNoMatchError] is true for its errors if the server does not serve a kind, but false if
+// only the server behind the kind does not answer.
 type NoRetry struct {
 	client *Client
 
@@ -34,7 +34,7 @@ func (c *Client) NoRetry() *NoRetry {
 	return &NoRetry{client: c, kinds: map[schema.GroupVersionKind]object.Kind{}}
 }
 
-// Get reads one object; nil, nil if it does not exist.
+// Get reads one object; it returns nil, nil if the object does not exist.
 func (n *NoRetry) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 	kind, err := n.kind(ctx, gvk)
 	if err != nil {
@@ -53,8 +53,8 @@ func (n *NoRetry) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return live, err
 }
 
-// GetAt reads one object at an earlier resource version of its kind; nil, nil if the object did not
-// exist then. The server keeps old versions for some minutes.
+// GetAt reads one object at an earlier resource version of its kind; it returns nil, nil if the
+// object did not exist then. The server keeps old versions for a few minutes.
 func (n *NoRetry) GetAt(ctx context.Context, kind object.Kind, ref object.Ref, version string, metadata bool) (*unstructured.Unstructured, error) {
 	var found *unstructured.Unstructured
 	l := &listwatch.List{
@@ -109,12 +109,12 @@ func (n *NoRetry) Exists(ctx context.Context, ref object.Ref) (bool, error) {
 	return err == nil, err
 }
 
-// Select is [Client.Select] without retries.
+// Select is like [Client.Select], but without retries.
 func (n *NoRetry) Select(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
 	return n.each(ctx, gvk, query{sel: sel, fields: fields, visit: visit})
 }
 
-// SelectLarge is [NoRetry.Select] with small pages, for large objects such as CRDs.
+// SelectLarge is like [NoRetry.Select], but with small pages, for large objects such as CRDs.
 func (n *NoRetry) SelectLarge(ctx context.Context, gvk schema.GroupVersionKind, sel object.Selection, fields string, visit func(*unstructured.Unstructured)) error {
 	return n.each(ctx, gvk, query{sel: sel, fields: fields, visit: visit, size: 50})
 }
@@ -145,7 +145,8 @@ func (n *NoRetry) each(ctx context.Context, gvk schema.GroupVersionKind, q query
 }
 
 // Kinds returns the served kinds that can be listed, each at one version. It omits an API whose
-// server does not answer. It uses no cache, because a kind that the cache lacks may be the problem.
+// server does not answer. It uses no cache, because a kind that is missing from the cache may be
+// the problem.
 func (n *NoRetry) Kinds(ctx context.Context) ([]object.Kind, error) {
 	kinds, err := n.client.Listable(ctx)
 	n.mu.Lock()
@@ -169,7 +170,8 @@ func (n *NoRetry) DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, liv
 	return err
 }
 
-// Allowed reports whether a user may use the verb on the object. An empty user is the current one.
+// Allowed reports whether a user may use the verb on the object. An empty user means the current
+// one.
 func (n *NoRetry) Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error) {
 	kind, err := n.kind(ctx, ref.GVK)
 	if err != nil {

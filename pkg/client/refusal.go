@@ -59,8 +59,8 @@ func (e *SilentWebhookError) Hint() string {
 }
 
 // ExplainRefusal finds the webhook that caused an internal error about an object of the kind. The
-// server's message names the webhook. ExplainRefusal returns err unchanged if it finds no webhook,
-// otherwise a *SilentWebhookError.
+// server's message names the webhook. ExplainRefusal returns a *SilentWebhookError, or err
+// unchanged if it finds no webhook.
 func (c *Client) ExplainRefusal(ctx context.Context, kind object.Kind, err error) error {
 	if !apierrors.IsInternalError(err) || errors.As(err, new(*SilentWebhookError)) {
 		return err
@@ -107,8 +107,8 @@ func (c *Client) fetch(ctx context.Context, into any, path ...string) error {
 	})
 }
 
-// backend also returns a command to inspect the backend. absent means that certainly nothing runs
-// there.
+// backend returns the state of the backend, and a command to inspect it. absent means that nothing
+// can be running there.
 func (c *Client) backend(ctx context.Context, client admission.WebhookClientConfig) (state, see string, absent bool) {
 	if client.Service == nil {
 		return "outside the cluster", "", false
@@ -159,15 +159,15 @@ func (h admissionHook) matches(kind object.Kind) bool {
 	})
 }
 
-// Permitted reports whether we may use the verb on the object. A request may be Forbidden although
-// we may: because of a quota, an admission plugin, or a terminating namespace.
+// Permitted reports whether we may use the verb on the object. A request may be Forbidden even if
+// we have permission: because of a quota, an admission plugin, or a terminating namespace.
 func (c *Client) Permitted(ctx context.Context, kind object.Kind, ref object.Ref, verb string) (bool, error) {
 	return c.permitted(ctx, kind, "", verb, ref, func(ctx context.Context, send sending) error {
 		return c.requests.Do(ctx, transport.Request{Ref: ref}, send)
 	})
 }
 
-// An empty user is the current one.
+// permitted treats an empty user as the current one.
 func (c *Client) permitted(ctx context.Context, kind object.Kind, user, verb string, ref object.Ref, do func(context.Context, sending) error) (bool, error) {
 	review := authorizationv1.SubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},
@@ -213,7 +213,8 @@ func decision(body []byte, kind string) (allowed bool, err error) {
 	return *review.Status.Allowed, nil
 }
 
-// The API server derives these groups from the name of a user or service account.
+// groupsOf returns the groups that the API server derives from the name of a user or service
+// account.
 func groupsOf(user string) []string {
 	const accounts = "system:serviceaccount:"
 	groups := []string{"system:authenticated"}

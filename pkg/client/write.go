@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// noVersion is the resource version of an empty store. An apply with it creates a missing object,
-// and conflicts with an existing one.
+// noVersion is the resource version of an empty store. An apply with this version creates a missing
+// object, and conflicts with an existing one.
 const noVersion = "1"
 
 // Apply sends a server-side apply and returns the stored object, or the result of a dry run.
@@ -37,13 +37,13 @@ func (c *Client) Apply(ctx context.Context, kind object.Kind, obj *unstructured.
 	}, obj.GetName())
 }
 
-// Create creates the object. The error is AlreadyExists if there is one with its name.
+// Create creates the object. The error is AlreadyExists if an object of that name exists.
 func (c *Client) Create(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 	return c.write(ctx, kind, obj, how, transport.Request{Guarded: true}, c.rest.Post)
 }
 
-// Merge sends a merge patch. The error is a conflict if the patch has a resource version that is
-// not the object's.
+// Merge sends a merge patch. The error is a conflict if the patch contains a resource version other
+// than the object's.
 func (c *Client) Merge(ctx context.Context, kind object.Kind, patch *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error) {
 	patched := func() *rest.Request { return c.rest.Patch(types.MergePatchType) }
 	return c.write(ctx, kind, patch, how, transport.Request{}, patched, patch.GetName())
@@ -79,7 +79,8 @@ func (c *Client) write(
 	})
 }
 
-// The error is a *NoKindError if the server no longer serves the kind. Each try calls build.
+// object calls build for each try. The error is a *NoKindError if the server no longer serves the
+// kind.
 func (c *Client) object(ctx context.Context, kind object.Kind, q transport.Request, build func() *rest.Request) (*unstructured.Unstructured, error) {
 	return c.answered(ctx, kind, q, build, func(body []byte) (*unstructured.Unstructured, error) {
 		return transport.Object(body, kind)
@@ -114,10 +115,11 @@ func (c *Client) SetManagedFields(ctx context.Context, kind object.Kind, live *u
 	return c.PutManagedFields(ctx, kind, live, fields, object.Write{})
 }
 
-// PutManagedFields is like SetManagedFields, with a manager's name or as a dry run. The manager
-// would become an owner of all that the server changes in this write. So it writes at a version of
-// the kind at which the server changes nothing else, if there is one. The answer has the requested
-// version. The error is a *[TooLargeError] if the object would become too large.
+// PutManagedFields is like SetManagedFields, but with a manager's name or as a dry run. The manager
+// would become an owner of everything that the server changes in this write. To avoid that, it
+// writes at a version of the kind at which the server changes nothing else, if there is one. The
+// response has the requested version. The error is a *[TooLargeError] if the object would become
+// too large.
 func (c *Client) PutManagedFields(
 	ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write,
 ) (*unstructured.Unstructured, error) {
@@ -161,10 +163,10 @@ func (c *Client) sendManagedFields(
 	})
 }
 
-// uncredited returns a version of the kind at which we become owner of nothing else. It prefers the
-// requested version. A version may have a default that the stored version lacks. Each write at that
-// version sets the default anew. A write at the stored version changes nothing. The server does not
-// say which version is the stored one, so uncredited finds it with dry runs.
+// uncredited returns a version of the kind at which we do not become owner of anything else. It
+// prefers the requested version. A version may have a default that the stored version lacks. Each
+// write at that version sets the default anew, while a write at the stored version changes nothing.
+// The server does not say which version is the stored one, so uncredited finds it with dry runs.
 func (c *Client) uncredited(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (object.Kind, error) {
 	if kind.GVK.Group == "" { // The core group has only one version.
 		return kind, nil
@@ -230,7 +232,7 @@ func exceeds(fields, others any) bool {
 // server stores such an object without any managed fields.
 type TooLargeError struct {
 	Ref object.Ref
-	// Lost says why the previous managed fields could not be restored. If it is nil, nothing has
+	// Lost says why the previous managed fields could not be restored. If it is nil, nothing was
 	// changed.
 	Lost error
 }
@@ -252,7 +254,7 @@ func (e *TooLargeError) Hint() string {
 
 func (e *TooLargeError) Unwrap() error { return e.Lost }
 
-// Status returns a refusal's Status if nothing has changed.
+// Status returns the Status of a refusal if nothing was changed.
 func (e *TooLargeError) Status() metav1.Status {
 	if e.Lost != nil {
 		return metav1.Status{Status: metav1.StatusFailure}
@@ -264,9 +266,9 @@ func keptNone(answer *unstructured.Unstructured, sent []any) bool {
 	return len(sent) > 0 && len(answer.GetManagedFields()) == 0
 }
 
-// putBack restores managed fields that were all lost. If another client has applied the object
-// meanwhile, that client is an owner again, and putBack restores nothing. An update by another
-// client sets no managed fields, so it does not matter.
+// putBack restores managed fields after all of them were lost. If another client has applied the
+// object meanwhile, that client is an owner again, and putBack restores nothing. An update by
+// another client does not matter, because it sets no managed fields.
 func (c *Client) putBack(ctx context.Context, kind object.Kind, live, answer *unstructured.Unstructured, how object.Write) error {
 	out := &TooLargeError{Ref: object.RefOf(live)}
 	before, _, _ := unstructured.NestedSlice(live.Object, "metadata", "managedFields")

@@ -11,14 +11,14 @@ import (
 const (
 	// slot is the placeholder for the flags of the connection.
 	slot = "\x1f"
-	// in a command with its own --as
+	// slotAs is the placeholder in a command with its own --as.
 	slotAs = "\x1e"
-	// in a command of this plugin
+	// slotOurs is the placeholder in a command of this plugin.
 	slotOurs = "\x1d"
 	plugin   = "k8sconnect"
 )
 
-// Kubectl returns kubectl, the words of the verb, and the placeholder.
+// Kubectl returns kubectl, the words of the verb, and the placeholder for the flags.
 func Kubectl(verb ...string) string {
 	begun := "kubectl " + strings.Join(verb, " ")
 	if verb[0] == plugin {
@@ -32,9 +32,9 @@ func KubectlAs(verb ...string) string { return "kubectl " + strings.Join(verb, "
 
 // Flags choose the cluster and the user.
 type Flags struct {
-	// Cluster and As are flags. They are not quoted.
+	// Cluster and As are flags, not yet quoted.
 	Cluster, As []string
-	// Guards are flags of this plugin that refuse clusters.
+	// Guards are flags of this plugin that reject the wrong cluster.
 	Guards []string
 }
 

@@ -91,7 +91,7 @@ func present(obj map[string]any) string {
 	return "it exists"
 }
 
-// EvaluateAt handles objects that do not exist.
+// existence need not handle absent objects, because EvaluateAt does.
 type existence struct{}
 
 func (existence) evaluate(context.Context, map[string]any, time.Time) Verdict {
@@ -124,10 +124,10 @@ type Spec struct {
 	// Expression is the CEL or JSONPath in Text.
 	Expression string
 	Type       string
-	// Value is that of the status condition, or of the JSONPath if HasValue.
+	// Value is the expected value of the status condition or, if HasValue is set, of the JSONPath.
 	Value    string
 	HasValue bool
-	// Rules are for Ready; nil means the built-in table.
+	// Rules apply to Ready; nil means the built-in table.
 	Rules *Set
 	// Once is set if the condition is evaluated only once. A fault then counts as lasting.
 	Once bool
@@ -185,7 +185,7 @@ type conditionType struct {
 	wantType, want string
 }
 
-// If the schema has no status.conditions, the wait would never end.
+// newStatus rejects a schema without status.conditions, because the wait would never end.
 func newStatus(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*conditionType, error) {
 	if s != nil && !cel.IsOpen(s) {
 		if _, ok := s.Properties["status"]; !ok {
@@ -203,7 +203,8 @@ func (s *conditionType) reads() cel.Reads {
 	return cel.Reads{Paths: [][]string{{"status", "conditions"}, {"status", "observedGeneration"}}}
 }
 
-// Like kubectl, it ignores case. A condition for an earlier generation is not met (edge case 47).
+// Like kubectl, evaluate ignores case. A condition for an earlier generation is not met (edge case
+// 47).
 func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.Time) Verdict {
 	inner, _ := obj["status"].(map[string]any)
 	value := readiness.Value{Expr: "condition " + s.wantType}
@@ -216,7 +217,7 @@ func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.T
 	found := list[i]
 	value.Value = found.Status
 	out := Verdict{Met: strings.EqualFold(found.Status, s.want), Reason: cmp.Or(found.Reason, "Condition"), Message: found.Message, Values: []readiness.Value{value}}
-	// As in kubectl, the condition's observed generation counts before that of the status.
+	// As in kubectl, the condition's observed generation takes precedence over that of the status.
 	observed, says := found.ObservedGeneration, found.Observes
 	if !says {
 		observed, says = object.WholeNumber(inner["observedGeneration"])

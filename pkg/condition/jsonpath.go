@@ -20,7 +20,7 @@ import (
 type path struct {
 	spec   Spec
 	secret bool
-	// steps are names and indexes; nil if the path has anything else.
+	// steps are names and indexes; nil if the path contains anything else.
 	steps []any
 	names []string
 }
@@ -43,7 +43,7 @@ func newPath(gvk schema.GroupVersionKind, s *spec.Schema, one Spec) (*path, erro
 	return p, nil
 }
 
-// On some paths, the library panics.
+// The library panics on some paths.
 func parsePath(expression string) (parsed *jsonpath.Parser, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -53,7 +53,7 @@ func parsePath(expression string) (parsed *jsonpath.Parser, err error) {
 	return jsonpath.Parse("", expression)
 }
 
-// whole is set if the path has nothing but these names and indexes.
+// whole is set if the path consists only of these names and indexes.
 func stepsOf(parsed *jsonpath.Parser) (steps []any, whole bool) {
 	if len(parsed.Root.Nodes) != 1 {
 		return nil, false
@@ -111,7 +111,7 @@ func unknownField(gvk schema.GroupVersionKind, s *spec.Schema, one Spec, steps [
 	return nil
 }
 
-// The rest of a path never leads out of the part below its leading names.
+// The rest of a path never leads outside the part below its leading names.
 func (p *path) reads() cel.Reads {
 	if len(p.names) == 0 {
 		return cel.Reads{All: true}
@@ -169,8 +169,8 @@ func (p *path) find(obj map[string]any) ([]any, error) {
 	return []any{found}, nil
 }
 
-// search evaluates a path with more than names and indexes. Each call makes its own template,
-// because a template keeps state. The library uses reflection and may panic.
+// search evaluates a path that contains more than names and indexes. Each call makes its own
+// template, because a template keeps state. The library uses reflection and may panic.
 func (p *path) search(obj map[string]any) (found []any, err error) {
 	defer func() {
 		if r := recover(); r != nil {

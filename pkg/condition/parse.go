@@ -95,7 +95,8 @@ func parseJSONPath(typed, trimmed, rest string) (Spec, error) {
 	return s, nil
 }
 
-// The value begins at endOfPath. It is negative if a bracket or quote is not closed.
+// endOfPath returns where the path ends and any value begins. It is negative if a bracket or quote
+// is not closed.
 func endOfPath(text string) int {
 	var open []rune
 	var quote rune
@@ -126,7 +127,7 @@ func endOfPath(text string) int {
 	return len(text)
 }
 
-// The shell may have left quotes.
+// The shell may have left the quotes in place.
 func unquoted(text string) string {
 	if len(text) > 1 && (text[0] == '\'' || text[0] == '"') && text[len(text)-1] == text[0] {
 		return text[1 : len(text)-1]

@@ -56,7 +56,7 @@ func (r *ready) reads() cel.Reads {
 type conventions struct {
 	rule readiness.Rule
 	// began is when the first object was evaluated. An error counts as lasting only from then on,
-	// because it may have been fixed just before. Without a wait, began is nil.
+	// because it may have been fixed just before. If there is no wait, began is nil.
 	began *atomic.Pointer[time.Time]
 }
 
@@ -87,8 +87,8 @@ func named() [][]string {
 	}
 }
 
-// Trim returns a copy of the object for which the conditions have the same verdict. It has only the
-// fields that they read, and those that identify its version. It shares contents with obj. If a
+// Trim returns a copy of the object with only the fields that the conditions read and those that
+// identify its version, so their verdicts stay the same. It shares contents with obj. If a
 // condition reads the whole object, Trim returns obj.
 func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 	if obj == nil {
@@ -109,7 +109,7 @@ func Trim(obj map[string]any, conds ...*Condition) map[string]any {
 	return out
 }
 
-// Only the time of the last write to the spec is needed of each owner.
+// For each owner, only the time of its last write to the spec is needed.
 func specTimesOf(obj map[string]any) []any {
 	var out []any
 	entries, _ := cel.Meta(obj)["managedFields"].([]any)

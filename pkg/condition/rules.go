@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// ReadyAnnotation, FailedAnnotation and MessageAnnotation are annotations of a CRD. With them, its
-// author defines when an object is ready or has failed, and the message until it is ready.
+// ReadyAnnotation, FailedAnnotation and MessageAnnotation are annotations with which the author of
+// a CRD defines when an object is ready or has failed, and the message until it is ready.
 const (
 	ReadyAnnotation   = "k8sconnect.io/ready"
 	FailedAnnotation  = "k8sconnect.io/failed"
@@ -28,7 +28,7 @@ var shipped []byte
 
 const fromTable = "the built-in table of kinds"
 
-// Formula is a CEL expression over self, and where it is written.
+// Formula is a CEL expression over self, and the place where it is written.
 type Formula struct {
 	Text string
 	// Source is a file or an annotation. Line is zero for an annotation.
@@ -36,7 +36,7 @@ type Formula struct {
 	Line   int
 }
 
-// Rule defines when objects of a kind are ready. For an empty formula, the conventions apply.
+// Rule defines when objects of a kind are ready. Where a formula is empty, the conventions apply.
 type Rule struct {
 	Group, Kind            string
 	Ready, Failed, Message Formula
@@ -48,7 +48,7 @@ func (r Rule) IsZero() bool {
 	return r.Ready.Text == "" && r.Failed.Text == "" && r.Message.Text == ""
 }
 
-// Names reports whether the rule contains a word, such as a condition's type.
+// Names reports whether the rule mentions a word, such as a condition's type.
 func (r Rule) Names(word string) bool {
 	return strings.Contains(r.Ready.Text+r.Failed.Text, word)
 }
@@ -171,8 +171,8 @@ func shippedTable() map[schema.GroupKind]Rule {
 	return table
 }
 
-// Set contains rules. The user's file wins over the annotations of CRDs, and these win over the
-// built-in table. It is safe for concurrent use. A nil *Set has the built-in table.
+// Set contains rules. The user's file takes precedence over the annotations of CRDs, and these over
+// the built-in table. It is safe for concurrent use. A nil *Set holds only the built-in table.
 type Set struct {
 	mu             sync.Mutex
 	given, learned map[schema.GroupKind]Rule
@@ -204,7 +204,7 @@ func (r *Set) Of(gk schema.GroupKind) (Rule, bool) {
 	return Shipped(gk)
 }
 
-// Learn adds the rule in the annotations of a kind's CRD.
+// Learn adds the rule that the annotations of a kind's CRD define.
 func (r *Set) Learn(gk schema.GroupKind, definition string, annotations map[string]string) {
 	formula := func(name string) Formula {
 		return Formula{Text: annotations[name], Source: "customresourcedefinition " + definition + ", annotation " + name}

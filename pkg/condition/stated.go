@@ -106,8 +106,8 @@ func (r *stated) evaluate(ctx context.Context, obj map[string]any, now time.Time
 	return Verdict{Reason: "InProgress", Message: r.say(ctx, obj, "the rule for its kind is not met yet: "+text.OneLine(r.rule.Ready.Text), byConventions), Values: v.Values}
 }
 
-// failure returns a condition that clearly reports a failure and is not in the rule; nil if there
-// is none.
+// failure returns a condition that clearly reports a failure and that the rule does not mention;
+// nil if there is none.
 func (r *stated) failure(obj map[string]any) *readiness.Statement {
 	for _, one := range readiness.Read(obj) {
 		if one.Condition && one.Within == "" && one.Value == "True" && one.Complains() && !one.IsPositive() && !r.rule.Names(one.Name) {
@@ -130,7 +130,8 @@ func (r *stated) say(ctx context.Context, obj map[string]any, sentence string, b
 	return sentence
 }
 
-// ParseRules is Read, and compiles the formulas. The error has all errors, with file and line.
+// ParseRules is [Read] followed by compiling the formulas. The error joins all errors, each with
+// its file and line.
 func ParseRules(source string, data []byte) (*Set, error) {
 	read, err := Read(source, data)
 	if err != nil {
@@ -154,7 +155,7 @@ type Verdict struct {
 	Reason string
 	// Message is one sentence, which may quote the cluster.
 	Message string
-	// Values have the order in the condition. Values of Secrets are masked.
+	// Values are in the order of the condition. Values of Secrets are masked.
 	Values []readiness.Value
 	// Err says why the condition could not be evaluated. It is nil if the condition is met or has
 	// failed.

@@ -68,7 +68,7 @@ func (e *Engine) ask(ctx context.Context, t *target) {
 }
 
 // goesAt reports whether to delete this version of the object, and binds the deletion to it. If
-// Stays keeps the object, the target is finished as kept.
+// Stays keeps the object, the target ends as kept.
 func (e *Engine) goesAt(t *target, live *unstructured.Unstructured, how *object.Deletion) bool {
 	if t.Stays == nil || live == nil {
 		return true
@@ -147,7 +147,7 @@ func (e *Engine) accepted(t *target, live *unstructured.Unstructured) {
 	}
 }
 
-// The client already limits the rate of requests. The limit on goroutines only bounds memory.
+// The client already limits the rate of requests. The limit on goroutines only bounds memory use.
 func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Context, *target)) {
 	const side = 256
 	var g errgroup.Group
@@ -163,7 +163,7 @@ func (e *Engine) each(ctx context.Context, targets []*target, do func(context.Co
 	_ = g.Wait() // do reports errors as events
 }
 
-// otherNow is for an object that has the target's name now (edge case 68).
+// otherNow is the reason if another object now has the target's name (edge case 68).
 const otherNow = "it is gone; another object has its name now, and was left alone"
 
 // isUnserved reports whether the kind is gone, with all its objects. It is false if the server did

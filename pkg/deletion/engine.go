@@ -1,6 +1,6 @@
 // Package deletion deletes objects in reverse order, each bound to its UID, and watches until they
-// are gone. Start with [Reverse] and [Engine.Run]. It never reports an object as gone that it
-// cannot see. It does not explain stuck objects, and prints nothing.
+// are gone. Start with [Reverse] and [Engine.Run]. It never reports an object as gone merely
+// because it cannot see it. It does not explain stuck objects, and prints nothing.
 package deletion
 
 import (
@@ -19,7 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// Server is the part of the API client that the engine needs. Its calls retry and limit their rate.
+// Server is the part of the API client that the engine needs. Its calls retry, and limit their own
+// rate.
 type Server interface {
 	watchset.Watcher
 	object.Getter
@@ -36,21 +37,21 @@ type Counter interface {
 	Count(ctx context.Context, live *unstructured.Unstructured) (int, error)
 }
 
-// Explainer explains why a terminating object still exists, the most important cause first. It may
-// return causes together with an error.
+// Explainer explains why a terminating object still exists, with the most important cause first. It
+// may return causes together with an error.
 type Explainer interface {
 	Explain(ctx context.Context, kind object.Kind, live *unstructured.Unstructured) ([]event.Cause, error)
 }
 
 const (
-	// blindFor is how long reads may fail before an object's state is unknown.
+	// blindFor is how long reads may fail before an object's state counts as unknown.
 	blindFor = 5 * time.Minute
 	// glance is how long the engine searches for objects after an outage that lasted too long.
 	glance     = 2 * time.Second
 	stuckAfter = 15 * time.Second
 )
 
-// Engine deletes objects. Server and Emit are required. Use an Engine for one Run.
+// Engine deletes objects. Server and Emit are required. Each Engine is for one Run.
 type Engine struct {
 	Server Server
 	// First replaces Server to list the objects before the first deletion, and after an outage that
@@ -59,25 +60,25 @@ type Engine struct {
 	Explainer Explainer
 	Counter   Counter
 
-	// An empty Propagation leaves it to the server.
+	// Propagation is the deletion policy; if it is empty, the server decides.
 	Propagation metav1.DeletionPropagation
-	// GracePeriod is in seconds; nil means each object's own.
+	// GracePeriod is in seconds; nil means each object's own grace period.
 	GracePeriod *int64
 	DryRun      object.DryRun
-	// With Wait, Run waits until all objects are gone.
+	// Wait makes Run wait until all objects are gone.
 	Wait         bool
 	IgnoreAbsent bool
 	// Timeout returns how long the deletion of an object may take; 0 or a nil function means no
 	// limit.
 	Timeout func(object.Kind) time.Duration
-	// StuckAfter is how long an object must show no progress before it is explained; 0 means 15
+	// StuckAfter is how long an object must make no progress before it is explained; 0 means 15
 	// seconds.
 	StuckAfter time.Duration
 	// EndsFor returns how long a cause must last, without progress, to end the wait for its object;
 	// 0 or a nil function means never.
 	EndsFor func(event.Cause) time.Duration
 	// Finalizer, if set, is removed from terminating objects, and nothing is deleted. Confirm is
-	// called before that, once every object was explained.
+	// called first, once every object has been explained.
 	Finalizer string
 	Confirm   func(ctx context.Context, finalizer string, refs []object.Ref) error
 	// Emit is called for one event at a time.
@@ -85,13 +86,14 @@ type Engine struct {
 
 	mu      sync.Mutex // guards everything below, the views and their targets
 	planned bool
-	// underway is set once a deletion was requested. From then on, the engine waits for an outage
-	// to end. outlived is set if an outage lasted too long and the server has not answered since.
+	// underway is set once a deletion has been requested. From then on, the engine waits for
+	// outages to end. outlived is set if an outage lasted too long and the server has not answered
+	// since.
 	underway, outlived bool
 	outcome            Outcome
 	aggregates         []*target
 	pending, explained int
-	// passed is set once the user knows that some targets of the phase are not explained.
+	// passed is set once the user has been told that some targets of the phase are not explained.
 	passed bool
 	woken  chan struct{}
 	turns  chan struct{}  // limits concurrent explanations
@@ -199,8 +201,8 @@ func (e *Engine) isDark(views []*view) bool {
 
 // Outcome counts the objects that were not deleted.
 type Outcome struct {
-	// Remaining objects still existed when their time was over. Refused objects were refused by the
-	// server. Unknown objects may or may not be deleted.
+	// Remaining objects still existed when their time ran out. Refused objects were refused by the
+	// server. Unknown objects may or may not have been deleted.
 	Remaining, Refused, Unknown int
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// explain works in the background. The engine must be locked.
+// explain starts an explanation in the background. The engine must be locked.
 func (e *Engine) explain(ctx context.Context, t *target) {
 	t.goes()
 	x := &t.explanation
@@ -97,14 +97,14 @@ type explanation struct {
 	causes []event.Cause
 	told   schedule.Told
 	passed bool
-	// lasting has the codes of causes that may end the wait, and since when every explanation has
-	// found them.
+	// lasting maps the codes of causes that may end the wait to the time since which every
+	// explanation has found them.
 	lasting map[string]time.Time
 }
 
 // endsFor records the latest causes. over is a cause that has lasted long enough to end the wait.
-// Otherwise next is when the first cause will have; zero if none can end the wait. moved is when
-// the object last made progress.
+// Otherwise next is the earliest time at which one will have; zero if none can end the wait. moved
+// is when the object last made progress.
 func (x *explanation) endsFor(ends func(event.Cause) time.Duration, moved, now time.Time) (over *event.Cause, next time.Time) {
 	before := x.lasting
 	x.lasting = map[string]time.Time{}
@@ -137,14 +137,14 @@ func (x *explanation) next(since time.Time, after time.Duration) time.Time {
 	return at
 }
 
-// over reports whether the target needs no other explanation when its time is over at due. The
-// latest one must be newer than its last progress, or than due.
+// over reports whether the target, whose time runs out at due, needs no further explanation. The
+// latest one must be no older than the target's last progress, or than due.
 func (x *explanation) over(moved, due time.Time) bool {
 	known := !x.last.IsZero() && (!x.last.Before(moved) || !x.last.Before(due))
 	return !x.running && (x.passed || known)
 }
 
-// u is a new version of a terminating object. The engine must be locked.
+// see records u, a new version of a terminating object. The engine must be locked.
 func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	t.keep(u)
 	t.goes()
@@ -170,8 +170,8 @@ func (e *Engine) see(t *target, u *unstructured.Unstructured) {
 	}
 }
 
-// goes reports progress at most once a second. A report that has to wait is replaced by a newer
-// one. The engine must be locked.
+// goes reports progress at most once a second. A newer report replaces one that is still waiting.
+// The engine must be locked.
 func (e *Engine) goes(t *target, g event.Going) {
 	t.news = &g
 	if e.tellNews(t, time.Now()) > 0 {
@@ -179,7 +179,7 @@ func (e *Engine) goes(t *target, g event.Going) {
 	}
 }
 
-// tellNews emits the pending report, or returns how long it still has to wait.
+// tellNews emits the pending report, or returns how long it must still wait.
 func (e *Engine) tellNews(t *target, now time.Time) time.Duration {
 	if t.news == nil {
 		return 0
@@ -192,7 +192,7 @@ func (e *Engine) tellNews(t *target, now time.Time) time.Duration {
 	return left
 }
 
-// count works in the background. The engine must be locked.
+// count starts a count in the background. The engine must be locked.
 func (e *Engine) count(ctx context.Context, t *target) {
 	c, live := &t.contents, t.live
 	c.running = true

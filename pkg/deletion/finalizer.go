@@ -38,7 +38,8 @@ func refuse(live *unstructured.Unstructured, finalizer string) error {
 	return nil
 }
 
-// The finalizer goes after each target was explained and the user has agreed (edge case 69).
+// release removes the finalizer once each target has been explained and the user has agreed (edge
+// case 69).
 func (e *Engine) release(ctx context.Context, targets []*target) {
 	var eligible []*target
 	var refs []object.Ref
@@ -77,8 +78,8 @@ func (e *Engine) release(ctx context.Context, targets []*target) {
 	e.each(ctx, eligible, e.releaseOne)
 }
 
-// releaseOne removes the finalizer from the version that was seen. After a conflict, it reads the
-// object again.
+// releaseOne removes the finalizer from the version that was last seen. After a conflict, it reads
+// the object again.
 func (e *Engine) releaseOne(ctx context.Context, t *target) {
 	if !e.begin(t) {
 		return

@@ -36,17 +36,18 @@ type Item struct {
 	Err    error
 	// Absent is set if the cluster does not serve the object's kind.
 	Absent bool
-	// If UID is set, another object with the same name is not deleted.
+	// UID, if set, protects another object with the same name from deletion.
 	UID types.UID
 	// Stays returns why this version of the object is kept after all, or "". The deletion is bound
-	// to the version. For a newer version, Stays is called again. If Stays is nil, every version is
+	// to the version, and Stays is called again for a newer one. If Stays is nil, every version is
 	// deleted.
 	Stays func(live *unstructured.Unstructured) string
 }
 
 // Reverse returns the phases for deleting the objects of a plan. Two groups of a phase come first.
-// The rest of the phase may have the controllers that clean up after objects whose CRD is in the
-// set. An aggregated ClusterRole is recreated by its controller when one of its parts is deleted.
+// Objects whose CRD is in the set do, because the rest of the phase may contain the controllers
+// that clean up after them. Aggregated ClusterRoles do, because their controller recreates them
+// when one of their parts is deleted.
 func Reverse(p *plan.Plan) []Phase {
 	defined := map[object.Key]bool{}
 	for _, ph := range p.Phases {

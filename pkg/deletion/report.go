@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// finish emits a target's result, but only one. The engine must be locked.
+// finish emits a target's result, but only the first one. The engine must be locked.
 func (e *Engine) finish(t *target, d event.Deleted) {
 	if t.done {
 		return
@@ -86,7 +86,7 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 		apierrors.IsServerTimeout(err), apierrors.IsTooManyRequests(err):
 		action = event.Unknown // The server did not decide.
 	case apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		// Admission and RBAC refuse with the same code.
+		// Admission and RBAC use the same code for a refusal.
 		permitted, askErr := e.Server.Permitted(ctx, *t.kind, t.Ref, verb)
 		if askErr == nil && permitted {
 			break
@@ -99,7 +99,7 @@ func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	e.end(t, event.Deleted{Action: action, Err: err})
 }
 
-// denied adds the missing permission. It omits the server's text about a Secret.
+// denied adds a hint about the missing permission. It omits the server's text about a Secret.
 func denied(t *target, verb string, err error) error {
 	words := []string{"see: " + command.Kubectl("auth", "can-i"), verb, t.kind.GVR().GroupResource().String()}
 	if t.Ref.Namespace != "" {
@@ -133,9 +133,9 @@ func (e *Engine) close(ctx context.Context, targets []*target) bool {
 	return !slices.ContainsFunc(targets, e.inTheWay)
 }
 
-// inTheWay reports whether later phases have to wait for a target. A target that was never seen
-// delays nothing: otherwise one unknown object would block the whole deletion. An object that is
-// kept on purpose delays nothing, because the caller has considered its dependents.
+// inTheWay reports whether later phases must wait for a target. A target that was never seen delays
+// nothing: otherwise one unknown object would block the whole deletion. Nor does an object that is
+// kept on purpose, because the caller has considered its dependents.
 func (e *Engine) inTheWay(t *target) bool {
 	switch t.result {
 	case event.Gone, event.Absent, event.Kept:
@@ -147,7 +147,7 @@ func (e *Engine) inTheWay(t *target) bool {
 	}
 }
 
-// For a selection, the objects are known only after the list.
+// The objects of a selection are known only after they have been listed.
 func (e *Engine) plan(phases []Phase) {
 	e.planned = true
 	planned := event.Planned{Phases: make([]event.Phase, len(phases))}

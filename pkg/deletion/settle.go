@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// settle makes targets of the objects that were found. It finishes those that do not exist or could
-// not be read.
+// settle turns the objects that were found into targets. It finishes those that do not exist or
+// could not be read.
 func (e *Engine) settle(index int, ph Phase, views []*view) []*target {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -63,7 +63,7 @@ func (e *Engine) classify(t *target) {
 }
 
 // mayAskUnseen reports whether to delete a target that we may not read. The user named it, and may
-// have the right to delete it. Without a read, no precondition can be checked.
+// have permission to delete it. Without reading it, no precondition can be checked.
 func (e *Engine) mayAskUnseen(t *target) bool {
 	return t.view.ended != nil && apierrors.IsForbidden(t.view.ended) && !t.view.open &&
 		t.Stays == nil && e.Finalizer == "" && e.DryRun != object.DryRunClient
@@ -182,8 +182,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// The selector of the target no longer matches. If the object still exists, seek watches it by
-// name.
+// seek is for a target that its selector no longer matches. If the object still exists, seek
+// watches it by name.
 func (e *Engine) seek(ctx context.Context, t *target) {
 	e.side.Go(func() {
 		if e.still(ctx, t) == nil {

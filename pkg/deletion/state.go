@@ -19,33 +19,34 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// The engine's lock guards a target.
+// target is guarded by the engine's lock.
 type target struct {
 	Item
 	kind *object.Kind
 	view *view
 
 	found bool
-	// The server accepted the deletion of a target that was never seen.
+	// accepted is set if the server accepted the deletion of a target that was never seen.
 	accepted bool
-	// We may not read an unseen target, so its deletion is requested by name.
+	// unseen is set for a target that we may not read, so its deletion is requested by name.
 	unseen     bool
 	uid        types.UID
 	aggregated bool
-	// the object as last seen; nil unless it is terminating
+	// live is the object as last seen; nil unless it is terminating.
 	live *unstructured.Unstructured
-	// the object as last seen, for Stays; nil once the deletion was requested
+	// seen is the object as last seen, for Stays; nil once the deletion has been requested.
 	seen *unstructured.Unstructured
-	// started is set once the phase was reported. Then results of the target are reported too.
+	// started is set once the phase has been reported. From then on, results of the target are
+	// reported too.
 	started bool
 	lost    bool
-	// asked is when the server accepted the deletion; zero before that.
+	// asked is when the server accepted the deletion; zero until then.
 	asked  time.Time
 	done   bool
 	result event.Action
 
-	// passage is nil before the deletion begins and after the target is done, because only a few of a
-	// hundred thousand objects are being deleted at any time.
+	// passage is nil before the deletion begins and after the target is done, because only a few of
+	// a hundred thousand objects are being deleted at any one time.
 	*passage
 }
 
@@ -86,8 +87,8 @@ func (t *target) terminatingSince() time.Time {
 	return time.Time{}
 }
 
-// quietSince returns since when the object has made no progress. The grace period of a Pod does not
-// count; it ends at the deletion timestamp.
+// quietSince returns the time since which the object has made no progress. A Pod's grace period
+// does not count; it ends at the deletion timestamp.
 func (t *target) quietSince() time.Time {
 	if until := t.terminatingSince(); until.After(t.moved) {
 		return until
@@ -95,16 +96,16 @@ func (t *target) quietSince() time.Time {
 	return t.moved
 }
 
-// The engine's lock guards a view.
+// view is guarded by the engine's lock.
 type view struct {
 	*watchset.View
 	engine *Engine
-	// With open, every object found before the view is synced becomes a target.
+	// open makes every object found before the view is synced a target.
 	open    bool
 	targets map[types.NamespacedName]*target
 	order   []*target
 
-	// ready is closed once it is known which objects exist, or that this cannot be found out.
+	// ready is closed once it is known which objects exist, or that there is no way to find out.
 	ready chan struct{}
 	once  sync.Once
 	// synced is set once the watch has listed the objects. kindGone is set if the kind is no longer
@@ -130,7 +131,7 @@ type mark struct {
 	finalizers  []string
 	conditions  []string
 	phase       string
-	// held is the number of objects in a namespace by its status; -1 if unknown.
+	// held is the number of objects in a namespace according to its status; -1 if unknown.
 	held int
 }
 
@@ -151,13 +152,13 @@ func markOf(u *unstructured.Unstructured) mark {
 
 func (m mark) text() string { return fmt.Sprintf("%v", m) }
 
-// The server sets these finalizers because of --cascade, and the garbage collector removes them.
+// --cascade makes the server set these finalizers, and the garbage collector removes them.
 func isCascades(finalizer string) bool {
 	return finalizer == metav1.FinalizerOrphanDependents || finalizer == metav1.FinalizerDeleteDependents
 }
 
-// cascading reports whether the object waits only for the garbage collector. Then other changes,
-// such as in a workload's conditions, are not progress.
+// cascading reports whether the object waits only for the garbage collector. Other changes, such as
+// to a workload's conditions, are then not progress.
 func (m mark) cascading() bool {
 	return len(m.finalizers) > 0 && !slices.ContainsFunc(m.finalizers, func(f string) bool { return !isCascades(f) })
 }
@@ -186,7 +187,7 @@ func (m mark) step(next mark) string {
 	return ""
 }
 
-// The namespace controller states the number only in a condition's message.
+// The namespace controller gives the number only in a condition's message.
 func heldBy(u *unstructured.Unstructured) int {
 	c := object.ConditionOf(u, "NamespaceContentRemaining")
 	if c.Status != "True" {

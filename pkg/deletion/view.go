@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// So many objects of a set are watched one by one. More are watched together with all others of
-// their kind in the namespace.
+// few is the number of objects of a set that are watched one by one. More are watched together with
+// all others of their kind in the namespace.
 const few = 6
 
 func (e *Engine) viewsOf(s Set) []*view {
@@ -206,7 +206,7 @@ func (v *view) end(err error) {
 	v.engine.wake()
 }
 
-// The server removes a CRD only after the last of its objects, so these are gone.
+// The server removes a CRD only after the last of its objects, so all of these are gone.
 func (v *view) kindIsGone() {
 	e := v.engine
 	e.mu.Lock()
@@ -223,7 +223,7 @@ func (v *view) kindIsGone() {
 	}
 }
 
-// acceptedUnseen is for an object that may still wait for a finalizer.
+// acceptedUnseen is the reason for an object that may still wait for a finalizer.
 const acceptedUnseen = "its deletion was accepted, but you have no permission to get it, so whether it is gone is unknown"
 
 // askUnseen deletes a target that we may not read. Without a known UID, it deletes whichever object

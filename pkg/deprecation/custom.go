@@ -18,19 +18,19 @@ type Definition struct {
 	Versions []DefinedVersion
 }
 
-// DefinedVersion is an item of a CRD's spec.versions.
+// DefinedVersion is an item of spec.versions in a CRD.
 type DefinedVersion struct {
 	Name               string
 	Served, Deprecated bool
 	// Storage means that objects are stored at this version. Stored means that some objects may
 	// still be stored at it.
 	Storage, Stored bool
-	// Warning is the author's warning for users of the version; may be empty.
+	// Warning is the author's warning for users of the version; it may be empty.
 	Warning string
 }
 
-// ParseDefinition parses a CRD at apiextensions.k8s.io/v1. Its kind is empty before the API server
-// has accepted it.
+// ParseDefinition parses a CRD at apiextensions.k8s.io/v1. Its kind is empty until the API server
+// has accepted the CRD.
 func ParseDefinition(crd *unstructured.Unstructured) Definition {
 	d := Definition{Name: crd.GetName()}
 	d.Kind.Group, _, _ = unstructured.NestedString(crd.Object, "spec", "group")
@@ -70,12 +70,12 @@ func (d Definition) Notices() map[string]Notice {
 	return notices
 }
 
-// Custom contains the deprecated versions of custom resources, as a watcher of CRDs reports them.
+// Custom contains the deprecated versions of custom resources, as reported by a watcher of CRDs.
 // The zero value is empty. It is safe for concurrent use.
 type Custom struct {
 	mu          sync.RWMutex
 	definitions map[string]definition
-	// A kind may briefly have more than one CRD, when one replaces another.
+	// A kind may briefly have more than one CRD while one replaces another.
 	kinds map[schema.GroupKind][]string
 }
 

@@ -4,7 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// These are sources other than a field of k8s.io/api: files with kube-apiserver's own warnings.
+// These are sources other than fields of k8s.io/api: files that contain kube-apiserver's own
+// warnings.
 const (
 	serverPods     = "kube-apiserver: pkg/api/pod/warnings.go"
 	serverServices = "kube-apiserver: pkg/api/service/warnings.go"
@@ -140,7 +141,7 @@ type nodeLabel struct {
 	use   string
 }
 
-// nodeLabels returns the deprecated labels of nodes. The release of the last one is from KEP-2067,
+// nodeLabels returns the deprecated labels of nodes. The release of the last one is from KEP-2067;
 // the others are from kube-apiserver's own warnings.
 func nodeLabels() [6]nodeLabel {
 	return [...]nodeLabel{
@@ -160,7 +161,7 @@ type rule struct {
 	key string
 	// value is the deprecated value; empty for any.
 	value string
-	// labels means that the field may refer to labels of nodes, which have their own releases and
+	// labels means that the field may refer to node labels, which have their own releases and
 	// replacements.
 	labels bool
 	// unless lists paths of the replacement. If one of them is set, the field is not reported,
@@ -181,7 +182,7 @@ type ruleSet struct {
 func podRules() []rule {
 	rules := []rule{
 		{
-			// The API server sets each of the two fields from the other.
+			// The API server sets each of these two fields from the other.
 			path: "spec.serviceAccount", unless: []string{"spec.serviceAccountName"},
 			use: ".spec.serviceAccountName", source: "v1 PodSpec.serviceAccount",
 		},
@@ -205,7 +206,7 @@ func podRules() []rule {
 }
 
 // annotationRules returns the rules for annotations that became fields. If the field is set too,
-// the annotation may be for older clients, or be set by the API server.
+// the annotation may be there for older clients, or the API server may have set it.
 func annotationRules() []rule {
 	annotation := func(key string, since, gone int, use string, unless ...string) rule {
 		r := rule{path: "metadata.annotations", key: key, use: use, unless: unless, source: serverPods, serverWarns: true}

@@ -10,7 +10,8 @@ import (
 )
 
 // Fields returns the deprecated fields that are set in an object, for a server of the given
-// release. If the release is unknown, it returns only fields that were deprecated without a date.
+// release. If the release is unknown, it returns only fields whose deprecation has no known
+// release.
 func Fields(u *unstructured.Unstructured, server Release) []FieldNotice {
 	if u == nil {
 		return nil
@@ -51,8 +52,8 @@ func NewFields(old, updated *unstructured.Unstructured, server Release) []FieldN
 	return found
 }
 
-// warnsOnUpdate reports whether the API server warns about new fields in an update. It does not for
-// Pods and Ingresses. For a ReplicationController, it examines the old template.
+// warnsOnUpdate reports whether the API server warns about new fields in an update. For Pods and
+// Ingresses, it does not. For a ReplicationController, it examines the old template.
 func warnsOnUpdate(kind schema.GroupKind) bool {
 	return kind != schema.GroupKind{Kind: "Pod"} && kind != schema.GroupKind{Kind: "ReplicationController"} && kind.Kind != "Ingress"
 }

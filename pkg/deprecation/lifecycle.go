@@ -18,11 +18,12 @@ import (
 //go:embed builtin.txt
 var table string
 
-// Lifecycle contains the releases of a kind's version. Unknown and unplanned releases are zero.
+// Lifecycle contains the releases that matter to a version of a kind. Unknown and unplanned
+// releases are zero.
 type Lifecycle struct {
 	Introduced, Deprecated, Removed Release
-	// Replacement is the one that the type's documentation names. It may itself be deprecated by
-	// now; empty if there is none.
+	// Replacement is the one that the type's documentation names; empty if there is none. It may
+	// itself be deprecated by now.
 	Replacement schema.GroupVersionKind
 }
 
@@ -41,7 +42,7 @@ type row struct {
 	Lifecycle
 }
 
-// rowsOf returns the versions of a kind, the preferred one first.
+// rowsOf returns the rows for the versions of a kind, the preferred one first.
 func rowsOf(kind schema.GroupKind) []row {
 	group := kind.Group
 	if group == "" {
@@ -91,13 +92,13 @@ func parseGVK(s string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: part[0], Version: part[1], Kind: part[2]}
 }
 
-// Release is a minor release of Kubernetes, such as 1.29. Zero is unknown, or none.
+// Release is a minor release of Kubernetes, such as 1.29. Zero means unknown, or none.
 type Release struct {
 	Major, Minor int
 }
 
 // ParseRelease parses the release from a version as servers and providers write it: "1.29",
-// "v1.35.2-gke.100", "1.36+".
+// "v1.35.2-gke.100" or "1.36+".
 func ParseRelease(s string) (Release, error) {
 	major, rest, ok := strings.Cut(strings.TrimPrefix(s, "v"), ".")
 	r := Release{Major: number(major), Minor: number(digits(rest))}
@@ -119,7 +120,7 @@ func Server(info version.Info) (Release, error) {
 	return ParseRelease(info.GitVersion)
 }
 
-// String returns "1.29"; empty for the zero value.
+// String returns the release in the form "1.29"; empty for the zero value.
 func (r Release) String() string {
 	if r.IsZero() {
 		return ""
@@ -130,7 +131,7 @@ func (r Release) String() string {
 // IsZero reports whether the release is unknown.
 func (r Release) IsZero() bool { return r == Release{} }
 
-// Compare orders releases; unknown ones come first.
+// Compare orders releases; an unknown one comes first.
 func (r Release) Compare(other Release) int {
 	return cmp.Or(cmp.Compare(r.Major, other.Major), cmp.Compare(r.Minor, other.Minor))
 }
@@ -199,7 +200,7 @@ func CheckUpgrade(gvk schema.GroupVersionKind, server, to Release) (n Notice, go
 	return n, goes, ok
 }
 
-// Goes reports whether the field has no effect in that release.
+// Goes reports whether the field no longer has an effect in that release.
 func (n FieldNotice) Goes() bool { return !n.Gone.IsZero() }
 
 // Steps returns the path as keys and positions, from the root of the object.

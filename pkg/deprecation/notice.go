@@ -17,7 +17,7 @@ type Notice struct {
 	Gone bool
 	// Use is the served replacement; empty if there is none.
 	Use schema.GroupVersionKind
-	// Words are the warning of a CRD's author, unescaped; String makes them safe to print.
+	// Words contains the CRD author's warning, unescaped; String makes it safe to print.
 	Words string
 }
 
@@ -38,7 +38,8 @@ func Check(gvk schema.GroupVersionKind, server Release) (Notice, bool) {
 }
 
 // successor returns the documented replacement if the server serves it and has not deprecated it.
-// Otherwise it returns the preferred such version, or a replacement that is at least served.
+// Otherwise it returns the preferred version for which that holds, or a replacement that is at
+// least served.
 func successor(gvk schema.GroupVersionKind, lc Lifecycle, server Release) schema.GroupVersionKind {
 	named := lc.Replacement
 	kind := gvk.GroupKind()
@@ -124,18 +125,18 @@ type FieldNotice struct {
 	// Path is in the notation of field ownership. List items without a name are numbered. The path
 	// contains no values.
 	Path string
-	// Value is the deprecated value, if the field itself is not deprecated: a term of Kubernetes,
-	// such as the name of a label, never a user's value.
+	// Value is the deprecated value, if the field itself is not deprecated. It is a term of
+	// Kubernetes, such as the name of a label, and never a user's value.
 	Value string
-	// Since is the release that deprecated the field, Gone the one since which it has no effect;
-	// zero if unknown or in the future.
+	// Since is the release that deprecated the field, and Gone the release from which it has no
+	// effect; zero if unknown or in the future.
 	Since, Gone Release
 	Use         string
 	// ServerWarns reports whether the API server warns too, with the path and without the object's
 	// name.
 	ServerWarns bool
-	// spot is Path without the numbers of items, and Value. With numbers, a field would look new if
-	// its list item moved.
+	// spot is Path without item numbers, and Value. With the numbers, a field would look new if its
+	// list item moved.
 	spot  string
 	steps []any
 }

@@ -17,16 +17,16 @@ import (
 // Search is the result of a search for an object's controller.
 type Search struct {
 	Operator string
-	// Several Workloads are equally likely.
+	// Workloads are the likely controllers; several are equally likely.
 	Workloads []Candidate
 	Lease     *Lease
 	Evidence  []string
-	// Sure is set if all that is needed could be read.
+	// Sure is set if everything that is needed could be read.
 	Sure bool
 	// Proven is set if the evidence identifies the controller, so that its absence can be reported.
 	Proven bool
-	// Suspects may be the controller if nothing identifies it. Alive describes a recent write by
-	// the manager that set the finalizer.
+	// Suspects are workloads that may be the controller, if nothing identifies it. Alive describes
+	// a recent write by the manager that set the finalizer.
 	Suspects []Suspect
 	Alive    string
 }
@@ -35,13 +35,13 @@ type Search struct {
 type Candidate struct {
 	Workload
 	Why []string
-	// A Pod of the workload holds the Lease, or has held it.
+	// Lease is one that a Pod of the workload holds or has held.
 	Lease *Lease
 
 	score int
 }
 
-// Likely reports whether there is another clue than the right to write the object.
+// Likely reports whether there is any clue other than the right to write the object.
 func (c Candidate) Likely() bool { return c.score >= worthGrant }
 
 // The right to update is a weak clue, because many accounts have it. A webhook for the kind is weak
@@ -189,7 +189,7 @@ func (c *Candidate) clue(worth int, why string) {
 	c.Why = append(c.Why, why)
 }
 
-// A controller with these traits would use this name for its Lease.
+// of reports whether a controller with these traits would use this name for its Lease.
 func (l Lease) of(t traits) bool {
 	if slices.ContainsFunc(t.names, func(n managerName) bool { return n.name == l.Ref.Name }) {
 		return true
@@ -228,7 +228,7 @@ func called(names []managerName) string {
 	return " is called " + strings.Join(quotedNames, " or ")
 }
 
-// Suspect is a workload that may write the object. It may not be the one that removes the
+// Suspect is a workload that may write the object. It is not necessarily the one that removes the
 // finalizer.
 type Suspect struct {
 	Workload
@@ -284,7 +284,7 @@ func (r *Run) writers(u *unstructured.Unstructured) []account {
 	return made.items
 }
 
-// The manager set the finalizer and has written since the deletion was requested.
+// alive describes a write, after the deletion was requested, by a manager that set the finalizer.
 func (r *Run) alive(u *unstructured.Unstructured, finalizer string) string {
 	entries, err := managedfields.Entries(u)
 	if err != nil {

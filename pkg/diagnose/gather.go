@@ -27,7 +27,8 @@ const (
 	rounds      = 12
 )
 
-// Gatherer reads only what the rules ask for. Reader is required. It is safe for concurrent use.
+// Gatherer reads only the facts that the rules ask for. Reader is required. It is safe for
+// concurrent use.
 type Gatherer struct {
 	Reader Reader
 	Now    func() time.Time
@@ -36,7 +37,8 @@ type Gatherer struct {
 	// Budget limits the requests for one explanation; 0 means 600. Questions beyond it fail with
 	// [ErrNotAsked].
 	Budget int
-	// From WorthList objects of a kind and namespace, one list replaces single reads; 0 means 4.
+	// WorthList is the number of objects of a kind and namespace from which one list replaces
+	// single reads; 0 means 4.
 	WorthList int
 
 	mu   sync.Mutex
@@ -58,8 +60,8 @@ func (g *Gatherer) Time() time.Time {
 	return g.Now()
 }
 
-// Fill runs the rules and reads what they ask for, until they ask nothing new. The error of a
-// failed read is the answer to its question. Fill returns an error only if ctx ends.
+// Fill runs the rules and reads the facts that they ask for, until they ask for nothing new. The
+// error of a failed read is the answer to its question. Fill returns an error only if ctx ends.
 func (g *Gatherer) Fill(ctx context.Context, f *Facts, rules func(*Run)) error {
 	left := cmp.Or(g.Budget, budget)
 	for round := 0; ; round++ {
@@ -150,7 +152,8 @@ func (g *Gatherer) ask(ctx context.Context, f *Facts, q Question, collector func
 	return a
 }
 
-// An expired page token makes the reader start over, which lists objects twice.
+// list drops duplicates: an expired page token makes the reader start over, which lists objects
+// twice.
 func (g *Gatherer) list(ctx context.Context, q Question, sel object.Selection, collector func() Collector) ([]*unstructured.Unstructured, int, error) {
 	var keep Collector = &everything{}
 	if collector != nil {
@@ -182,7 +185,7 @@ func (e *everything) Collected() ([]*unstructured.Unstructured, int) { return e.
 var (
 	// ErrSlow is the error of a read that took too long.
 	ErrSlow error = slowError{}
-	// ErrNotAsked is the error for a question beyond the budget.
+	// ErrNotAsked is the error for a question that exceeds the budget.
 	ErrNotAsked = errors.New("not read: the explanation reached its request limit")
 
 	errGone = errors.New("it no longer exists")
@@ -202,7 +205,7 @@ func Denied(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
 }
 
-// Troubled reports whether an error is about the server as a whole and not about one question.
+// Troubled reports whether an error is about the server as a whole rather than about one question.
 func Troubled(err error) bool {
 	return object.IsUnanswered(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
 		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsTooManyRequests(err) ||
@@ -211,7 +214,8 @@ func Troubled(err error) bool {
 
 const (
 	worthList = 4
-	// From so many namespaces, one list of the whole cluster replaces one for each.
+	// worthAll is the number of namespaces from which one list of the whole cluster replaces a list
+	// for each.
 	worthAll = 8
 )
 
@@ -250,13 +254,13 @@ func batches(f *Facts, asked map[Question]func() Collector, worth int) []Questio
 	return questions
 }
 
-// Reader reads the cluster. A failed read is a fact too. A forbidden answer (apierrors) is unknown.
-// [meta.IsNoMatchError] is true for the error if the server does not serve the kind. A Reader must
-// be safe for concurrent use.
+// Reader reads the cluster. A failed read is a fact too. A forbidden error (apierrors) means that
+// the fact is unknown. [meta.IsNoMatchError] is true for the error if the server does not serve the
+// kind. A Reader must be safe for concurrent use.
 type Reader interface {
 	// Get returns one object; nil, nil if it does not exist.
 	Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
-	// Exists does not read the contents.
+	// Exists is Get without reading the contents.
 	Exists(ctx context.Context, ref object.Ref) (bool, error)
 	// Select calls visit for each selected object, never concurrently. fields is a field selector
 	// in kubectl's notation.
@@ -269,11 +273,11 @@ type Reader interface {
 	// DryRunRemoveFinalizer tries to remove a finalizer in a dry run. The error is the server's
 	// refusal.
 	DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *unstructured.Unstructured, finalizer string) error
-	// An empty user is the current one.
+	// Allowed reports whether user may act; "" is the current user.
 	Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error)
 }
 
-// ExclusiveMode returns the access mode of a claim for one node or one Pod, or "".
+// ExclusiveMode returns the claim's access mode that allows only one node or one Pod, or "".
 func ExclusiveMode(claim *corev1.PersistentVolumeClaim) corev1.PersistentVolumeAccessMode {
 	for _, mode := range claim.Spec.AccessModes {
 		if mode != corev1.ReadWriteOnce && mode != corev1.ReadWriteOncePod {

@@ -30,8 +30,8 @@ func IsKind(u *unstructured.Unstructured, group, kind string) bool {
 	return u.GroupVersionKind().GroupKind() == schema.GroupKind{Group: group, Kind: kind}
 }
 
-// As converts an object to a type. It returns false for nil, and for an object of another API that
-// uses the same name for its kind.
+// As converts an object to a type. It returns false for nil, and for an object of another API whose
+// kind has the same name.
 func As[T any](u *unstructured.Unstructured) (T, bool) {
 	var typed T
 	if u == nil {
@@ -41,7 +41,7 @@ func As[T any](u *unstructured.Unstructured) (T, bool) {
 	return typed, err == nil
 }
 
-// All calls [As] for many objects, and drops those that do not fit.
+// All calls [As] for each object, and drops those that cannot be converted.
 func All[T any](objects []*unstructured.Unstructured) []T {
 	var typed []T
 	for _, u := range objects {
@@ -77,7 +77,7 @@ func Items(u *unstructured.Unstructured, path ...string) []map[string]any {
 	return maps
 }
 
-// Terminating reports whether an object's deletion was requested.
+// Terminating reports whether an object's deletion has been requested.
 func Terminating(u *unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }
 
 // Since returns when the object's deletion was requested. For a Pod, the grace period is subtracted
@@ -119,7 +119,7 @@ func Name(ref object.Ref) string {
 	return text.Excerpt(ref.Resource() + " -n " + ref.Namespace)
 }
 
-// On returns the object for the end of a command: TYPE/NAME -n NAMESPACE.
+// On returns the object as the end of a command: TYPE/NAME -n NAMESPACE.
 func On(ref object.Ref) string {
 	if ref.Namespace == "" {
 		return text.ShellQuote(ref.Resource())
@@ -141,7 +141,7 @@ func Ago(d time.Duration) string {
 	}
 }
 
-// Some returns the first strings and the number of others.
+// Some returns the first strings, and how many others there are.
 func Some(texts []string, most int) []string {
 	if len(texts) <= most {
 		return texts

@@ -19,17 +19,17 @@ type Question struct {
 	GVK             schema.GroupVersionKind
 	Namespace, Name string
 	Labels, Fields  string
-	// Kept names the filter of a list of which only a part is kept.
+	// Kept names the filter, if only a part of a list is kept.
 	Kept string
-	// Detail is the finalizer of a Replay, or the verb for User of an Allowed.
+	// Detail is the finalizer of a Replay, or the verb of an Allowed for User.
 	Detail, User string
 }
 
 // Verb is the kind of request.
 type Verb string
 
-// Kinds and the others are the verbs, in the order of the requests. Verbs on whose answers other
-// questions depend come first.
+// Kinds and the others are the verbs, in the order of the requests. A verb comes first if other
+// questions depend on its answers.
 const (
 	Kinds    Verb = "kinds"
 	Get      Verb = "get"
@@ -44,25 +44,25 @@ const (
 type Answer struct {
 	Object  *unstructured.Unstructured // for Get; nil if it does not exist
 	Objects []*unstructured.Unstructured
-	// A Collector left out More objects.
+	// More is the number of objects that a Collector left out.
 	More  int
 	Kinds []object.Kind
 	Yes   bool
 	Err   error
 
-	// The object was passed to NewFacts.
+	// given is set if the object was passed to NewFacts.
 	given bool
 	at    time.Time
 }
 
-// Collector keeps the relevant objects of a list, which may have many more.
+// Collector keeps the relevant objects of a list, which may contain many more.
 type Collector interface {
 	Add(u *unstructured.Unstructured)
 	// Collected returns the objects that were kept, and the number of those that were not.
 	Collected() (kept []*unstructured.Unstructured, more int)
 }
 
-// Matching returns a function that makes Collectors of matching objects, as [Slim] leaves them.
+// Matching returns a function that makes Collectors of matching objects, reduced by [Slim].
 func Matching(meant func(*unstructured.Unstructured) bool) func() Collector {
 	return func() Collector { return &matching{meant: meant} }
 }
@@ -90,7 +90,7 @@ func Slim(u *unstructured.Unstructured) *unstructured.Unstructured {
 	return u
 }
 
-// String returns kubectl's words: "list leases.coordination.k8s.io -n prod".
+// String returns the question in kubectl's words: "list leases.coordination.k8s.io -n prod".
 func (q Question) String() string {
 	said := string(q.Verb)
 	switch q.Verb {
@@ -111,7 +111,7 @@ func (q Question) String() string {
 	return text.Excerpt(said)
 }
 
-// A question comes after those on which it may depend.
+// compare puts a question after those on which it may depend.
 func (q Question) compare(other Question) int {
 	return cmp.Or(
 		cmp.Compare(q.Verb.order(), other.Verb.order()),

@@ -30,7 +30,8 @@ func (r *Run) accounts(groups []string) ([]account, bool) {
 	return made.items, made.sure
 }
 
-// gives tells what a rule grants, and counts which namespaces count.
+// readAccounts uses gives to find what a rule grants, and counts to choose the namespaces that
+// matter.
 func (r *Run) readAccounts(gives func(rbacv1.PolicyRule) right, counts func(namespace string) bool) result[account] {
 	const rbac = "rbac.authorization.k8s.io/v1"
 	roles, sure := r.List(KindOf(rbac, "ClusterRole"), "")
@@ -116,7 +117,7 @@ func (g *grants) bind(ref rbacv1.RoleRef, namespace string, subjects []rbacv1.Su
 	}
 }
 
-// Lease is a Lease of the group coordination.k8s.io, with which a controller elects a leader.
+// Lease is a Lease of the group coordination.k8s.io, which a controller uses to elect a leader.
 type Lease struct {
 	Ref     object.Ref
 	Holder  string
@@ -140,7 +141,7 @@ func LeaseOf(u *unstructured.Unstructured) (Lease, bool) {
 	return l, true
 }
 
-// An expired Lease still counts as held for so long, because clocks differ.
+// grace is how long an expired Lease still counts as held, because clocks differ.
 const grace = 30 * time.Second
 
 // Stale reports whether the Lease has no holder or has expired.

@@ -15,17 +15,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Run is one pass of the rules over the known facts. It records the questions without an answer.
-// Once these are answered, the rules run again.
+// Run is one pass of the rules over the known facts. It records the unanswered questions. Once
+// these are answered, the rules run again.
 type Run struct {
 	Now   time.Time
 	Facts *Facts
 
-	// misses counts the questions without an answer, repeated ones too.
+	// misses counts unanswered questions, including repeated ones.
 	asked  map[Question]func() Collector
 	misses int
-	// unanswered has the errors of failed questions, in order. A cause already explains the excused
-	// ones.
+	// unanswered maps failed questions to their errors; order keeps their order. A cause already
+	// explains the excused ones.
 	unanswered map[Question]error
 	order      []Question
 	excused    map[Question]bool
@@ -43,7 +43,7 @@ func NewRun(now time.Time, facts *Facts) *Run {
 	}
 }
 
-// Once calls read only once for each name in a run.
+// Once calls read only once per run for each name.
 func Once[T any](r *Run, name string, read func() T) T {
 	if made, ok := r.made[name].(T); ok {
 		return made
@@ -53,12 +53,12 @@ func Once[T any](r *Run, name string, read func() T) T {
 	return made
 }
 
-// Ask returns the answer to a question. It returns false if the question was not asked yet, or its
-// read failed.
+// Ask returns the answer to a question. It returns false if the question has not been asked yet, or
+// if its read failed.
 func (r *Run) Ask(q Question) (Answer, bool) { return r.Collect(q, nil) }
 
-// Collect is [Run.Ask] for a list of which the collector keeps a part. [Question.Kept] names that
-// filter.
+// Collect is [Run.Ask] for a list of which the collector keeps only a part. [Question.Kept] names
+// that filter.
 func (r *Run) Collect(q Question, collector func() Collector) (Answer, bool) {
 	a, ok := r.Facts.Find(q)
 	if !ok {
@@ -88,7 +88,7 @@ func (r *Run) IsAsked(q Question) bool {
 // Misses returns how often a question had no answer yet.
 func (r *Run) Misses() int { return r.misses }
 
-// Unanswered returns the failed questions in the order asked.
+// Unanswered returns the failed questions in the order in which they were asked.
 func (r *Run) Unanswered() iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		for _, q := range r.order {
@@ -111,7 +111,7 @@ func (r *Run) Get(gvk schema.GroupVersionKind, namespace, name string) (u *unstr
 	return a.Object, ok
 }
 
-// Exists reports whether an object exists; valid only if sure is set.
+// Exists reports whether an object exists; the result is valid only if sure is set.
 func (r *Run) Exists(ref object.Ref) (exists, sure bool) {
 	a, ok := r.Ask(Question{Verb: Exists, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name})
 	return a.Yes, ok
@@ -149,13 +149,13 @@ func (r *Run) Kind(u *unstructured.Unstructured) (object.Kind, bool) {
 	return object.Kind{}, false
 }
 
-// Allowed reports whether a user may do something. It is not sure if we may not ask.
+// Allowed reports whether a user may do something. sure is not set if we may not ask.
 func (r *Run) Allowed(user, verb string, ref object.Ref) (yes, sure bool) {
 	a, ok := r.Ask(Question{Verb: Allowed, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, User: user, Detail: verb})
 	return a.Yes, ok
 }
 
-// Whole returns the complete object for one with only metadata.
+// Whole returns the complete object for one that has only metadata.
 func (r *Run) Whole(u *unstructured.Unstructured) *unstructured.Unstructured {
 	live, _ := r.Get(u.GroupVersionKind(), u.GetNamespace(), u.GetName())
 	return live
@@ -196,7 +196,7 @@ func (f *Facts) put(q Question, a Answer) {
 	f.answers[q] = a
 }
 
-// Find returns the answer to a question or a wider one, if it was asked.
+// Find returns the answer to a question, or to a wider one, if it was asked.
 func (f *Facts) Find(q Question) (Answer, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -253,7 +253,7 @@ func Typed[T any](f *Facts, u *unstructured.Unstructured) (*T, bool) {
 	return &t, true
 }
 
-// Since returns the questions that were answered since a time, in order.
+// Since returns the questions that were answered at or after a time, in order.
 func (f *Facts) Since(at time.Time) []Question {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -267,7 +267,7 @@ func (f *Facts) Since(at time.Time) []Question {
 	return asked
 }
 
-// The answers of wider questions contain that of the question.
+// widen returns the questions whose answers contain the answer to q.
 func widen(q Question) []Question {
 	here := Question{Verb: List, GVK: q.GVK, Namespace: q.Namespace}
 	all := Question{Verb: List, GVK: q.GVK}
@@ -332,7 +332,7 @@ func (f *Facts) AnswersElse(groups map[string]bool) bool {
 	return false
 }
 
-// A refused replay says nothing about reads.
+// allTroubled ignores replays, because a refused one says nothing about reads.
 func (f *Facts) allTroubled(questions []Question) bool {
 	troubled := false
 	for _, q := range questions {

@@ -11,12 +11,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// An object's controller is identified by its traits.
+// traits identify an object's controller.
 type traits struct {
 	operator string
 	names    []managerName
-	// domains may name the controller's Lease. groups are the API groups on which the controller
-	// has rights.
+	// domains may occur in the name of the controller's Lease. groups are the API groups to which
+	// the controller has rights.
 	domains, groups []string
 	// definition is the CRD of the kind, if it was read.
 	definition *unstructured.Unstructured
@@ -24,7 +24,8 @@ type traits struct {
 
 type managerName struct{ name, whose string }
 
-// Without a finalizer, these are the traits of the kind's controller.
+// traitsOf returns the traits of the finalizer's controller or, without a finalizer, of the kind's
+// controller.
 func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 	group := u.GroupVersionKind().Group
 	t := traits{domains: []string{group}, groups: []string{group}}
@@ -56,14 +57,14 @@ func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 	return t
 }
 
-// Their names show that the kind's controller sets them.
+// ownFinalizers returns those whose names show that the kind's controller sets them.
 func ownFinalizers(u *unstructured.Unstructured) []string {
 	return slices.DeleteFunc(slices.Clone(u.GetFinalizers()), func(f string) bool {
 		return !related(domainOf(f), u.GroupVersionKind().Group)
 	})
 }
 
-// managers omits tools for people and names that many controllers share.
+// managers omits tools that people use, and names that many controllers share.
 func managers(u *unstructured.Unstructured, finalizer string) []string {
 	var names []string
 	for _, o := range Setters(u, finalizer) {
@@ -89,13 +90,13 @@ func StatusManager(u *unstructured.Unstructured) string {
 	return latest
 }
 
-// domainOf returns example.com for example.com/hold.
+// domainOf returns example.com for the finalizer example.com/hold.
 func domainOf(finalizer string) string {
 	domain, _, _ := strings.Cut(finalizer, "/")
 	return domain
 }
 
-// The domains are equal, or one contains the other.
+// related reports whether the domains are equal or one contains the other.
 func related(a, b string) bool {
 	if !strings.Contains(a, ".") || !strings.Contains(b, ".") {
 		return false
@@ -132,7 +133,7 @@ func (r *Run) Definition(u *unstructured.Unstructured) *unstructured.Unstructure
 	return a.Objects[0]
 }
 
-// People write manifests with these tools.
+// tool reports whether people write manifests with this manager.
 func tool(manager string) bool {
 	switch manager {
 	case "", "unknown", "before-first-apply", "helm", "k8sconnect", "Terraform", "pulumi-kubernetes", "node-fetch", "Mozilla", "curl":
@@ -155,7 +156,7 @@ type operator struct {
 	workloads []string
 }
 
-// The name of a well-known finalizer often does not show its operator.
+// The name of a well-known finalizer often does not reveal its operator.
 func operatorOf(finalizer string) operator {
 	certManager := operator{"cert-manager", []string{"cert-manager"}}
 	argoCD := operator{"Argo CD", []string{"argocd-application-controller", "argocd-applicationset-controller"}}

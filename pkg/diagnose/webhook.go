@@ -14,16 +14,16 @@ import (
 
 // Hook is one admission webhook, validating or mutating.
 type Hook struct {
-	// Index is the position in the configuration.
+	// Config is the webhook configuration, and Index the position in it.
 	Config object.Ref
 	Index  int
 	Name   string
 
 	Service *Service // nil if it is called by URL
 	URL     string
-	// Strict is set if the server refuses the operation when it cannot call the webhook.
+	// Strict is set if the server refuses the operation when the webhook cannot be called.
 	Strict bool
-	// Only the server can evaluate match conditions.
+	// Conditional webhooks have match conditions, which only the server can evaluate.
 	Conditional bool
 
 	rules       []admissionv1.RuleWithOperations
@@ -32,7 +32,7 @@ type Hook struct {
 	ofObject    *metav1.LabelSelector
 }
 
-// Service is the Service at which a webhook or an API is reached.
+// Service is the Service through which a webhook or an API is reached.
 type Service struct {
 	Namespace, Name string
 }
@@ -91,7 +91,7 @@ func (r *Run) HooksFor(u *unstructured.Unstructured, operation admissionv1.Opera
 	return matching
 }
 
-// The rules of these webhooks name the object's group, whose authors usually serve them.
+// hooksOf returns webhooks whose rules name the object's group. Its authors usually serve them.
 func (r *Run) hooksOf(u *unstructured.Unstructured) []Hook {
 	group := u.GroupVersionKind().Group
 	hooks, _ := r.Hooks()

@@ -31,7 +31,7 @@ type Workload struct {
 	Wanted, Ready int32
 }
 
-// Called reports whether the workload has the name.
+// Called reports whether the name is one of the workload's.
 func (w Workload) Called(name string) bool { return slices.Contains(w.Names, name) }
 
 // Workloads returns all workloads, which may be controllers, and whether all could be read.
@@ -51,7 +51,7 @@ func (r *Run) Workloads() ([]Workload, bool) {
 	return made.items, made.sure
 }
 
-// Deployments, StatefulSets and DaemonSets have these fields in common.
+// podController has the fields that Deployments, StatefulSets and DaemonSets share.
 type podController struct {
 	Spec struct {
 		Replicas *int32                 `json:"replicas"`
@@ -210,7 +210,7 @@ type Backend struct {
 	Next     string
 }
 
-// Backend returns whether a Service has ready endpoints, and why not.
+// Backend reports whether a Service has ready endpoints and, if not, why.
 func (r *Run) Backend(s Service) Backend {
 	ref := RefOf("v1", "Service", s.Namespace, s.Name)
 	u, sure := r.Get(ref.GVK, s.Namespace, s.Name)

@@ -62,8 +62,8 @@ func (e *Engine) Outcome(p *predict.Prediction, anew *predict.Recreation) (event
 	return out, err
 }
 
-// contestedBesides returns the conflicts that no change shows, such as two spellings of one value
-// (edge case 84).
+// contestedBesides returns the conflicts that are not visible in any change, such as two spellings
+// of one value (edge case 84).
 func contestedBesides(changes []managedfields.Change, p *predict.Prediction) []managedfields.Change {
 	var out []managedfields.Change
 	for _, c := range p.Conflicts {
@@ -77,7 +77,7 @@ func contestedBesides(changes []managedfields.Change, p *predict.Prediction) []m
 }
 
 // attribute adds owners to changes, and marks conflicts and takeovers. Adopted fields count as
-// ours. Owners such as before-first-apply come only from the conflict.
+// ours. Only the conflict names owners such as before-first-apply.
 func attribute(changes []managedfields.Change, p *predict.Prediction, taken []managedfields.Conflict) {
 	adopted := func(o managedfields.Owner) bool { return slices.Contains(p.Adoption.Adopted, o) }
 	for i := range changes {
@@ -98,8 +98,8 @@ func attribute(changes []managedfields.Change, p *predict.Prediction, taken []ma
 	}
 }
 
-// touch reports whether a change is at, above or below a conflict. A change of order is unrelated
-// to the items.
+// touch reports whether a change is at, above or below a conflict. A change of order does not touch
+// conflicts within the items.
 func touch(change managedfields.Change, c managedfields.Conflict) bool {
 	return change.Path.HasPrefix(c.Path) || !change.Order && c.Path.HasPrefix(change.Path)
 }
@@ -110,7 +110,7 @@ func union(a, b []managedfields.Owner) []managedfields.Owner {
 	return slices.Compact(all)
 }
 
-// named adds the kind and name of a new object, which have no owner.
+// named adds the kind and name of a new object, which no one owns.
 func named(ref object.Ref, fields map[string]any) map[string]any {
 	u := unstructured.Unstructured{Object: maps.Clone(fields)}
 	if meta, ok := fields["metadata"].(map[string]any); ok {
@@ -122,7 +122,8 @@ func named(ref object.Ref, fields map[string]any) map[string]any {
 	return u.Object
 }
 
-// contestedOnly is for an object that the server would refuse even if all conflicts were taken.
+// contestedOnly is for an object that the server would refuse even if we took all conflicting
+// fields.
 func contestedOnly(p *predict.Prediction, refusal error) event.Compared {
 	out := event.Compared{
 		Ref: p.Item.Ref, Source: p.Item.Source, Action: event.Update, Yielded: p.Yielded, Left: p.Left,

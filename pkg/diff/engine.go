@@ -51,7 +51,7 @@ func (e *UnknownError) Error() string {
 type Engine struct {
 	Server    Server
 	Predictor predict.Predictor
-	// Admit is apply's check of each existing object; an error becomes a warning. Admit may be nil.
+	// Admit is apply's check of each existing object; an error becomes a warning. It may be nil.
 	Admit func(item plan.Item, live *unstructured.Unstructured) error
 	// Seen is called with each compared object. before is nil for a new object; after is the
 	// predicted object. Calls may be concurrent. Seen may be nil.
@@ -76,7 +76,8 @@ type Engine struct {
 	unservedKinds map[schema.GroupVersionKind]error
 }
 
-// Run compares all objects. It returns nil for no change, ErrDiffers, or an *UnknownError.
+// Run compares all objects. It returns nil if nothing would change, ErrDiffers, or an
+// *UnknownError.
 func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	e.known, e.unservedKinds = map[object.Key]bool{}, map[schema.GroupVersionKind]error{}
 	planned := event.Planned{Phases: make([]event.Phase, len(p.Phases))}
@@ -124,7 +125,7 @@ func (e *Engine) phase(ctx context.Context, ph plan.Phase) {
 	_ = asks.Wait()
 }
 
-// evaluate asks the server only if the live object does not show the result.
+// evaluate asks the server only if the live object does not already reveal the result.
 func (e *Engine) evaluate(ctx context.Context, asks *errgroup.Group, item plan.Item, live *unstructured.Unstructured, err error) {
 	if err != nil {
 		e.cannotTell(ctx, item, predict.DeniedRead(item, err))
@@ -210,14 +211,14 @@ func (e *Engine) seen(item plan.Item, before, after *unstructured.Unstructured, 
 	}
 }
 
-// nearMisses warns of choices that seem to be for a conflict but do not match it.
+// nearMisses warns about choices that seem to be meant for a conflict but do not match it.
 func (e *Engine) nearMisses(p *predict.Prediction) {
 	for _, miss := range e.Predictor.NearMisses(p) {
 		e.emit(event.Warned{Ref: miss.Ref, Text: miss.Text})
 	}
 }
 
-// absent returns an object that the item needs and that does not exist yet.
+// absent returns an object that the item needs and that does not yet exist.
 func (e *Engine) absent(item plan.Item) (object.Key, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -237,7 +238,7 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item) {
 	err := e.whyUnserved(ctx, item.GVK)
 	for _, need := range item.Needs {
 		if need.Kind == "CustomResourceDefinition" && slices.Contains(item.Bringers, need) {
-			// The object may exist at another version.
+			// The object may already exist at another version.
 			err = fmt.Errorf("%s is served only once %s of this set is applied", item.GVK.GroupVersion(), need.Ref())
 		}
 	}

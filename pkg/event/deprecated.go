@@ -10,10 +10,11 @@ import (
 // Deprecations lists the uses of deprecated API versions and fields before an upgrade. It is the
 // result of the verb deprecated.
 type Deprecations struct {
-	// Release is the release to upgrade to. Server is that of the server; empty without one.
+	// Release is the release to upgrade to. Server is the server's release; empty if there is no
+	// server.
 	Release, Server string
 	Namespace       string
-	// Uses of APIs that the release removes come first.
+	// Uses begins with those of APIs that the release removes.
 	Uses []DeprecatedUse
 	// Left counts managed-fields entries at deprecated versions whose managers no longer write
 	// them. Hint says how to rewrite them.
@@ -28,14 +29,15 @@ type DeprecatedUse struct {
 	Ref object.Ref
 	// Path is empty if the whole version is deprecated.
 	Path string
-	// Text is also in the webhook's warning.
+	// Text is the sentence that the webhook's warning also contains.
 	Text string
 	// Goes means that the release removes the version or field.
 	Goes bool
 	// Since and Removed are releases. Use is the replacement. Each may be empty.
 	Since, Removed string
 	Use            schema.GroupVersionKind
-	// Writers still write the version or field. Sources are places in manifests.
+	// Writers are the owners that still write the version or field. Sources are places in
+	// manifests.
 	Writers  []managedfields.Owner
 	Sources  []object.Source
 	Releases []HelmRevision

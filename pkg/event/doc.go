@@ -1,3 +1,3 @@
 // Package event defines the events that engines emit and printers consume, a sealed set of small
-// structs. Never change an event after emitting it, and mask the values of Secrets before.
+// structs. Mask the values of Secrets before emitting an event, and never change it afterwards.
 package event

@@ -26,7 +26,7 @@ const (
 	Skipped    Action = "skipped"
 	// Pruned members left the set and were deleted.
 	Pruned Action = "pruned"
-	// Recreated objects were deleted and created from the manifest.
+	// Recreated objects were deleted and then created from the manifest.
 	Recreated Action = "recreated"
 	// Shared objects keep their values, but we became a co-owner of fields that others own.
 	Shared Action = "shared"
@@ -77,14 +77,14 @@ func (a Action) Compared() Action {
 // Preparing says what the run does before it has a plan, such as discovering kinds.
 type Preparing struct {
 	Text string
-	// Since is when this step began; zero means now. Within is how long it may take; 0 means
-	// unknown.
+	// Since is when this step began; zero means now. Within is how long it may take; 0 means that
+	// this is unknown.
 	Since  time.Time
 	Within time.Duration
 	Found  []string
 }
 
-// Planned lists the objects of the run, before any result.
+// Planned lists the objects of the run. It precedes any result.
 type Planned struct {
 	Phases []Phase
 	// Within limits the whole wait; 0 means no wait or no limit.
@@ -115,7 +115,7 @@ type Applied struct {
 	Source object.Source
 	Action Action
 	DryRun bool
-	// Err is set if the action is Failed or Skipped. With InConflict, it may say why taking all
+	// Err is set if the action is Failed or Skipped. With InConflict, it may say why taking all the
 	// paths would fail.
 	Err error
 	// Reason says what was not checked, such as an object in a namespace that the same dry run
@@ -126,25 +126,25 @@ type Applied struct {
 	Conflicts  []managedfields.Conflict
 	Unleavable []fieldpath.Path
 	AdoptFrom  string
-	// Released paths left the manifest, but stay because others own them or they are yielded.
-	// Removed paths left both the manifest and the object.
+	// Released paths left the manifest but stay in the object, because others own them or because
+	// they are yielded. Removed paths left both the manifest and the object.
 	Released, Removed []managedfields.Change
-	// Taken paths of other owners now have the manifest's value. The user chose to take them, or
-	// adopted their managers.
+	// Taken paths had other owners and now have the manifest's value. The user chose to take them,
+	// or to adopt their managers.
 	Taken []managedfields.Change
 	// Yielded paths stay with their owners. Left values differ from the manifest because something
 	// in the cluster sets them.
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
-	// The fields of Adopted managers became ours in this run. OnlyOwners means that nothing else
-	// changed.
+	// Adopted lists the managers whose fields became ours in this run. OnlyOwners means that
+	// nothing else changed.
 	Adopted    []string
 	OnlyOwners bool
-	// Object is the server's, or what the server would have, without managed fields and Secret
-	// values. It may be nil.
+	// Object is the object on the server, or as it would be there, without managed fields and
+	// Secret values. It may be nil.
 	Object  *unstructured.Unstructured
 	Sharing *managedfields.Sharing
-	// Departed means that the member left the set. Causes say why it still exists.
+	// Departed means that the member left the set. Causes says why it still exists.
 	Departed bool
 	Causes   []Cause
 	// Joined is set if an existing object became a member in this run.
@@ -172,19 +172,20 @@ type Compared struct {
 	Yielded []fieldpath.Path
 	Left    []managedfields.Conflict
 	Changes []managedfields.Change
-	// The fields of Adopted managers would become ours. OnlyOwners means that nothing else would
-	// change.
+	// Adopted lists the managers whose fields would become ours. OnlyOwners means that nothing else
+	// would change.
 	Adopted    []string
 	OnlyOwners bool
 	Sharing    *managedfields.Sharing
-	// Before is nil for Create, After for Delete. After is what the server would make.
+	// Before is nil for Create, and After for Delete. After is the object as the server would store
+	// it.
 	Before, After map[string]any
 }
 
-// Reviewed ends a diff in which no action is Unknown.
+// Reviewed ends a diff in which no action was Unknown.
 type Reviewed struct {
 	Digest string
-	// Objects would change, so that --confirm can name those that differ later.
+	// Objects lists those that would change, so that --confirm can name those that differ later.
 	Objects []ReviewedObject
 }
 
@@ -216,19 +217,19 @@ type Remarked struct {
 	Hint string `json:"hint,omitempty"`
 }
 
-// Decided explains the decision about each path, on request.
+// Decided explains the decision about each path, if the user asked for it.
 type Decided struct {
 	Ref       object.Ref
 	Decisions []Decision
 }
 
-// Decision is the decision about one path, and its reason.
+// Decision is the decision about one path, and the reason for it.
 type Decision struct {
 	Path fieldpath.Path
-	// yielded, taken, left or overruled
+	// Outcome is yielded, taken, left or overruled.
 	Outcome string
 	// By is a flag, the annotation, or a place in a file; empty for the built-in table. Choice is
-	// the text there.
+	// the text found there.
 	By, Choice string
 }
 
@@ -243,7 +244,7 @@ type HooksLeftOut struct {
 	Hint  string
 }
 
-// Hook is a Helm hook: an object that Helm applies at certain points of a release.
+// Hook is a Helm hook: an object that Helm applies at certain points in the life of a release.
 type Hook struct {
 	Ref    object.Ref
 	Source object.Source
@@ -260,10 +261,10 @@ type Retrying struct {
 	Of       time.Duration
 }
 
-// Reachable means that the API server answers again, after a Retrying about the whole server.
+// Reachable means that the API server is answering again, after a Retrying about the whole server.
 type Reachable struct{}
 
-// Waiting means that the run is blocked, such as until a CRD is served.
+// Waiting means that the run is blocked, for example until a CRD is served.
 type Waiting struct {
 	Ref  object.Ref
 	For  string

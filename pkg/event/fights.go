@@ -10,17 +10,17 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Fights lists the objects that are written in circles. It is the result of the verb fights.
+// Fights lists the objects that are written back and forth. It is the result of the verb fights.
 type Fights struct {
 	Found     []Fight
 	Objects   int
 	For       time.Duration
 	Namespace string
 	// Unclear counts objects with repeated writes that were not read in full, because others are
-	// busier.
+	// written more often.
 	Unclear int
-	// Unstored lists writes that changed nothing, by kind, too few to prove a fight over one
-	// object.
+	// Unstored lists, by kind, writes that changed nothing and are too few to prove a fight over
+	// one object.
 	Unstored  []Fight
 	Uncounted error
 	Unread    []Unread
@@ -30,7 +30,7 @@ type Fights struct {
 type FightClass string
 
 const (
-	// SeveralOwners means that a path goes from one owner to another and back.
+	// SeveralOwners means that a path passes from one owner to another and back.
 	SeveralOwners FightClass = "several-owners"
 	// OneWriter means that one writer changes a path back and forth.
 	OneWriter FightClass = "one-writer"
@@ -41,7 +41,7 @@ const (
 	NotStored FightClass = "not-stored"
 )
 
-// Fight is one object that is written in circles. With [NotStored], it is a kind, or the only
+// Fight is one object that is written back and forth. With [NotStored], it is a kind, or the only
 // object of a kind.
 type Fight struct {
 	Ref    object.Ref
@@ -51,7 +51,7 @@ type Fight struct {
 	Paths  []FoughtPath
 	// Writers is set only for NoChange. An unknown writer is nil.
 	Writers []*managedfields.Owner
-	// Any command in Next ends the fight.
+	// Next lists commands, any one of which ends the fight.
 	Next []string
 }
 
@@ -67,11 +67,11 @@ func (f Fight) Applied() bool {
 	return false
 }
 
-// FoughtPath is a path that is written in circles.
+// FoughtPath is a path that is written back and forth.
 type FoughtPath struct {
 	Path fieldpath.Path
-	// Values has the last value of each of the Writers, or the last two of a single writer. A nil
-	// element is an absent value; Values is nil if unknown.
+	// Values holds the last value of each of the Writers, or the last two of a single writer. A nil
+	// element means an absent value; Values is nil if unknown.
 	Values []*any
 	// Writers set or removed the path. An unknown one is nil.
 	Writers  []*managedfields.Owner

@@ -16,8 +16,8 @@ type Owned struct {
 	Ref            object.Ref
 	Path           fieldpath.Path
 	Fields, Absent []managedfields.Node
-	// Holdings counts the fields of each owner in the whole object, the most first. The zero Owner
-	// has the fields without an owner.
+	// Holdings counts each owner's fields in the whole object, with the largest count first. The
+	// zero Owner stands for fields without an owner.
 	Holdings     []Holding
 	StatusHidden bool
 	Unmanaged    bool
@@ -32,7 +32,7 @@ type Holding struct {
 
 // History lists the ownership changes that the webhook recorded.
 type History struct {
-	// Transitions are sorted by their last occurrence. If From is set, none is older.
+	// Transitions are sorted by their last occurrence. If From is set, none is older than that.
 	Transitions []Transition
 	From        time.Time
 	Dropped     int
@@ -52,7 +52,7 @@ type Coverage struct {
 	// Behind is nil if the webhook had recorded all changes at Until.
 	Behind  *Behind `json:"behind,omitempty"`
 	Unknown string  `json:"unknown,omitempty"`
-	// Stale means that the webhook is probably down, because Until is long ago.
+	// Stale means that the webhook is probably down, because Until is too long ago.
 	Stale bool `json:"-"`
 }
 
@@ -63,7 +63,7 @@ type Behind struct {
 	Since   time.Time `json:"since"`
 }
 
-// From returns the coverage since a time.
+// From returns the part of the coverage since a time.
 func (c Coverage) From(since time.Time) Coverage {
 	if !since.After(c.Since) {
 		return c
@@ -72,7 +72,7 @@ func (c Coverage) From(since time.Time) Coverage {
 	return c.For(since)
 }
 
-// For returns the coverage since an object was created.
+// For returns the part of the coverage since an object was created.
 func (c Coverage) For(created time.Time) Coverage {
 	c.Gaps = slices.DeleteFunc(slices.Clone(c.Gaps), func(g Gap) bool { return !g.To.After(created) })
 	return c
@@ -88,16 +88,16 @@ type Gap struct {
 // lists are not nil.
 type Transition struct {
 	Path string `json:"path"`
-	// Kind is that of the last occurrence: taken, released or lost.
+	// Kind is the kind of the last occurrence: taken, released or lost.
 	Kind string                `json:"change"`
 	From []managedfields.Owner `json:"from"`
 	To   []managedfields.Owner `json:"to"`
 	Cut  bool                  `json:"cut,omitempty"`
-	// Forced is about the last change. Gap means that a change fell into a gap in the watch.
+	// Forced refers to the last change. Gap means that a change fell into a gap in the watch.
 	Forced bool   `json:"forced,omitempty"`
 	Gap    bool   `json:"gap,omitempty"`
 	User   string `json:"user,omitempty"`
-	// FromValue and ToValue are those of the last occurrence; empty if not recorded.
+	// FromValue and ToValue are the values of the last occurrence; empty if not recorded.
 	FromValue string    `json:"fromValue,omitempty"`
 	ToValue   string    `json:"toValue,omitempty"`
 	Count     int       `json:"count"`
@@ -136,7 +136,7 @@ func (PastChanges) event() {}
 type Surveyed struct {
 	Where              string
 	Objects, Unmanaged int
-	// Managers has a row for each manager, Holdings one for each owner and kind.
+	// Managers has a row for each manager, and Holdings one for each owner and kind.
 	Managers []ManagerHolding
 	Holdings []KindHolding
 	// Unexpected lists, by object, the fields outside the status whose managers --expect does not
@@ -163,7 +163,7 @@ func (f Fields) Plus(other Fields) Fields {
 	return Fields{All: f.All + other.All, Shared: f.Shared + other.Shared}
 }
 
-// ManagerHolding counts what one manager owns, by any operation.
+// ManagerHolding counts what one manager owns, through any operation.
 type ManagerHolding struct {
 	Manager        string
 	Kinds, Objects int
@@ -172,7 +172,7 @@ type ManagerHolding struct {
 	Expected bool
 }
 
-// KindHolding counts what one owner has in objects of one kind. Owner has no time and no API
+// KindHolding counts what one owner owns in objects of one kind. Owner has no time and no API
 // version.
 type KindHolding struct {
 	Owner   managedfields.Owner
@@ -189,7 +189,7 @@ type ObjectHolding struct {
 	Ref     object.Ref
 	Manager string
 	Fields  Fields
-	// Paths lists the fields of the manager; with --from, only those without another owner.
+	// Paths lists the manager's fields or, with --from, only those without another owner.
 	Paths []FieldName
 }
 
@@ -208,7 +208,7 @@ type Unread struct {
 
 func (Surveyed) event() {}
 
-// Migrated is the result for an object with owners at versions that the server does not serve.
+// Migrated is the result for an object that has owners at versions that the server does not serve.
 type Migrated struct {
 	Ref       object.Ref
 	To        string
@@ -217,7 +217,7 @@ type Migrated struct {
 	Err       error
 }
 
-// LeftOwner is an owner that stays at its version.
+// LeftOwner is an owner that remains at its version.
 type LeftOwner struct {
 	Owner managedfields.Owner
 	// Unknown lists the owner's paths that the served version lacks. It is empty if that version
@@ -234,10 +234,10 @@ type MigrationEnded struct {
 func (Migrated) event()       {}
 func (MigrationEnded) event() {}
 
-// Handed means that fields changed owners, and nothing else.
+// Handed means that fields changed owners and nothing else changed.
 const Handed Action = "given"
 
-// Given is the result of a give for one object.
+// Given is the result of the verb give for one object.
 type Given struct {
 	Ref    object.Ref
 	Action Action
@@ -249,7 +249,7 @@ type Given struct {
 	Err    error
 }
 
-// Move is a group of fields that went from one owner to another.
+// Move is a group of fields that passed from one owner to another.
 type Move struct {
 	Paths []fieldpath.Path
 	From  managedfields.Owner
@@ -275,8 +275,8 @@ type NextApply struct {
 	// Guarded and StillGuarded count the manifest's fields that others own, before and after the
 	// transfer.
 	Guarded, StillGuarded int
-	// Overwrites lists values that the manager will replace, because no other owner prevents it
-	// now.
+	// Overwrites lists values that the manager will replace, because no other owner prevents this
+	// any longer.
 	Overwrites []managedfields.Change
 	Removes    []fieldpath.Path
 	Err        error

@@ -13,17 +13,17 @@ type Set struct {
 	ID                string
 	Tooling           string
 	Kinds, Namespaces []string
-	// Members is nil if they were not requested, or are unknown.
+	// Members is nil if they were not requested or are unknown.
 	Members []Member
 	Err     error
 	Fault   error
 	Lock    *Lock
-	// LastRun holds or last held the lock; nil if unknown.
+	// LastRun is the run that holds or last held the lock; nil if unknown.
 	LastRun *SetRun
 	Runs    []SetRun
 }
 
-// SetBegun says that a set was created. Parent stores it.
+// SetBegun says that a set was created. Parent is the object that stores it.
 type SetBegun struct{ Parent object.Ref }
 
 // NoSets says that no set was found.
@@ -35,9 +35,10 @@ type NoSets struct {
 type SetRun struct {
 	ID  string `json:"id,omitempty"`
 	Who string `json:"who,omitempty"`
-	// Result is applied, failed, rolledBack, running, or unfinished if the run was killed.
+	// Result is applied, failed, rolledBack, running, or unfinished, which means that the run was
+	// killed.
 	Result string `json:"result"`
-	// by the clock of the run's machine; zero if unknown
+	// Started and Ended are by the clock of the run's machine; zero if unknown.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Line    string    `json:"-"`
@@ -55,8 +56,8 @@ type Member struct {
 // Lock is the holder of a set's lock.
 type Lock struct {
 	Holder string `json:"holder"`
-	// Since is when the lock was acquired, Renewed when it was last renewed, by the holder's clock;
-	// zero if unknown.
+	// Since is when the lock was acquired, and Renewed when it was last renewed, both by the
+	// holder's clock; zero if unknown.
 	Since   time.Time `json:"since,omitzero"`
 	Renewed time.Time `json:"renewed,omitzero"`
 }
@@ -66,12 +67,12 @@ func (SetBegun) event() {}
 
 func (NoSets) event() {}
 
-// Restored and Kept are the actions of a rollback. It also uses Failed, and Gone for objects that
-// the run had created.
+// Restored and Kept are the actions of a rollback. A rollback also uses Failed, and Gone for
+// objects that the run had created.
 const (
 	// Restored objects have their former values and owners again.
 	Restored Action = "restored"
-	// Kept objects were not changed; Reason says why. Prune uses this too.
+	// Kept objects were not changed; Reason says why. Prune uses this action too.
 	Kept Action = "kept"
 )
 
@@ -87,7 +88,7 @@ type RolledBack struct {
 	Ref    object.Ref
 	Action Action
 	Left   []fieldpath.Path
-	// Unreturned lists paths that were taken and that their former owner could not get back.
+	// Unreturned lists paths that were taken and could not be given back to their former owner.
 	Unreturned []Unreturned
 	Reason     string
 	Err        error

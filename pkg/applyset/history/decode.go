@@ -19,11 +19,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Any user may have written the Secrets.
+// mostText is limited because any user may have written the Secrets.
 const mostText = 256 << 20
 
 // Decode reads the Secrets of a set's history. The newest run comes first. A run with a missing or
-// changed part is a fault, and does not affect the others.
+// changed part is returned as a fault and does not affect the others.
 func Decode(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
 	return readEach(secrets, decode)
 }
@@ -44,7 +44,7 @@ func readEach(secrets []*unstructured.Unstructured, read func([]*unstructured.Un
 	return runs, faults
 }
 
-// Secrets of a later version, or without the id of a run, are faults.
+// grouped reports Secrets that a later version wrote, and Secrets without a run id, as faults.
 func grouped(secrets []*unstructured.Unstructured) (byRun map[Name][]*unstructured.Unstructured, faults []error) {
 	byRun = map[Name][]*unstructured.Unstructured{}
 	told := map[string]bool{}
@@ -137,8 +137,8 @@ func unpack(content []byte) ([]Object, error) {
 	return objects, nil
 }
 
-// Heads returns the runs without their objects, the newest first. It reads only annotations. A run
-// with unreadable annotations is a fault.
+// Heads returns the runs without their objects, newest first. It reads only annotations. A run with
+// unreadable annotations is returned as a fault.
 func Heads(secrets []*unstructured.Unstructured) (runs []Run, faults []error) {
 	return readEach(secrets, func(parts []*unstructured.Unstructured) (Run, error) { return head(parts[0].GetAnnotations()) })
 }
@@ -158,9 +158,9 @@ func head(notes map[string]string) (Run, error) {
 	return run, nil
 }
 
-// Excess returns the Secrets of runs beyond the limit, the oldest first. Users roll back to the two
-// newest successful runs and the two newest usable runs, so these stay. So do the newest run, the
-// run before it, and Secrets with unreadable annotations.
+// Excess returns the Secrets of runs beyond the limit, oldest first. Users roll back to the two
+// newest successful runs and the two newest usable runs, so these stay. The newest run, the run
+// before it, and Secrets with unreadable annotations stay too.
 func Excess(secrets []*unstructured.Unstructured, keep int) []*unstructured.Unstructured {
 	runs, _ := Heads(secrets)
 	stays := map[Name]bool{}

@@ -35,9 +35,9 @@ const (
 	placeNote   = "k8sconnect.io/place"
 	field       = "objects"
 
-	// The server's limit for a Secret is 1 MiB, including small annotations.
+	// The server limits a Secret to 1 MiB, including small annotations.
 	partSize = 768 << 10
-	// 12 MiB of compressed data hold far more than 10,000 objects.
+	// 12 MiB of compressed data can hold far more than 10,000 objects.
 	mostParts = 16
 )
 
@@ -95,7 +95,7 @@ func Encode(parent object.Ref, set string, run Run) ([]*unstructured.Unstructure
 	return secrets, nil
 }
 
-// nameOf returns a digest of the run's input and id, because a user's id may be no valid name. A
+// nameOf returns a digest of the run's input and id, because a user's id may not be a valid name. A
 // second attempt with the same id and input replaces the first.
 func nameOf(run Run) string {
 	const enough = 6 // bytes that distinguish the runs of one history
@@ -131,7 +131,7 @@ func partOf(text string) (part, of int, err error) {
 	return part, of, nil
 }
 
-// Digest returns a digest of the objects in their order.
+// Digest returns a digest of the objects in the given order.
 func Digest(manifests []*unstructured.Unstructured) (string, error) {
 	sum := sha256.New()
 	enc := json.NewEncoder(sum)

@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Kept is the history of a set as it is stored. Runs may be missing: deleted by users, or never
-// written.
+// Kept is the stored history of a set. Runs may be missing because users deleted them or because
+// they were never written.
 type Kept struct {
 	// Runs and Faults are the results of [Decode] or [Heads].
 	Runs   []Run
@@ -76,13 +76,13 @@ func (k Kept) Newest() (Run, bool) {
 	return newest(k.all())
 }
 
-// Keeps reports whether the history contains the run, even if it is not readable.
+// Keeps reports whether the history contains the run, even if the run is not readable.
 func (k Kept) Keeps(run Run) bool {
 	return slices.ContainsFunc(k.all(), func(r Run) bool { return r.Name() == run.Name() && !errors.Is(r.damage, errNotKept) })
 }
 
-// Follow returns the run with its place after all other runs. again is set if the run adds nothing:
-// the last run was successful, is stored and had the same input.
+// Follow returns the run, placed after all other runs. again is set if the run adds nothing: the
+// last run was successful, is stored and had the same input.
 func (k Kept) Follow(run Run) (placed Run, again bool) {
 	for _, r := range append(k.all(), k.Last) {
 		run.Place.Number = max(run.Place.Number, r.Place.Number)
@@ -103,8 +103,8 @@ func (k Kept) Follow(run Run) (placed Run, again bool) {
 	return run, ok && last.damage == nil && last.Usable() && last.Input == run.Input
 }
 
-// Unlisted is like [Kept.Follow] for a run that has read only the note of the last run. sure is set
-// if the writer of the note has released its lock, so that no other run has followed it.
+// Unlisted is like [Kept.Follow], but for a run that has read only the last run's note. sure is set
+// if the writer of the note has released its lock, so that no other run can have followed it.
 func Unlisted(last, run Run, sure bool) Run {
 	// A killed run may have written Secrets with a higher number but no note.
 	const room = 1000
@@ -116,7 +116,8 @@ func Unlisted(last, run Run, sure bool) Run {
 	return placed
 }
 
-// The last run is unknown if a later version of this program wrote one of the runs.
+// blind returns an error if the last run is unknown because a later version of this program wrote
+// one of the runs.
 func (k Kept) blind() error {
 	for _, err := range k.Faults {
 		if fault, ok := errors.AsType[*FaultError](err); ok && fault.blind {
@@ -126,8 +127,8 @@ func (k Kept) blind() error {
 	return nil
 }
 
-// all returns the readable runs, the unreadable runs and the last run, the newest first. It omits
-// runs without a start time.
+// all returns the readable runs, the unreadable runs and the last run, newest first. It omits runs
+// without a start time.
 func (k Kept) all() []Run {
 	all := slices.Clone(k.Runs)
 	for _, err := range k.Faults {
@@ -151,7 +152,7 @@ func (k Kept) all() []Run {
 	return all
 }
 
-// newest returns the run with the highest number. A run of a former version has no number, and is
+// newest returns the run with the highest number. A run of an earlier version has no number, and is
 // ordered by its start time.
 func newest(all []Run) (Run, bool) {
 	if len(all) == 0 {
@@ -201,13 +202,14 @@ func readable(run Run, all []Run) (Run, error) {
 	return Run{}, unusable(run.ID, why, usableOf(all))
 }
 
-// Listed is a run in a list. A rollback accepts Name. Line has the run's time and user.
+// Listed is a run in a list. Name is the name that a rollback accepts. Line shows the run's time
+// and user.
 type Listed struct {
 	Run
 	Name, Line string
 }
 
-// List returns the stored runs, the newest first.
+// List returns the stored runs, newest first.
 func (k Kept) List() []Listed {
 	all := k.all()
 	var out []Listed
@@ -255,7 +257,7 @@ type FaultError struct {
 	note bool
 	// blind is set if the run's place among the others is unknown.
 	blind bool
-	// of has no objects. Its Started is zero if it cannot be read.
+	// of is the run without its objects. Its Started is zero if it cannot be read.
 	of Run
 }
 

@@ -35,9 +35,9 @@ const (
 
 // Run is one run of a set.
 type Run struct {
-	// ID is as in the server's audit log.
+	// ID is the run's ID in the server's audit log.
 	ID string
-	// Started is by the clock of the run's machine.
+	// Started is the start time by the clock of the run's machine.
 	Started time.Time
 	// The user of the run; may be empty.
 	Who    string
@@ -48,7 +48,7 @@ type Run struct {
 	// TooLarge means that the manifests exceed the limit of the history, so a rollback is
 	// impossible.
 	TooLarge bool
-	// Place is zero if a former version of this program recorded the run.
+	// Place is zero if an earlier version of this program recorded the run.
 	Place Place
 
 	damage error
@@ -79,7 +79,7 @@ func ObjectOf(parent object.Ref, manifest *unstructured.Unstructured) Object {
 			withheld = true
 		}
 	}
-	// The annotation has a copy of the values.
+	// The annotation holds a copy of the values.
 	if notes := u.GetAnnotations(); notes[lastApplied] != "" {
 		delete(notes, lastApplied)
 		u.SetAnnotations(notes)
@@ -89,8 +89,8 @@ func ObjectOf(parent object.Ref, manifest *unstructured.Unstructured) Object {
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Runs are ordered by number, start time and id. Without a number on both, the number does not
-// count.
+// newestFirst orders runs by number, start time and id. If either run has no number, it ignores
+// numbers.
 func newestFirst(a, b Run) int {
 	if a.Place.Number > 0 && b.Place.Number > 0 && a.Place.Number != b.Place.Number {
 		return cmp.Compare(b.Place.Number, a.Place.Number)
@@ -101,7 +101,8 @@ func newestFirst(a, b Run) int {
 	return strings.Compare(b.ID, a.ID)
 }
 
-// A user's name for a run is an id, perhaps with the beginning of the input's digest.
+// named returns the runs with a name: an id, perhaps followed by the beginning of the input's
+// digest.
 func named(runs []Run, name string) []Run {
 	var out []Run
 	for _, r := range runs {
@@ -112,8 +113,8 @@ func named(runs []Run, name string) []Run {
 	return out
 }
 
-// Names returns the names that a rollback accepts. They are ids. Runs with the same id have the
-// beginning of the input's digest added.
+// Names returns the names that a rollback accepts. These are ids. If several runs share an id, the
+// beginning of the input's digest is appended.
 func Names(runs []Run) []string {
 	out := make([]string, len(runs))
 	for i, r := range runs {
@@ -156,15 +157,15 @@ func usableOf(runs []Run) []string {
 	return out
 }
 
-// Former programs wrote no format, and their runs are readable. A later program's format is not
-// readable.
+// Earlier programs wrote no format, and their runs are readable. The format of a later program is
+// not.
 const format = 1
 
 // Place is a run's place in the history. Each run names the run before it, even if that run is no
-// longer stored, which reveals gaps.
+// longer stored, so that gaps show.
 type Place struct {
-	// Number increases with each run from 1, possibly with gaps. It orders runs without clocks.
-	// Zero is unknown.
+	// Number starts at 1 and increases with each run, possibly with gaps. It orders runs without
+	// relying on clocks. Zero means unknown.
 	Number int64 `json:"number"`
 	Known  bool  `json:"known"`
 	// Before is the last successful run before this one; zero if there was none.
@@ -195,8 +196,8 @@ func Note(run Run) (string, error) {
 	return string(text), err
 }
 
-// ReadNote decodes a note. Without text, the run has no ID. An error is a [FaultError], and belongs
-// in [Kept.Faults].
+// ReadNote decodes a note. If text is empty, the run has no ID. An error is a [FaultError], and
+// belongs in [Kept.Faults].
 func ReadNote(text string) (Run, error) {
 	if text == "" {
 		return Run{}, nil

@@ -25,12 +25,12 @@ import (
 // Program is the program that kubectl calls to complete the plugin's last argument (k/k#105867).
 const Program = "kubectl_complete-k8sconnect"
 
-// completerScript finds the plugin on the PATH, as kubectl does.
+// completerScript finds the plugin in the PATH, as kubectl does.
 const completerScript = `#!/bin/sh
 exec kubectl-k8sconnect ` + cobra.ShellCompRequestCmd + ` "$@"
 `
 
-// Add adds completion to every verb, and the subcommand kubectl to cobra's completion command.
+// Add adds completion to every verb, and a kubectl subcommand to cobra's completion command.
 func Add(root *cobra.Command, c *connection.Connection) {
 	known := words{c}
 	for _, cmd := range all(root) {
@@ -71,7 +71,7 @@ that lets kubectl complete "kubectl k8sconnect". Each command has its own help.`
 	completion.AddCommand(newCompleter())
 }
 
-// Subcommands come first, because flags are completed where they are defined.
+// all returns subcommands first, because flags are completed where they are defined.
 func all(cmd *cobra.Command) []*cobra.Command {
 	var out []*cobra.Command
 	for _, below := range cmd.Commands() {

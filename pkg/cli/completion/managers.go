@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Managers completes the field managers of the objects or the TYPE in the arguments, or else of
-// workloads. In a comma-separated list it completes the last manager.
+// Managers completes the field managers of the objects or the TYPE in the arguments, or else those
+// of workloads. In a comma-separated list, it completes the last manager.
 func Managers(c *connection.Connection) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		return words{c}.ask(cmd, func(ctx context.Context) ([]string, error) {
@@ -66,12 +66,13 @@ func (c words) managers(ctx context.Context, args []string, everywhere bool) ([]
 	return slices.Sorted(maps.Keys(found)), err
 }
 
-// usual returns the types for arguments without an object. They are few, because a shell waits.
+// usual returns the types to read if the arguments name no object. They are few, because a shell is
+// waiting.
 func usual() []string {
 	return []string{"deployments.apps", "statefulsets.apps", "daemonsets.apps", "services", "configmaps"}
 }
 
-// enough is how many objects of a type are read, because their managers repeat.
+// enough is how many objects of a type are read. More would add few new managers.
 const enough = 1000
 
 func managersOf(ctx context.Context, client *client.Client, o named, namespace string, visit func(string)) error {
@@ -97,7 +98,7 @@ func managersOf(ctx context.Context, client *client.Client, o named, namespace s
 	return err
 }
 
-// Without a name, named is all objects of its type.
+// A named without a name stands for all objects of its type.
 type named struct{ typ, name string }
 
 // namedObjects ignores paths.
@@ -124,7 +125,7 @@ func namedObjects(args []string) []named {
 }
 
 // afterComma prefixes each word with the text up to the last comma, and drops words that were
-// typed.
+// already typed.
 func afterComma(words []string, typed string) []string {
 	at := strings.LastIndex(typed, ",") + 1
 	var out []string

@@ -26,7 +26,7 @@ func Sets(c *connection.Connection) cobra.CompletionFunc {
 	}
 }
 
-// Runs completes the ID of a run to which the set in the arguments can be rolled back.
+// Runs completes the ID of a run to which the user can roll back the set in the arguments.
 func Runs(c *connection.Connection) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) != 1 {

@@ -16,11 +16,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Converted are the rules converted from Applications and ApplicationSets.
+// Converted holds the rules converted from Applications and ApplicationSets.
 type Converted struct {
 	rules []*yaml.Node
-	// Left are the entries that no rule can express; Notes are about rules that mean something
-	// else.
+	// Left lists the entries that no rule can express; Notes describe rules that differ in meaning
+	// from their entries.
 	Left, Notes []string
 }
 
@@ -207,7 +207,7 @@ func isPosition(part string) bool {
 	return err == nil || part == "-"
 }
 
-// These parts of jq expressions are paths.
+// These patterns match the parts of jq expressions that are paths.
 var (
 	jqField    = regexp.MustCompile(`^\.([A-Za-z_][A-Za-z0-9_]*)`)
 	jqQuoted   = regexp.MustCompile(`^\.?\[("(?:[^"\\]|\\.)*")\]|^\.("(?:[^"\\]|\\.)*")`)

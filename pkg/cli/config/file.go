@@ -22,7 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// Expected is a value that a guard requires, and the place that sets it.
+// Expected is a value that a guard requires, and the place where it is set.
 type Expected struct{ Value, From string }
 
 // Settings are the settings of a file for one context.
@@ -45,8 +45,8 @@ func keys() []string {
 	return []string{"yield", "take", "adoptFrom", "recreate", "fieldManager", "readiness", "timeoutFor", "expect"}
 }
 
-// widening reports whether a key may extend what a run takes or deletes. Only a file that the user
-// named may have such a key: whoever wrote the manifests may have put a file next to them.
+// widening reports whether a key may extend what a run takes over or deletes. Such a key is allowed
+// only in a file that the user named: whoever wrote the manifests may have put a file next to them.
 func widening(key string) bool {
 	switch key {
 	case "take", "adoptFrom", "recreate", "fieldManager":
@@ -94,7 +94,7 @@ func (s *sections) contexts(n *yaml.Node, context string, out *Settings) {
 	}
 }
 
-// read appends lists and replaces other values.
+// read appends to lists and replaces other values.
 func (s *sections) read(section []field, out *Settings) {
 	for _, f := range section {
 		if widening(f.name) && !s.named {
@@ -133,8 +133,9 @@ func (s *sections) read(section []field, out *Settings) {
 	}
 }
 
-// readiness reads the name of a file with readiness rules. A file that the user did not name may
-// only name one next to it, because errors quote its content.
+// readiness reads the name of a file with readiness rules. If the user did not name the
+// configuration file, it may only refer to files in its own folder, because errors quote their
+// content.
 func (s *sections) readiness(f field, out *Settings) {
 	path, ok := s.text(f.name, f.value)
 	if !ok {
@@ -183,7 +184,7 @@ func (s *sections) expect(f field, out *Settings) {
 	}
 }
 
-// otherwise is the manager of rules without one.
+// otherwise is the manager for rules that name none.
 func (s *sections) rules(f field, otherwise string) []predict.Choice {
 	var all []predict.Choice
 	for _, item := range s.list(f.name, f.value) {
@@ -340,7 +341,7 @@ func isOurs(file string) (bool, error) {
 	return top.APIVersion.IsZero() && top.Kind.IsZero(), nil
 }
 
-// orNone is advice about a file that is not a configuration. It does not help with a pipe.
+// orNone is advice for a file that is not a configuration. It does not apply to a pipe.
 const orNone = "remove it, or ignore it with --config="
 
 func unfit(file, what, advice string) error {

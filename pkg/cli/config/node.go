@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Error is a fault in the file, with its place.
+// Error is a fault in the file, with its position.
 type Error struct {
 	File         string
 	Line, Column int
@@ -48,7 +48,7 @@ type reader struct {
 	seen int
 }
 
-// mostSeen limits seen: aliases of aliases can expand a few bytes to any number of keys.
+// mostSeen limits seen, because aliases of aliases can expand a few bytes into any number of keys.
 const mostSeen = 100_000
 
 // see counts the content of a node, and reports whether to read on.
@@ -62,7 +62,7 @@ func (r *reader) see(n *yaml.Node) bool {
 	return true
 }
 
-// mostFaults is the number of faults that are reported.
+// mostFaults is the maximum number of faults that are reported.
 const mostFaults = 20
 
 func (r *reader) fault(at *yaml.Node, advice, format string, args ...any) {
@@ -97,7 +97,7 @@ func (r *reader) root(data []byte) *yaml.Node {
 	return document.Content[0]
 }
 
-// syntaxOf adds the place to a YAML error, which has no column.
+// syntaxOf adds the position to a YAML error, which has no column.
 func syntaxOf(file string, data []byte, err error) error {
 	e := &Error{File: file, Err: err}
 	words := strings.TrimPrefix(err.Error(), "yaml: ")
@@ -115,7 +115,7 @@ type field struct {
 	key, value *yaml.Node
 }
 
-// fields reports and omits unknown keys and keys without a value.
+// fields reports and omits unknown keys, and keys without a value.
 func (r *reader) fields(n *yaml.Node, what string, known []string) []field {
 	n = resolved(n)
 	if n.Kind != yaml.MappingNode {
@@ -158,7 +158,7 @@ func resolved(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// A scalar that YAML reads as another type needs quotes.
+// text reads a string. A scalar that YAML reads as another type must be quoted.
 func (r *reader) text(what string, n *yaml.Node) (string, bool) {
 	n = resolved(n)
 	switch {

@@ -21,7 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict"
 )
 
-// Rules records which choices decided something in a run. A nil *Rules records nothing.
+// Rules records which choices took effect in a run. A nil *Rules records nothing.
 type Rules struct {
 	predictor predict.Predictor
 	explain   bool
@@ -32,7 +32,7 @@ type Rules struct {
 	decisions map[decided]predict.Decision
 }
 
-// decided identifies a decision. The last decision replaces earlier ones.
+// decided identifies a decision. A later decision replaces an earlier one.
 type decided struct {
 	ref                object.Ref
 	path, choice, said string
@@ -116,7 +116,7 @@ func (r *Rules) sorted() []predict.Decision {
 	})
 }
 
-// Explain prints which choice decided which path.
+// Explain prints which choice decided each path.
 func (r *Rules) Explain(w io.Writer) {
 	if r == nil || !r.explain {
 		return
@@ -142,7 +142,7 @@ func by(d predict.Decision) string {
 	return d.Said + " (" + d.Choice + ")"
 }
 
-// Flags are the flags about the configuration file.
+// Flags are the flags for the configuration file.
 type Flags struct{ file string }
 
 const fileFlag = "config"
@@ -154,7 +154,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 }
 
 // Read reads the file that the user named, or else the one next to the input. Its settings apply to
-// flags that were not given; its guards add to those of the flags.
+// flags that were not given; its guards are added to those of the flags.
 func (f *Flags) Read(in verb.Invocation, filenames []string, kustomize string) (*Settings, error) {
 	flags := in.Cmd.Flags()
 	file, named := f.file, flags.Changed(fileFlag)
@@ -198,7 +198,7 @@ func (s *Settings) String() string {
 }
 
 // onto sets the flags that were not given, without marking them as changed. adoptFrom in the file
-// is a migration, and includes client-side apply.
+// means a migration, and includes client-side apply.
 func (s *Settings) onto(flags *pflag.FlagSet) error {
 	set := func(name string, values ...string) error {
 		flag := flags.Lookup(name)

@@ -40,8 +40,9 @@ func decodeObject(r io.Reader) *unstructured.Unstructured {
 // withheld replaces text from the server about a Secret that the user may not read.
 const withheld = "(withheld: it may quote values of this Secret, which cannot be read)"
 
-// censor masks the text of a response. If the server refuses credentials, permissions or a read of
-// the Secret, the text quotes none of its values. Any other failed read may quote anything.
+// censor masks the text of a response. If the server rejects the credentials, denies permission or
+// refuses a read of the Secret, the text quotes none of its values. Any other failed read may quote
+// anything.
 func (t *maskingTransport) censor(req *http.Request, status int, sent *unstructured.Unstructured) func(string) string {
 	if sent != nil {
 		t.vault.Learn(sent.Object)
@@ -69,7 +70,8 @@ func (t *maskingTransport) censor(req *http.Request, status int, sent *unstructu
 	}
 }
 
-// refusal is the server's response if the user may not read the Secret.
+// live reads the Secret that a request is about. refusal is the server's response if the user may
+// not read it.
 func (t *maskingTransport) live(req *http.Request) (live *unstructured.Unstructured, refusal string, err error) {
 	get, err := http.NewRequestWithContext(req.Context(), http.MethodGet, req.URL.String(), nil)
 	if err != nil {
@@ -112,7 +114,7 @@ func maskWarnings(header http.Header, say func(string) string) {
 	}
 }
 
-// A body that is not a Kubernetes Status is masked as plain text.
+// withMaskedBody masks a body that is not a Kubernetes Status as plain text.
 func withMaskedBody(resp *http.Response, say func(string) string) (*http.Response, error) {
 	body, readErr := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
@@ -137,7 +139,7 @@ func withMaskedBody(resp *http.Response, say func(string) string) (*http.Respons
 	return resp, nil
 }
 
-// ending ends a body with the error of another body.
+// ending ends a body with the error with which another body ended.
 type ending struct{ err error }
 
 func (e *ending) Read([]byte) (int, error) {
@@ -147,8 +149,8 @@ func (e *ending) Read([]byte) (int, error) {
 	return 0, e.err
 }
 
-// learningBody learns the values of Secrets before the reader has all of an object: at the end of
-// the body or, for a watch, of each line.
+// learningBody learns the values of Secrets before its reader has received a complete object: at
+// the end of the body or, for a watch, at the end of each line.
 type learningBody struct {
 	io.ReadCloser
 	vault  *redact.Vault
@@ -185,7 +187,7 @@ func (b *learningBody) learn(text []byte) {
 	b.vault.Learn(fields)
 }
 
-// Writers returns stdout and stderr with a filter that masks every value in the vault. flush writes
+// Writers returns filters for stdout and stderr that mask every value in the vault. flush writes
 // any buffered output.
 func Writers(vault *redact.Vault, stdout, stderr io.Writer) (out, errOut io.Writer, flush func()) {
 	first, second := vault.Writer(stdout), vault.Writer(stderr)

@@ -25,8 +25,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Connect creates the client of a run, and checks that the cluster is the expected one. concurrency
-// 0 leaves the limit to the server.
+// Connect creates the client of a run, and checks that the cluster is the expected one. A
+// concurrency of 0 leaves the limit to the server.
 func (c *Connection) Connect(ctx context.Context, run string, concurrency int, emit func(event.Event)) (*client.Client, error) {
 	config, err := c.restConfig()
 	if err != nil {
@@ -81,8 +81,8 @@ func (c *Connection) Connect(ctx context.Context, run string, concurrency int, e
 	return client, c.expectedCluster(ctx, client)
 }
 
-// credentials returns the credential program in the kubeconfig; empty if it may ask the user (as
-// client-go decides).
+// credentials returns the credential program in the kubeconfig; empty if that program may prompt
+// the user (by client-go's rules).
 func credentials(config *rest.Config) string {
 	exec := config.ExecProvider
 	if exec == nil || exec.InteractiveMode != clientcmdapi.NeverExecInteractiveMode && term.IsTerminal(int(os.Stdin.Fd())) {
@@ -91,8 +91,8 @@ func credentials(config *rest.Config) string {
 	return exec.Command
 }
 
-// OpenEarly starts to open the connection. It returns false if that needs more than TCP and TLS.
-// Connect reports errors in the configuration.
+// OpenEarly starts to open the connection. It returns false if opening needs more than TCP and TLS.
+// It leaves errors in the configuration for Connect to report.
 func (c *Connection) OpenEarly() bool {
 	config, err := c.restConfig()
 	return err == nil && c.opening.OpenEarly(config)
@@ -114,15 +114,15 @@ func (c *Connection) Quick(ctx context.Context) (*client.Client, error) {
 	return client, c.expectedCluster(ctx, client)
 }
 
-// Patient returns the same connection for a run that outlives an outage of this duration. A webhook
-// that does not respond is not an outage.
+// Patient returns the same connection for a run that must survive an outage of this duration. A
+// webhook that does not respond is not an outage.
 func (c *Connection) Patient(outage time.Duration) *Connection {
 	patient := *c
 	patient.outage = outage
 	return &patient
 }
 
-// lacks returns the missing permission to list or watch, and its consequence.
+// lacks describes a missing permission to list or watch, and its consequence.
 func lacks(kind object.Kind, namespace, verb string) string {
 	what := kind.GVR().GroupResource().String()
 	if kind.Namespaced && namespace != "" {
@@ -165,8 +165,8 @@ func userAgent(version, verb string) string {
 	return fmt.Sprintf("kubectl-k8sconnect/%s (%s/%s) %s", strings.Trim(version, "()"), runtime.GOOS, runtime.GOARCH, verb)
 }
 
-// checkAddress refuses an address to which no request can be sent. The error of net/http would name
-// no remedy.
+// checkAddress refuses an address to which no request can be sent. The error from net/http would
+// suggest no remedy.
 func checkAddress(config *rest.Config) error {
 	url, _, err := rest.DefaultServerUrlFor(config)
 	if err == nil && (url.Scheme == "https" || url.Scheme == "http") {
@@ -177,7 +177,7 @@ func checkAddress(config *rest.Config) error {
 }
 
 // Transport learns the values of Secrets from responses before other code reads them. It masks
-// errors and warnings about a Secret, or withholds them if it cannot read the Secret. base is the
+// errors and warnings about a Secret, or withholds them if it cannot read that Secret. base is the
 // prefix of every path on the server.
 func Transport(next http.RoundTripper, vault *redact.Vault, base string) http.RoundTripper {
 	return &maskingTransport{next: next, vault: vault, base: base}
@@ -217,7 +217,7 @@ func (t *maskingTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 }
 
 // isAboutSecrets reports whether a request is about Secrets of the core group. For a redirected
-// request, whose base is unknown, it reports whether it may be.
+// request, whose base is unknown, it reports whether the request may be about them.
 func isAboutSecrets(base, path string) bool {
 	if below, ours := strings.CutPrefix(path, base+"/"); ours {
 		version, found := strings.CutPrefix(below, "api/")
@@ -232,7 +232,7 @@ func isAboutSecrets(base, path string) bool {
 	return false
 }
 
-// path begins with the version of the core group.
+// isSecretsPath expects a path that begins with the version of the core group.
 func isSecretsPath(path string) bool {
 	parts := strings.Split(path, "/")[1:]
 	if len(parts) > 0 && parts[0] == "watch" {

@@ -29,17 +29,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Connection has the flags of every verb.
+// Connection holds the flags that every verb has.
 type Connection struct {
 	Verb      string
 	Verbosity int
 	Color     string
 	// Vault learns the values of Secrets.
 	Vault *redact.Vault
-	// Run is the ID of the run; empty before the first request. RunTold means that it was printed.
+	// Run is the ID of the run; empty before the first request. RunTold means that the ID was
+	// printed.
 	Run     string
 	RunTold bool
-	// Warned counts the shown warnings from the server.
+	// Warned counts the warnings from the server that were shown.
 	Warned *atomic.Int64
 	// Guard may refuse the writes of clients that are created from now on; nil refuses none.
 	Guard transport.Guard
@@ -52,7 +53,7 @@ type Connection struct {
 
 	config        *genericclioptions.ConfigFlags
 	serverTimeout time.Duration
-	// outage overrides serverTimeout, if it is longer.
+	// outage overrides serverTimeout if it is longer.
 	outage   time.Duration
 	timeout  time.Duration
 	flags    *pflag.FlagSet
@@ -65,8 +66,8 @@ type Connection struct {
 func New(vault *redact.Vault) *Connection {
 	config := genericclioptions.NewConfigFlags(true)
 	if !filepath.IsAbs(*config.CacheDir) && os.Getenv("KUBECACHEDIR") == "" {
-		// Without a home directory, kubectl's default is below the working directory, which in CI
-		// is usually a repository.
+		// Without a home directory, kubectl's default is below the working directory, which is
+		// usually a repository in CI.
 		*config.CacheDir = ""
 	}
 	return &Connection{config: config, Vault: vault, Warned: new(atomic.Int64), sent: new(atomic.Int64), opening: new(transport.Opening)}
@@ -96,7 +97,7 @@ type expectation struct{ from, value string }
 
 func (e expectation) String() string { return e.from + "=" + text.ShellQuote(e.value) }
 
-// RunID is the flag with the ID of a run. An environment variable may set it too, because it
+// RunID is the flag for the ID of a run. An environment variable may set it too, because the ID
 // changes nothing in the cluster.
 const RunID = "run-id"
 
@@ -113,7 +114,7 @@ func (c *Connection) givenRun() (id, from string) {
 	return c.runID, "--" + RunID
 }
 
-// checkRun refuses an ID that is not valid in all its uses.
+// checkRun refuses an ID that is not valid wherever it is used.
 func (c *Connection) checkRun() error {
 	id, from := c.givenRun()
 	switch {
@@ -150,7 +151,7 @@ func (c *Connection) Process() string {
 	return c.process
 }
 
-// Kubeconfig returns the kubeconfig, or the part that can be read.
+// Kubeconfig returns the kubeconfig, or as much of it as can be read.
 func (c *Connection) Kubeconfig() (api.Config, error) {
 	return c.config.ToRawKubeConfigLoader().RawConfig()
 }
@@ -200,7 +201,7 @@ func (c *Connection) Namespace() (name string, enforced bool, err error) {
 	if err != nil {
 		return name, enforced, c.explain(err)
 	}
-	// The name becomes part of the path of requests, where ".." would select all namespaces.
+	// The name becomes part of the request path, where ".." would select all namespaces.
 	if faults := content.IsPathSegmentName(name); len(faults) > 0 {
 		return name, enforced, fmt.Errorf("%q: a namespace %s", name, faults[0])
 	}

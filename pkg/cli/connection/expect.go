@@ -20,13 +20,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// These flags refuse the wrong cluster.
+// These flags make a run refuse the wrong cluster.
 const (
 	ExpectContext = "expect-context"
 	ExpectCluster = "expect-cluster"
 )
 
-// Environment variables may set guards too, because guards can only refuse.
+// guards returns the flags that environment variables may set too, because guards can only refuse.
 func guards() []string { return []string{ExpectContext, ExpectCluster} }
 
 func variable(flag string) string {
@@ -40,7 +40,8 @@ func (c *Connection) addGuards(flags *pflag.FlagSet) {
 		"Refuse any cluster whose kube-system namespace does not have this UID; also $"+variable(ExpectCluster))
 }
 
-// expectations returns all values of a guard. All must match, so that none overrides another.
+// expectations returns all values of a guard. All of them must match, so that none overrides
+// another.
 func (c *Connection) expectations(flag string) []expectation {
 	var all []expectation
 	if f := c.flags.Lookup(flag); f.Changed {

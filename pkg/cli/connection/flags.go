@@ -37,7 +37,7 @@ func CommonFlags() []string {
 // Check refuses flags with invalid values.
 func (c *Connection) Check() error {
 	var errs []error
-	// For a verb that waits, 0 means not to wait; here it would end every run.
+	// For a verb that waits, 0 means not waiting; here it would end every run.
 	if f := c.flags; f != nil && c.timeout == 0 && f.Changed("timeout") {
 		errs = append(errs, &object.HintedError{Err: errors.New("--timeout=0 leaves no time for the run"), Advice: "leave it out for no limit"})
 	}
@@ -48,18 +48,18 @@ func (c *Connection) Check() error {
 }
 
 const (
-	// neither affects neither the choice of the cluster nor that of the user.
+	// neither means that a flag affects the choice of neither the cluster nor the user.
 	neither = iota
 	theCluster
 	whomToActAs
 	// hidden affects the choice of the user, and its value must not be printed.
 	hidden
-	// guard can refuse a cluster; only this plugin has it.
+	// guard can refuse a cluster; only this plugin has such a flag.
 	guard
 )
 
-// decides returns the effect of a flag. --namespace has none, because printed commands contain the
-// namespace of their object.
+// decides returns what a flag affects. --namespace affects nothing, because printed commands
+// contain the namespace of their object.
 func decides(flag string) int {
 	switch flag {
 	case "kubeconfig", "context", "cluster", "user", "server", "tls-server-name", "insecure-skip-tls-verify",
@@ -76,7 +76,8 @@ func decides(flag string) int {
 	}
 }
 
-// Typed returns the flags that another command needs to reach the same cluster as the same user.
+// Typed returns the given flags that another command needs to reach the same cluster as the same
+// user.
 func (c *Connection) Typed() command.Flags {
 	var typed command.Flags
 	if c.flags == nil {
@@ -133,9 +134,9 @@ func (c *Connection) Repeated(flags *pflag.FlagSet) []string {
 	return words
 }
 
-// Masking returns a function that masks events before they are printed: a shortened, wrapped or
-// escaped value can no longer be found. It also adds the connection's flags to commands in the
-// events.
+// Masking returns a function that masks events before they are printed, because a value can no
+// longer be found once it is shortened, wrapped or escaped. It also adds the connection's flags to
+// commands in the events.
 func (c *Connection) Masking() func(event.Event) event.Event {
 	typed := c.Typed()
 	fill := func(text string) string { return command.Fill(text, typed) }
@@ -145,5 +146,5 @@ func (c *Connection) Masking() func(event.Event) event.Event {
 	}
 }
 
-// Say masks a string in the same way.
+// Say masks a string as Masking masks events.
 func (c *Connection) Say(text string) string { return command.Fill(c.Vault.Text(text), c.Typed()) }

@@ -13,11 +13,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// libraries is the verbosity from which on the Kubernetes libraries log.
+// libraries is the lowest verbosity at which the Kubernetes libraries log.
 const libraries = 2
 
-// Log sends the logs of the Kubernetes libraries to w, with masked values of Secrets. Below
-// [libraries] it drops them.
+// Log sends the logs of the Kubernetes libraries to w and masks the values of Secrets. Below
+// [libraries], it drops them.
 func Log(w io.Writer, vault *redact.Vault, verbosity int) error {
 	logs := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(logs)
@@ -54,8 +54,8 @@ func (l *logWriter) Write(entry []byte) (int, error) {
 	return len(entry), nil
 }
 
-// masked unquotes the body first: a value that a webhook quotes in a JSON status is quoted twice in
-// the log.
+// masked unquotes the body first, because a value that a webhook quotes in a JSON status is quoted
+// twice in the log.
 func (l *logWriter) masked(entry string) string {
 	at := strings.Index(entry, ` body="`)
 	if at < 0 {
@@ -73,8 +73,8 @@ func (l *logWriter) masked(entry string) string {
 	return entry[:at] + strconv.Quote(l.vault.Text(body)) + entry[at+len(quoted):]
 }
 
-// withoutSecretBody drops bodies about Secrets, because the vault cannot learn from part of a body,
-// and bodies in hexadecimal.
+// withoutSecretBody drops bodies in hexadecimal, and bodies about Secrets, because the vault cannot
+// learn from part of a body.
 func withoutSecretBody(entry string) string {
 	body := regexp.MustCompile(` body=[<"]`).FindStringIndex(entry)
 	if body == nil {

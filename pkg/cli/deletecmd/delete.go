@@ -1,5 +1,5 @@
-// Package deletecmd is the verb delete: it selects the objects, and sets how and for how long each
-// is deleted.
+// Package deletecmd implements the verb delete: it selects the objects, and determines how each is
+// deleted and how long that may take.
 package deletecmd
 
 import (
@@ -156,7 +156,7 @@ func (f *deleteFlags) toOptions(in verb.Invocation) (*deleteOptions, error) {
 		f.checkFinalizer(targets, in.Streams), printErr, verb.FlagError("-o", outErr), in.Check())
 }
 
-// grace follows kubectl's rules: nothing is killed without --force.
+// grace follows kubectl's rules: nothing is killed immediately without --force.
 func (f *deleteFlags) grace() (*int64, error) {
 	seconds := int64(f.gracePeriod)
 	switch {
@@ -186,7 +186,8 @@ func (f *deleteFlags) warnings() []string {
 	return told
 }
 
-// kubectl once called background and orphan true and false, and still accepts them.
+// propagationOf accepts true and false too: kubectl once used them for background and orphan, and
+// still accepts them.
 func propagationOf(text string) (metav1.DeletionPropagation, error) {
 	if yes, err := strconv.ParseBool(text); err == nil {
 		text = map[bool]string{true: "background", false: "orphan"}[yes]
@@ -203,7 +204,7 @@ func propagationOf(text string) (metav1.DeletionPropagation, error) {
 	}
 }
 
-// checkFinalizer refuses to remove a finalizer from objects that were not named.
+// checkFinalizer refuses to remove a finalizer from objects that were not explicitly named.
 func (f *deleteFlags) checkFinalizer(t target.Targets, streams genericiooptions.IOStreams) error {
 	switch {
 	case f.finalizer == "" && f.yes:

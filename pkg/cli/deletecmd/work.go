@@ -34,7 +34,7 @@ func (o *deleteOptions) delete(ctx context.Context, in verb.Invocation) error {
 }
 
 // After the first deletion, work waits longer for an unreachable server, because the results would
-// be unknown.
+// otherwise be unknown.
 func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) error {
 	client, err := c.Connect(ctx, o.run, 0, o.out.Print)
 	if err != nil {
@@ -59,7 +59,7 @@ func (o *deleteOptions) work(ctx context.Context, c *connection.Connection) erro
 	return o.engine.Run(ctx, phases)
 }
 
-// perhapsGone hints that the cluster may be gone if the server never answered.
+// perhapsGone adds the hint that the cluster may no longer exist if the server never answered.
 func perhapsGone(err error) error {
 	if !errors.As(err, new(*client.UnreachableError)) {
 		return err
@@ -162,7 +162,7 @@ type limits struct {
 	kinds       wait.TimeLimits
 }
 
-// parseLimits refuses times of conditions, which only a wait has.
+// parseLimits refuses times for conditions, because only a wait has conditions.
 func parseLimits(timeout time.Duration, given bool, each, standing []string) (limits, error) {
 	kinds, err := wait.ParseTimeLimits(each)
 	l := limits{usual: timeout, long: longTimeout, kinds: kinds}

@@ -1,5 +1,5 @@
-// Package deprecatedcmd is the verb deprecated, which finds uses of API versions that an upgrade
-// removes.
+// Package deprecatedcmd implements the verb deprecated, which finds uses of API versions that an
+// upgrade removes.
 package deprecatedcmd
 
 import (
@@ -40,7 +40,7 @@ type options struct {
 	live, helm bool
 	everywhere bool
 	labels     string
-	// release is zero for the minor release after the server's.
+	// release is zero to mean the minor release after the server's.
 	release deprecation.Release
 	run     string
 	out     *printer.Printer

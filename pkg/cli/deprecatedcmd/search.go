@@ -32,8 +32,8 @@ type search struct {
 	tally    *usage.Tally
 	stored   []event.StoredVersions
 	unread   []event.Unread
-	// namespace is the namespace to search, empty for all. own is for manifests without a
-	// namespace.
+	// namespace is the namespace to search; empty means all. own is the namespace for manifests
+	// that name none.
 	namespace, own string
 	namespaced     map[schema.GroupKind]bool
 }
@@ -96,7 +96,7 @@ func (s *search) releases(ctx context.Context, server *client.Client) error {
 	return known(s.question.Release)
 }
 
-// definitions reads which versions of custom resources are deprecated or may still be stored.
+// definitions finds out which versions of custom resources are deprecated or may still be stored.
 func (s *search) definitions(ctx context.Context, reader *client.NoRetry) {
 	gvk := schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: definitionKind}
 	stored := map[string]event.StoredVersions{}
@@ -150,7 +150,8 @@ func (s *search) helmRelease(ctx context.Context, secret *unstructured.Unstructu
 	return err
 }
 
-// manifests reports whether all files could be read. CRDs among them apply to the others.
+// manifests reads the files and reports whether all could be read. CRDs in the files apply to the
+// other manifests.
 func (s *search) manifests(ctx context.Context) (whole bool) {
 	read, err := manifest.Read(ctx, *s.files)
 	input.SayLeftOut(read, s.in.Streams)
@@ -176,7 +177,7 @@ func (s *search) manifests(ctx context.Context) (whole bool) {
 	return faults == nil
 }
 
-// ref returns the reference in the namespace where the object would be created.
+// ref returns a reference with the namespace in which the object would be created.
 func (s *search) ref(m object.Manifest, namespace string) object.Ref {
 	ref := m.Ref()
 	ref.Name = cmp.Or(ref.Name, m.Object.GetGenerateName())

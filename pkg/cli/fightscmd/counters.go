@@ -12,13 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// counters are those of one API server process.
+// counters holds the counters of one API server process.
 type counters struct {
 	process string
 	writes  map[schema.GroupResource]int
 }
 
-// count returns nil if only some objects are watched, because the server counts the writes of all.
+// count returns nil if only some objects are watched, because the server counts writes to all
+// objects.
 func (w *watch) count(ctx context.Context) (*counters, error) {
 	if !w.everything || w.where != "" || w.targets.Labels != "" {
 		return nil, nil
@@ -52,8 +53,8 @@ func (c *counters) read(page io.Reader) error {
 	}
 }
 
-// counted returns the writes since before. Behind a load balancer, another API server process may
-// answer, whose counters cannot be compared.
+// counted returns the number of writes since before. Behind a load balancer, a different API server
+// process may answer, and its counters cannot be compared.
 func (w *watch) counted(ctx context.Context, before *counters) (map[schema.GroupResource]int, error) {
 	after, err := w.count(ctx)
 	switch {

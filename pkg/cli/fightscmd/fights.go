@@ -1,5 +1,5 @@
-// Package fightscmd is the verb fights, which watches the metadata of objects and reports those
-// that are rewritten in a loop.
+// Package fightscmd implements the verb fights, which watches the metadata of objects and reports
+// those that are rewritten in a loop.
 package fightscmd
 
 import (
@@ -151,8 +151,8 @@ func (e *shortError) Error() string {
 
 func (e *shortError) Unwrap() error { return context.Canceled }
 
-// apart reports whether a kind is left out without --status, because its objects are written all
-// the time.
+// apart reports whether a kind is skipped without --status, because its objects are written all the
+// time.
 func apart(group, resource string) bool {
 	return slices.Contains([]string{
 		"leases.coordination.k8s.io", "leasecandidates.coordination.k8s.io", "events.", "events.events.k8s.io", "endpoints.", "endpointslices.discovery.k8s.io",

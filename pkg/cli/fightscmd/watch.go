@@ -28,13 +28,13 @@ import (
 )
 
 const (
-	// patience bounds the start of the watches, and the reads at the end.
+	// patience bounds the time to start the watches, and the time for the reads at the end.
 	patience = 15 * time.Second
-	// late is how long the last events may take to arrive.
+	// late is how long to wait for the last events.
 	late = time.Second
 	// readWhole limits how many objects are read in full.
 	readWhole = 10
-	// readBefore limits how many objects are read as of before their first change.
+	// readBefore limits how many objects are read in the state before their first change.
 	readBefore = 300
 	sideBySide = 6
 	shownLive  = 10
@@ -60,7 +60,7 @@ type watch struct {
 type seen struct {
 	target.Target
 	objects, begun int
-	// late means that the watch had not begun in time.
+	// late means that the watch did not start in time.
 	late, gone bool
 	err        error
 }
@@ -85,7 +85,7 @@ func (w *watch) places(ctx context.Context, in verb.Invocation) error {
 		return err
 	}
 	for _, kind := range kinds {
-		// Objects that cannot be written, such as metrics, are computed on each read.
+		// Objects that cannot be written, such as metrics, are computed anew for each read.
 		written := slices.ContainsFunc(kind.Verbs, func(v string) bool { return v == "update" || v == "patch" })
 		if written && (kind.Namespaced || w.where == "") && (w.status || !apart(kind.GVK.Group, kind.Resource)) {
 			w.all = append(w.all, target.Target{Kind: kind, Selection: object.Selection{Namespace: w.where, Labels: w.targets.Labels}})
@@ -209,7 +209,7 @@ func (w *watch) kind(ctx context.Context, s *seen, begun func()) {
 	}
 }
 
-// explain reads what the metadata of changes do not show.
+// explain reads details that the metadata of changes does not show.
 func (w *watch) explain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -284,7 +284,7 @@ func (w *watch) complete(ctx context.Context, found []event.Fight) {
 	}
 }
 
-// history merges the transitions of a path, of which there is one for each pair of owners.
+// history merges the transitions of a path; there is one for each pair of owners.
 func history(recorded []event.Transition, path string) *event.Transition {
 	var out *event.Transition
 	for _, t := range recorded {

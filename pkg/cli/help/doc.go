@@ -1,2 +1,2 @@
-// Package help prints usage, completes words, and suggests similar or replacing flags.
+// Package help prints usage, completes words, and suggests similar flags or replacements.
 package help

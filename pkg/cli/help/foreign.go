@@ -8,7 +8,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/command"
 )
 
-// ForeignVerb returns what replaces a verb of kubectl or another tool; empty for any other word.
+// ForeignVerb returns the replacement for a verb of kubectl or another tool; empty for any other
+// word.
 func ForeignVerb(word string) string {
 	switch word {
 	case "get", "describe", "list":
@@ -26,7 +27,7 @@ func ForeignVerb(word string) string {
 	}
 }
 
-// ForeignHint returns what replaces a flag of kubectl; empty for any other error.
+// ForeignHint returns the replacement for a kubectl flag; empty for any other error.
 func ForeignHint(err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

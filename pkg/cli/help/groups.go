@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/cli/connection"
 )
 
-// all is the flag that prints help with all flags. Like --help, it ends parsing.
+// all is the flag that prints help with all flags. Like --help, it stops flag parsing.
 const all = "help-all"
 
 type allFlags bool
@@ -42,8 +42,8 @@ func whole(cmd *cobra.Command) bool {
 	return show != nil && show.Value.String() == "true"
 }
 
-// Help prints the first groups, --help-all also the rest. "VERB NAME" is a flag that belongs to
-// another group for this verb.
+// Help prints the first flags of a group; --help-all also prints the rest. "VERB NAME" is a flag
+// that belongs to another group for this verb.
 type group struct {
 	title       string
 	first, rest []string
@@ -137,8 +137,8 @@ func flagTexts(w io.Writer, cmd *cobra.Command, columns int) {
 	}
 }
 
-// flagText returns a flag and its usage as kubectl does. Unless whole is set, it shows only the
-// first part.
+// flagText formats a flag and its usage as kubectl does. Unless whole is set, it includes only the
+// first part of the usage.
 func flagText(f *pflag.Flag, columns int, whole bool) string {
 	short := "    "
 	if f.Shorthand != "" {

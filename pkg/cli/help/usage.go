@@ -8,14 +8,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Help is as wide as the terminal, within these limits; without a terminal, it has the lower one.
+// Help is as wide as the terminal, within these limits. Without a terminal, it has the minimum
+// width.
 const (
 	narrowest = 80
 	widest    = 120
 )
 
-// Usage returns a function that prints the usage of a command. Unlike cobra, it groups flags by
-// importance, and fits lines to the terminal.
+// Usage returns a function that prints the usage of a command. Unlike cobra's, it groups flags by
+// importance, and wraps lines to fit the terminal.
 func Usage(terminal func() (width func() int, ok bool)) func(*cobra.Command) error {
 	return func(cmd *cobra.Command) error {
 		columns := narrowest
@@ -44,8 +45,8 @@ func Usage(terminal func() (width func() int, ok bool)) func(*cobra.Command) err
 	}
 }
 
-// Show prints the help of a command. Without --help-all, it shows the first paragraph and the exit
-// status.
+// Show prints the help of a command. Without --help-all, it prints only the first paragraph and the
+// exit status.
 func Show(cmd *cobra.Command, _ []string) {
 	said := cmd.Long
 	if said == "" {

@@ -5,18 +5,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// wordsOf is the annotation with the valid values of a flag.
+// wordsOf is the annotation that lists the valid values of a flag.
 const wordsOf = "words"
 
-// Complete completes the value of a flag, if the command itself has it.
+// Complete registers the completion of a flag's value, if the flag belongs to the command itself.
 func Complete(cmd *cobra.Command, flag string, with cobra.CompletionFunc) {
 	if own(cmd, flag) != nil {
 		_ = cmd.RegisterFlagCompletionFunc(flag, with) // It fails only for a second registration.
 	}
 }
 
-// own returns a flag of the command itself; nil for a flag of a parent. Cobra's LocalFlags rebuilds
-// all flag sets at each call.
+// own returns a flag of the command itself; nil if the flag belongs to a parent. It avoids Cobra's
+// LocalFlags, which rebuilds all flag sets on each call.
 func own(cmd *cobra.Command, flag string) *pflag.Flag {
 	f := cmd.Flags().Lookup(flag)
 	if f == nil {
@@ -30,8 +30,8 @@ func own(cmd *cobra.Command, flag string) *pflag.Flag {
 	return f
 }
 
-// Words completes the value of a flag with these words, which [NearWord] uses too. Without words it
-// completes nothing, because a file name would be wrong.
+// Words completes the value of a flag with these words, which [NearWord] uses too. If there are
+// none, it completes nothing, because a file name would be wrong.
 func Words(cmd *cobra.Command, flag string, values ...string) {
 	if f := own(cmd, flag); f != nil && len(values) > 0 {
 		if f.Annotations == nil {

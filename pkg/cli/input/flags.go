@@ -41,12 +41,13 @@ type Flags struct {
 // Options are the parsed flags, and the manifests once they are read.
 type Options struct {
 	Files manifest.Options
-	// typed: the user types the manifests in a terminal, so nothing may be printed meanwhile.
+	// typed means that the user types the manifests in a terminal, so nothing may be printed
+	// meanwhile.
 	typed bool
 	// Offline means that the verb sends no requests.
 	Offline bool
-	// Prefetch lets Plan start to read objects. It must be off if they may change before they are
-	// used.
+	// Prefetch lets Plan start reading objects. It must be off if the objects may change before
+	// they are used.
 	Prefetch   bool
 	prefetched *prefetched
 	Scope      plan.Options
@@ -110,7 +111,8 @@ func Of(text []byte) Options {
 	}}
 }
 
-// filenames splits -f at commas, as kubectl does, except URLs and existing files.
+// filenames splits the values of -f at commas, as kubectl does, except URLs and names of existing
+// files.
 func filenames(given []string) []string {
 	var all []string
 	for _, name := range given {
@@ -124,7 +126,7 @@ func filenames(given []string) []string {
 	return all
 }
 
-// A verb without the flag skips hooks.
+// hooksOf skips hooks by default, as for a verb without the flag.
 func hooksOf(text string) (manifest.Hooks, error) {
 	switch text {
 	case "skip", "":
@@ -149,7 +151,7 @@ func hooksLeftOut(hooks []manifest.Hook) event.HooksLeftOut {
 	return told
 }
 
-// ChoiceFlags are the flags of apply and diff about ownership.
+// ChoiceFlags are the ownership flags of apply and diff.
 type ChoiceFlags struct {
 	manager   string
 	take      []string
@@ -175,8 +177,7 @@ func (f *ChoiceFlags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.validate, "validate", "strict", "Unknown and duplicate fields: strict (refuse), warn or ignore")
 }
 
-// Adopting from client-side apply happens once. A manager that the user names is adopted from in
-// each run.
+// from adopts from client-side apply once, and in each run from managers that the user names.
 func (f *ChoiceFlags) from() adopt.From {
 	names := slices.DeleteFunc(slices.Clone(f.adoptFrom), func(name string) bool { return name == "" })
 	if f.flags == nil || !f.flags.Changed(adoptFromFlag) {

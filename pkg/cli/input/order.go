@@ -21,8 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 )
 
-// Plan is Order for verbs that write fields: it waits for kinds whose CRDs were just applied, and
-// refuses a choice that matches no object.
+// Plan is like Order, but for verbs that write fields: it waits for kinds whose CRDs were just
+// applied, and refuses a choice that matches no object.
 func (o *Options) Plan(
 	ctx context.Context, c *connection.Connection, client *client.Client, predictor predict.Predictor, emit func(event.Event),
 ) (*plan.Plan, error) {
@@ -50,8 +50,8 @@ func (o *Options) Plan(
 	return p, nil
 }
 
-// Types gives a predictor the kinds of the plan and a reader of their schemas. The caller must call
-// done at the end; it also closes the reader that Prefetched returns.
+// Types gives a predictor the kinds of the plan and a reader for their schemas. The caller must
+// call done at the end; done also closes the reader that Prefetched returns.
 func (o *Options) Types(ctx context.Context, client *client.Client, p *plan.Plan, to *predict.Predictor) (done func()) {
 	to.Known = new(local.Types).Of
 	if o.prefetched != nil {
@@ -71,8 +71,8 @@ func (o *Options) Prefetched() *prefetch.Reader {
 	return o.prefetched.reader
 }
 
-// Beside returns a function for the objects that -l excluded. A kind that cannot be found has no
-// short names.
+// Beside returns a function that returns the objects that -l excluded. A kind that cannot be found
+// has no short names.
 func (o *Options) Beside(ctx context.Context, client *client.Client) func() []plan.Item {
 	return func() []plan.Item { return o.beside(ctx, client) }
 }
@@ -102,7 +102,7 @@ func (o *Options) Order(ctx context.Context, c *connection.Connection, client *c
 	return o.Arrange(c, emit, func() (map[schema.GroupVersionKind]object.Kind, error) { return kinds(ctx, client, o.Manifests) })
 }
 
-// Arrange orders the manifests by the kinds that the function returns.
+// Arrange orders the manifests, using the kinds that the function returns.
 func (o *Options) Arrange(
 	c *connection.Connection, emit func(event.Event), kinds func() (map[schema.GroupVersionKind]object.Kind, error),
 ) (*plan.Plan, error) {
@@ -171,7 +171,7 @@ func upcoming(
 	return err
 }
 
-// kinds omits unserved kinds, which the manifests may define.
+// kinds omits unserved kinds, because the manifests may define them.
 func kinds(ctx context.Context, client *client.Client, manifests []object.Manifest) (map[schema.GroupVersionKind]object.Kind, error) {
 	meant := map[schema.GroupVersionKind]bool{}
 	for _, m := range manifests {
@@ -180,7 +180,7 @@ func kinds(ctx context.Context, client *client.Client, manifests []object.Manife
 	return askAll(ctx, slices.Collect(maps.Keys(meant)), client.KindOnce(ctx))
 }
 
-// askAll omits kinds that are not served or unknown. The first other error cancels all requests.
+// askAll omits kinds that are unserved or unknown. Any other error cancels all remaining requests.
 func askAll(
 	ctx context.Context, gvks []schema.GroupVersionKind, ask func(context.Context, schema.GroupVersionKind) (object.Kind, error),
 ) (map[schema.GroupVersionKind]object.Kind, error) {
@@ -204,13 +204,13 @@ func askAll(
 	return known, group.Wait()
 }
 
-// unserved reports whether a kind is not served, or its server does not answer.
+// unserved reports whether a kind is not served, or the server behind it does not answer.
 func unserved(err error) bool {
 	return errors.As(err, new(*client.NoKindError)) || errors.As(err, new(*client.UntoldKindError))
 }
 
-// InServedVersions replaces unserved versions by served ones, so that an old file still identifies
-// what to delete.
+// InServedVersions replaces unserved versions with served ones, so that an old file still
+// identifies what to delete.
 func (o *Options) InServedVersions(ctx context.Context, client *client.Client, p *plan.Plan, emit func(event.Event)) error {
 	known := map[object.Key]bool{}
 	unserved := false
@@ -261,7 +261,7 @@ func in(kind object.Kind, it plan.Item, scope plan.Options) (plan.Item, error) {
 	return found, err
 }
 
-// servedKind returns the kind in a served version; without a resource if there is none.
+// servedKind returns the kind at a served version; its Resource is empty if there is none.
 func servedKind(ctx context.Context, c *client.Client, gvk schema.GroupVersionKind, emit func(event.Event)) object.Kind {
 	_, err := c.Kind(ctx, gvk)
 	if missing, ok := errors.AsType[*client.NoKindError](err); !ok || missing.Err != nil {

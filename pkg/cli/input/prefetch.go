@@ -16,16 +16,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/prefetch"
 )
 
-// prefetched is a read with the cached kinds. Its results are used only if the server confirms the
-// kinds.
+// prefetched is a read that used the cached kinds. Its results are used only if the server confirms
+// those kinds.
 type prefetched struct {
 	kinds   map[schema.GroupVersionKind]object.Kind
 	reader  *prefetch.Reader
 	schemas schemas
 }
 
-// startPrefetch returns nil if the cache knows all kinds for certain, or lacks a kind that the
-// manifests do not define: the cache is then probably old.
+// startPrefetch returns nil if the cache knows all kinds for certain, or if it lacks a kind that
+// the manifests do not define: in that case, it is probably outdated.
 func startPrefetch(ctx context.Context, client *client.Client, manifests []object.Manifest, scope plan.Options) (*prefetched, error) {
 	known, sure, err := remembered(ctx, client, manifests)
 	if err != nil || sure {
@@ -39,8 +39,8 @@ func startPrefetch(ctx context.Context, client *client.Client, manifests []objec
 	return &prefetched{kinds: known, reader: prefetch.Start(ctx, client, p), schemas: readSchemas(ctx, client, p)}, nil
 }
 
-// remembered returns the cached kinds, and whether all are certain. An empty cache fills itself. It
-// returns an error if that fails, to avoid a second wait for an unreachable server.
+// remembered returns the cached kinds, and whether all of them are certain. It fills an empty
+// cache, and returns an error if that fails, to avoid a second wait for an unreachable server.
 func remembered(
 	ctx context.Context, client *client.Client, manifests []object.Manifest,
 ) (known map[schema.GroupVersionKind]object.Kind, sure bool, err error) {
@@ -96,8 +96,8 @@ type schemas struct {
 	end func()
 }
 
-// readSchemas reads the schemas that the plan will probably need together with the objects, which
-// saves two round trips.
+// readSchemas reads the schemas that the plan will probably need at the same time as the objects,
+// which saves two round trips.
 func readSchemas(ctx context.Context, client *client.Client, p *plan.Plan) schemas {
 	likely := likelyAsked(p)
 	if len(likely) == 0 {
@@ -108,8 +108,8 @@ func readSchemas(ctx context.Context, client *client.Client, p *plan.Plan) schem
 	return schemas{published.ByKind(of), stop}
 }
 
-// likelyAsked returns the versions of objects with a list of maps. The server sets defaults in the
-// items, and only the schema shows whether that is a change.
+// likelyAsked returns the versions of objects that contain a list of maps. The server sets defaults
+// in the list items, and only the schema shows whether a default is a change.
 func likelyAsked(p *plan.Plan) []schema.GroupVersion {
 	if len(p.Phases) < 2 {
 		return nil

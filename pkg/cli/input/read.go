@@ -22,14 +22,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// errBroken ends the list of faults of an input that also contains valid objects.
+// errBroken is the last of the errors for an input that also contains valid objects.
 var errBroken error = &object.HintedError{
 	Err:    errors.New("nothing was done: fix the input first"),
 	Advice: "--skip-invalid skips invalid objects and processes the rest",
 }
 
-// Read reads the manifests and prints which files were skipped. The error has every fault that can
-// be found without a server.
+// Read reads the manifests and prints which files were skipped. The error contains every fault that
+// can be found without a server.
 func (o *Options) Read(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams, emit func(event.Event)) error {
 	if err := c.ExpectedContext(); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (o *Options) Read(ctx context.Context, c *connection.Connection, streams ge
 	return nil
 }
 
-// ReadAsIs keeps the fields that a server has set, for a verb that sends no requests.
+// ReadAsIs is for a verb that sends no requests. It keeps fields that a server has set.
 func (o *Options) ReadAsIs(ctx context.Context, c *connection.Connection, streams genericiooptions.IOStreams) ([]object.Manifest, error) {
 	o.Files.Secrets, o.Files.AsIs = c.Vault, true
 	result, err := manifest.Read(ctx, o.Files)

@@ -14,7 +14,7 @@ const (
 	ownName   = "in-cluster"
 )
 
-// application reads the status of an Application: entries of type ResourceStatus in
+// application reads the status of an Application, whose entries are of type ResourceStatus in
 // argoproj/argo-cd, pkg/apis/application/v1alpha1/types.go. It skips hooks, and entries with
 // requiresPruning.
 func application(u map[string]any) (Contents, error) {

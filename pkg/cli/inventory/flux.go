@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// kustomization reads the status of a Kustomization: entries of type ResourceRef in
+// kustomization reads the status of a Kustomization, whose entries are of type ResourceRef in
 // fluxcd/kustomize-controller, api/v1/inventory_types.go.
 func kustomization(u map[string]any) (Contents, error) {
 	if _, remote, _ := unstructured.NestedMap(u, "spec", "kubeConfig"); remote {
@@ -38,8 +38,8 @@ func kustomization(u map[string]any) (Contents, error) {
 	return out, nil
 }
 
-// entryOf parses NAMESPACE_NAME_GROUP_KIND. Two underscores stand for a colon, which names of roles
-// may contain.
+// entryOf parses NAMESPACE_NAME_GROUP_KIND. Two underscores stand for a colon, which the name of a
+// role may contain.
 func entryOf(id, version string) (object.Ref, error) {
 	namespace, rest, first := strings.Cut(id, "_")
 	last := strings.LastIndexByte(rest, '_')
@@ -59,8 +59,8 @@ func entryOf(id, version string) (object.Ref, error) {
 }
 
 // helmRelease returns the snapshot with the highest version (type Snapshot in
-// fluxcd/helm-controller, api/v2/snapshot_types.go). Before the first snapshot, name and namespace
-// follow from the spec.
+// fluxcd/helm-controller, api/v2/snapshot_types.go). Before the first snapshot, it derives name and
+// namespace from the spec.
 func helmRelease(u map[string]any) (Contents, error) {
 	if _, remote, _ := unstructured.NestedMap(u, "spec", "kubeConfig"); remote {
 		return Contents{}, elsewhere("spec.kubeConfig")

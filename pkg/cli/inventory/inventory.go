@@ -1,4 +1,4 @@
-// Package inventory lists the objects that a tool applies: of a Helm release, a Flux Kustomization
+// Package inventory lists the objects that a tool applies for a Helm release, a Flux Kustomization
 // or HelmRelease, or an Argo CD Application.
 package inventory
 
@@ -92,13 +92,13 @@ func (o Of) Render() string {
 
 // Contents are the objects in an inventory.
 type Contents struct {
-	// Objects have the version with which the tool last applied them.
+	// Objects have the versions at which the tool last applied them.
 	Objects []object.Ref
 	// Release is the Helm release behind the object, if any; Objects is then empty.
 	Release *Release
 }
 
-// Release is the storage namespace and the name of a Helm release.
+// Release identifies a Helm release by its storage namespace and name.
 type Release struct{ Namespace, Name string }
 
 // Read returns the inventory of a live object.
@@ -117,7 +117,7 @@ func elsewhere(by string) error {
 	}
 }
 
-// errNothing: the tool has not applied anything yet, or its inventory is empty.
+// errNothing means that the tool has not applied anything yet, or that its inventory is empty.
 var errNothing error = &object.HintedError{
 	Err:    errors.New("it has no inventory yet"),
 	Advice: "its status lists objects only after its first successful run: check whether it is ready",

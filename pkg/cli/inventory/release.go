@@ -37,8 +37,8 @@ type HelmRelease struct {
 // Labels returns the selector for the Secrets of a release.
 func Labels(name string) string { return "owner=helm,name=" + name }
 
-// Newest returns the Secret of the newest revision; nil for none. Even a failed revision was partly
-// applied.
+// Newest returns the Secret of the newest revision; nil if there is none. Even a failed revision
+// was partly applied.
 func Newest(secrets []*unstructured.Unstructured) *unstructured.Unstructured {
 	var newest *unstructured.Unstructured
 	most := -1
@@ -137,7 +137,7 @@ func unpack(secret *unstructured.Unstructured) (HelmRelease, error) {
 	return out, nil
 }
 
-// The oldest releases are not compressed.
+// plain also accepts uncompressed data, as in the oldest releases.
 func plain(raw []byte) ([]byte, error) {
 	const most = 64 << 20 // A Secret has at most 1 MB; no manifest is this much larger.
 	if !bytes.HasPrefix(raw, []byte{0x1f, 0x8b}) {

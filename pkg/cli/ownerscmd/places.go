@@ -19,7 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// place is one list to read: the selected objects of a kind, or some of these.
+// place is one list to read: all selected objects of a kind, or some of them.
 type place struct {
 	kind object.Kind
 	sel  object.Selection
@@ -52,7 +52,7 @@ func (o *surveyOptions) places(ctx context.Context, in verb.Invocation, client *
 	return named(found, why(ctx, client)), "", nil
 }
 
-// why asks the server once for each kind.
+// why asks the server only once for each kind.
 func why(ctx context.Context, client *client.Client) func(schema.GroupVersionKind) error {
 	asked := map[schema.GroupVersionKind]error{}
 	return func(gvk schema.GroupVersionKind) error {
@@ -104,11 +104,11 @@ func itemsOf(p *plan.Plan) []target.Target {
 	return found
 }
 
-// worthList is the number of objects in a namespace from which on they are listed, not read one by
-// one.
+// worthList is the number of objects in a namespace from which it is worth listing them instead of
+// reading them one by one.
 const worthList = 6
 
-// named groups objects that one list contains. why is for kinds that are not served.
+// named groups objects that one list can contain. why explains kinds that are not served.
 func named(found []target.Target, why func(schema.GroupVersionKind) error) []place {
 	var places []place
 	type list struct {
@@ -149,10 +149,10 @@ func named(found []target.Target, why func(schema.GroupVersionKind) error) []pla
 	return out
 }
 
-// sideBySide is how many lists are read concurrently; a page of each is in memory.
+// sideBySide is how many lists are read concurrently; one page of each is held in memory.
 const sideBySide = 6
 
-// Kinds that cannot be read are part of the result.
+// count includes kinds that cannot be read in the result.
 func count(ctx context.Context, reader *client.NoRetry, places []place, question owners.Question) event.Surveyed {
 	all := owners.New(question)
 	for _, u := range read(ctx, reader, places, func() *owners.Counter { return owners.New(question) },
@@ -163,8 +163,8 @@ func count(ctx context.Context, reader *client.NoRetry, places []place, question
 }
 
 // EachKind reads the metadata of the selected objects concurrently. anew returns a collector for
-// one kind, and another if the list starts over; done gets each collector, one at a time. It
-// returns what could not be read.
+// one kind, and a new one if the list starts over; done receives each collector, one at a time.
+// EachKind returns what could not be read.
 func EachKind[T any](
 	ctx context.Context, reader *client.NoRetry, kinds []object.Kind, sel object.Selection, anew func() T, visit func(T, client.ObjectFields), done func(T),
 ) []event.Unread {
@@ -208,8 +208,8 @@ func (p *place) unread(err error) []event.Unread {
 	return all
 }
 
-// hasGone reports whether an unnamed kind was deleted during the read. It is false for an API whose
-// server does not answer.
+// hasGone reports whether a kind that the user did not name was deleted during the read. It is
+// false for an API whose server does not answer.
 func (p *place) hasGone(err error) bool {
 	missing, ok := errors.AsType[*client.NoKindError](err)
 	return ok && p.unnamed && missing.Err == nil && !missing.Unkept
@@ -222,7 +222,7 @@ type missingError struct {
 
 func (e *missingError) Unwrap() error { return e.error }
 
-// read calls begin first, and again if the list starts over. Its error joins a *missingError for
+// read calls begin first, and again if the list starts over. Its error joins one *missingError for
 // each missing object.
 func (p *place) read(ctx context.Context, reader *client.NoRetry, begin func(), visit func(client.ObjectFields)) error {
 	var seen map[string]bool

@@ -1,5 +1,5 @@
-// Package ownerscmd is the verb owners for many objects: it counts their owners, and rewrites
-// owners at API versions that are no longer served.
+// Package ownerscmd implements the verb owners for many objects: it counts their owners, and
+// rewrites owners at API versions that are no longer served.
 package ownerscmd
 
 import (
@@ -61,14 +61,14 @@ type surveyOptions struct {
 	out   *printer.Printer
 }
 
-// Asked has the other flags of owners.
+// Asked holds the other flags of owners.
 type Asked struct {
 	Target   target.Flags
 	Managers []string
 	Output   string
 	Shown    []string
 	Named    bool
-	// History asks for changes of owners, of Path and within Since; zero means all.
+	// History asks for the changes of owners, limited to Path and Since; zero values mean no limit.
 	History bool
 	Path    string
 	Since   time.Duration
@@ -79,7 +79,7 @@ func Named(args []string) bool {
 	return len(args) > 1 || len(args) == 1 && strings.Contains(args[0], "/")
 }
 
-// Means reports whether the flags count or rewrite many objects.
+// Means reports whether the flags ask to count or rewrite many objects.
 func (f *Flags) Means(a Asked) bool {
 	t := a.Target
 	counting := f.summary || f.migrate || f.expect != nil || f.from != nil || a.Output == output.HTML || a.Output == output.KYAML
@@ -132,7 +132,7 @@ func (o *surveyOptions) target(a Asked, in verb.Invocation) error {
 		return verb.FlagError("-l", err)
 	}
 	if len(in.Args) > 0 && !a.Named {
-		// A TYPE without a name selects all its objects: counting is read-only.
+		// A TYPE without a name selects all its objects, because counting is read-only.
 		flags.All = flags.Selector == "" && flags.Fields == ""
 	}
 	var err error
@@ -245,8 +245,8 @@ func unexpected(found []event.ObjectHolding) string {
 	return fmt.Sprintf("not expected: %s of %s", text.Count(len(objects), "object"), text.List(managers, some))
 }
 
-// nowhere names the managers in a flag that own nothing, with similar names. It ignores patterns,
-// and results without objects.
+// nowhere reports managers named in a flag that own nothing, and suggests similar names. It ignores
+// patterns, and results without objects.
 func nowhere(flag string, names []string, found event.Surveyed) string {
 	var said []string
 	for _, name := range names {
@@ -270,8 +270,8 @@ func unreadOf(unread []event.Unread) error {
 	return Unread(unread, "counting them requires the verb list; see: "+command.Kubectl("auth", "can-i")+" --list. With a TYPE, only its objects are read")
 }
 
-// Unread returns an error about what could not be read, or nil. needs is the hint if a permission
-// is missing.
+// Unread returns an error about everything that could not be read, or nil. needs is the hint if a
+// permission is missing.
 func Unread(unread []event.Unread, needs string) error {
 	if len(unread) == 0 {
 		return nil
@@ -313,7 +313,7 @@ func (e *unreadError) Error() string {
 	return "could not be read: " + strings.Join(said, "; ")
 }
 
-// Hint returns the missing permission, or else the first hint of the reasons.
+// Hint returns the missing permission, or else the first hint among the reasons.
 func (e *unreadError) Hint() string {
 	if slices.ContainsFunc(e.unread, func(u event.Unread) bool { return apierrors.IsForbidden(u.Err) }) {
 		return e.needs

@@ -12,19 +12,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// Dialogue has the questions and answers of one run. It is not safe for concurrent use.
+// Dialogue holds the questions and answers of one run. It is not safe for concurrent use.
 type Dialogue struct {
 	// Say prints lines. Read prompts for a line; more is false at the end of the input. Both are
 	// required.
 	Say  func(lines ...string)
 	Read func(prompt string) (line string, more bool)
-	// Now returns the time from which ages are computed. Width returns the maximum length of a
-	// line; 0 means unlimited.
+	// Now returns the time against which ages are computed. Width returns the maximum line length;
+	// 0 means unlimited.
 	Now   func() time.Time
 	Width func() int
 	// Phases is the number of phases in the run.
 	Phases int
-	// standing are the answers for all fields of a manager.
+	// standing holds the answers that apply to all fields of a manager.
 	standing map[string]apply.Decision
 	answers  []answer
 	quit     bool
@@ -62,10 +62,11 @@ type question struct {
 	ref        object.Ref
 	conflict   managedfields.Conflict
 	number, of int
-	// inPhase means that the count of questions covers only this phase.
+	// inPhase means that the number of questions covers only this phase.
 	inPhase  bool
 	managers []string
-	// refused: the server would refuse our value. unleavable: no --yield can name the path.
+	// refused means that the server would refuse our value; unleavable, that no --yield can name
+	// the path.
 	refused, unleavable bool
 }
 
@@ -137,7 +138,8 @@ func (d *Dialogue) always(managers []string, decision apply.Decision) apply.Deci
 	return decision
 }
 
-// stands returns the standing decision for all the managers; Undecided if they differ.
+// stands returns the standing decision that all the managers share; Undecided if their decisions
+// differ.
 func (d *Dialogue) stands(managers []string) apply.Decision {
 	for _, m := range managers {
 		if d.standing[m] != d.standing[managers[0]] {
@@ -180,8 +182,8 @@ func managersOf(owners []managedfields.Owner) []string {
 	return managers
 }
 
-// Flags returns the flags that make the same decisions without questions. named returns the name of
-// an object in a flag.
+// Flags returns the flags that make the same decisions without prompting. named returns the name of
+// an object as written in a flag.
 func (d *Dialogue) Flags(named func(object.Ref) string) []string {
 	var flags []string
 	for _, way := range []struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// shortly shortens each value to a line of the terminal.
+// shortly shortens each value to fit on one line of the terminal.
 func (d *Dialogue) shortly(q question) []string {
 	head := fmt.Sprintf("conflict %d of %d", q.number, q.of)
 	switch {

@@ -1,4 +1,4 @@
-// Package prompt asks the user in a terminal how to settle conflicts. A [Dialogue] turns answers
+// Package prompt asks the user in a terminal how to resolve conflicts. A [Dialogue] turns answers
 // into decisions and flags; a [Terminal] connects it to the terminal.
 package prompt
 
@@ -20,14 +20,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Terminal asks in the terminal of a call. A nil Terminal never asks.
+// Terminal asks in the terminal of an invocation. A nil Terminal never asks.
 type Terminal struct {
 	in       verb.Invocation
 	pause    func(func())
 	dialogue Dialogue
 }
 
-// pause suspends other output.
+// on returns a Terminal. pause suspends other output.
 func on(in verb.Invocation, pause func(func())) *Terminal {
 	width, _ := verb.Terminal(in.Streams.ErrOut)
 	return &Terminal{in: in, pause: pause, dialogue: Dialogue{
@@ -61,8 +61,8 @@ func (t *Terminal) Asks(phases int) func(context.Context, []apply.Contested) [][
 	}
 }
 
-// PrintCommand prints the command that makes the same decisions without questions. named returns
-// the name of an object in a flag.
+// PrintCommand prints the command that makes the same decisions without prompting. named returns
+// the name of an object as written in a flag.
 func (t *Terminal) PrintCommand(named func(object.Ref) string) {
 	if t == nil {
 		return
@@ -78,7 +78,7 @@ func (t *Terminal) PrintCommand(named func(object.Ref) string) {
 	fmt.Fprintf(t.in.Streams.ErrOut, "to give the same answers without prompts:\n  %s\n", t.in.Say(strings.Join(words, " ")))
 }
 
-// Flags are the flags about prompts.
+// Flags are the flags for prompts.
 type Flags struct{ noInput bool }
 
 // Add adds the flag.
@@ -86,13 +86,13 @@ func (f *Flags) Add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noInput, "no-input", false, "Never prompt: conflicts stay conflicts, and a run that needs confirmation is refused")
 }
 
-// CanAsk reports whether a user can answer: there is a terminal, and neither --no-input nor CI.
+// CanAsk reports whether a user can answer: there is a terminal, no --no-input, and no CI.
 func (f *Flags) CanAsk(in verb.Invocation) bool {
 	return !f.noInput && !isInCI(os.Getenv) && verb.CanAsk(in.Streams)
 }
 
-// ToTerminal returns a Terminal; nil if no user can answer, the output is for a program, or nothing
-// is written.
+// ToTerminal returns a Terminal; nil if no user can answer, if a program reads the output, or if
+// nothing is written.
 func (f *Flags) ToTerminal(in verb.Invocation, format string, filenames []string, dryRun object.DryRun, pause func(func())) *Terminal {
 	if !f.CanAsk(in) || dryRun != object.DryRunNone || format != output.Table || slices.Contains(filenames, "-") {
 		return nil
@@ -100,7 +100,7 @@ func (f *Flags) ToTerminal(in verb.Invocation, format string, filenames []string
 	return on(in, pause)
 }
 
-// isInCI reports whether the run is a CI job. Some CI jobs have a terminal without a user.
+// isInCI reports whether the run is part of a CI job. Some CI jobs have a terminal but no user.
 func isInCI(getenv func(string) string) bool {
 	switch strings.ToLower(getenv("CI")) {
 	case "", "0", "false":

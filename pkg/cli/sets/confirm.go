@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// confirm returns nil if the prune may be carried out. A dry run needs no confirmation.
+// confirm returns nil if the prune may proceed. A dry run needs no confirmation.
 func (r *Run) confirm(ctx context.Context) error {
 	d := r.shown
 	doubt := d.Doubt()
@@ -46,7 +46,7 @@ func digestOf(d applyset.Decision) string {
 	return p.Digest("", d.ID)
 }
 
-// SeeDoomed adds the deletion of the doomed members to a plan.
+// SeeDoomed adds the deletion of each doomed member to a plan.
 func SeeDoomed(p *review.Plan, d applyset.Decision) {
 	for _, m := range d.Doomed {
 		p.See(event.Compared{Ref: m.Ref, Action: event.Delete, Departed: true})
@@ -59,18 +59,18 @@ var errUnconfirmed = errors.New("it would be pruned, but that was not confirmed"
 type UnconfirmedError struct {
 	Set   object.Ref
 	Doubt string
-	// Digest confirms the deletion of a whole set. A prune is confirmed with the digest that diff
+	// Digest confirms the deletion of a whole set. To confirm a prune, use the digest that diff
 	// prints.
 	Digest string
-	// Declined means that the user was asked and said no.
+	// Declined means that the user was asked and answered no.
 	Declined bool
 	// all means that a whole set was to be deleted, so there is no input to check.
 	all  bool
 	kept string
 }
 
-// Protected names the members kept because of their kind, with the flag that deletes them; empty if
-// there are none.
+// Protected names the members that are kept because of their kind, with the flag that would delete
+// them; empty if there are none.
 func Protected(d applyset.Decision) string {
 	var names, kinds []string
 	for _, k := range d.Kept {

@@ -23,7 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// events creates Events on the parent of the set at the start and at the end of a run.
+// events creates Events on the set's parent at the start and end of a run.
 type events struct {
 	server LeaseServer
 	parent object.Ref
@@ -34,7 +34,7 @@ type events struct {
 // patience bounds the request for an Event, because a run should not wait for Events.
 const patience = 3 * time.Second
 
-// A failure of send does not affect the run.
+// send ignores failures, because they must not affect the run.
 func (e *events) send(ctx context.Context, parent *unstructured.Unstructured, kind, reason, message string) {
 	const longest, longestName = 1000, 200 // bytes; the API server accepts 1,024 and 253
 	ctx, cancel := context.WithTimeout(transport.Unguarded(context.WithoutCancel(ctx)), patience)
@@ -79,7 +79,7 @@ type Tally struct {
 	counts map[event.Action]int
 }
 
-// Counting returns a function that counts events and passes them on to emit.
+// Counting returns a function that counts events and passes them to emit.
 func (t *Tally) Counting(emit func(event.Event)) func(event.Event) {
 	return func(e event.Event) {
 		if a, ok := e.(event.Applied); ok {

@@ -26,7 +26,7 @@ type Flags struct {
 	yes   bool
 }
 
-// NameFlag names a set; SpelledByKubectl is kubectl's spelling.
+// NameFlag names a set; SpelledByKubectl is kubectl's name for the flag.
 const (
 	NameFlag         = "apply-set"
 	SpelledByKubectl = "applyset"
@@ -42,7 +42,8 @@ func AddName(flags *pflag.FlagSet, name *string, usage string) {
 	_ = flags.MarkHidden(SpelledByKubectl)
 }
 
-// Add adds the flags. writes distinguishes verbs that prune from verbs that only show a prune.
+// Add adds the flags. writes distinguishes verbs that prune from those that only show what a prune
+// would delete.
 func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
 	AddName(flags, &f.name, "Set to apply the objects to, as [KIND[.GROUP]/]NAME; KIND defaults to Secret")
 	flags.BoolVar(&f.leave, LeaveFlag, false, "Without --apply-set: remove the objects from the sets that they are members of")
@@ -61,7 +62,7 @@ func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
 type ConfirmFlags struct {
 	yes    bool
 	digest string
-	// shown is the digest of what a dry run has shown.
+	// shown is the digest of the deletions that a dry run showed.
 	shown string
 }
 
@@ -74,7 +75,7 @@ func (f *ConfirmFlags) Add(flags *pflag.FlagSet) {
 // Check returns an error if the value of --confirm is not a digest.
 func (f *ConfirmFlags) Check() error { return CheckDigest(f.digest) }
 
-// Offer says how to confirm the deletion that a dry run has shown; empty if it showed none.
+// Offer says how to confirm the deletion that a dry run showed; empty if it showed none.
 func (f *ConfirmFlags) Offer() string {
 	if f.shown == "" {
 		return ""
@@ -139,7 +140,7 @@ func Allowed(texts []string) ([]schema.GroupKind, error) {
 type Options struct {
 	Name  string
 	Prune bool
-	// Leave means that the objects leave their sets; Name is then empty.
+	// Leave means that the run takes the objects out of their sets; Name is then empty.
 	Leave bool
 	adopt bool
 	allow []schema.GroupKind
@@ -152,8 +153,8 @@ type Options struct {
 // asked the user, because the run may delete any number of members.
 func Prune(name string) Options { return Options{Name: name, Prune: true, yes: true} }
 
-// AdoptionChoices returns the choices that --allow-join implies: they take over the label of
-// another set.
+// AdoptionChoices returns the choices that --allow-join implies: they take over labels of other
+// sets.
 func (o Options) AdoptionChoices() []predict.Choice {
 	if !o.adopt {
 		return nil
@@ -165,7 +166,7 @@ func (o Options) AdoptionChoices() []predict.Choice {
 	return label
 }
 
-// ToOptions parses the flags. selected means that only a part of the input is applied.
+// ToOptions parses the flags. selected means that only part of the input is applied.
 func (f *Flags) ToOptions(given func(string) bool, selected bool) (Options, error) {
 	o := Options{Name: f.name, Prune: f.prune, Leave: f.leave, adopt: f.adopt, yes: f.yes}
 	var errs []error

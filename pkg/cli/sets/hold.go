@@ -28,13 +28,13 @@ type LockFlags struct{ timeout time.Duration }
 
 const timeoutFlag = "lock-timeout"
 
-// Add adds the flag, whose default outlasts the lock of a run that was killed.
+// Add adds the flag. Its default is longer than a killed run's lock lasts.
 func (f *LockFlags) Add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.timeout, timeoutFlag, time.Minute,
 		"How long to wait for the lock of the set if another run holds it; 0 does not wait")
 }
 
-// Within returns how long to wait. named means that the run has a set.
+// Within returns how long to wait for the lock. named means that the run has a set.
 func (f *LockFlags) Within(given func(flag string) bool, named bool) (time.Duration, error) {
 	switch {
 	case f.timeout < 0:
@@ -55,7 +55,7 @@ type Locking struct {
 	events     *events
 }
 
-// New returns the lock of a run. From now on, clients of the connection write only while the lock
+// New returns the lock of a run. From then on, the connection's clients write only while the lock
 // is held.
 func New(c *connection.Connection, run string, within time.Duration, emit func(event.Event)) *Locking {
 	holder := fmt.Sprintf("%s pid %d %s", Caller(), os.Getpid(), c.Process())
@@ -64,7 +64,7 @@ func New(c *connection.Connection, run string, within time.Duration, emit func(e
 	return l
 }
 
-// Caller returns the user and the machine or Pod, so that others can find the holder of a lock.
+// Caller returns the user and the machine or Pod, so that others can find out who holds a lock.
 func Caller() string {
 	const long = 60
 	name := os.Getenv("USER")
@@ -76,7 +76,7 @@ func Caller() string {
 }
 
 // Hold waits for the lock. The returned context ends when the lock is lost. brings creates the
-// namespace of the parent if the input contains it; brings may be nil.
+// parent's namespace if the input contains that namespace; brings may be nil.
 func (l *Locking) Hold(ctx context.Context, server LeaseServer, parent object.Ref, brings func(context.Context) error) (context.Context, error) {
 	renewing, err := l.connection.Quick(ctx)
 	if err != nil {
@@ -108,8 +108,8 @@ func isNoNamespace(err error) bool {
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
-// Announce calls do while the lock is held, and creates Events at the start and at the end. Without
-// a lock, there are no Events.
+// Announce calls do while the lock is held, and creates Events at the start and at the end. If
+// there is no lock, it creates no Events.
 func (l *Locking) Announce(ctx context.Context, parent *unstructured.Unstructured, objects int, counts *Tally, do func(context.Context) error) error {
 	if l == nil || l.events == nil {
 		return do(ctx)
@@ -167,7 +167,7 @@ func (l *Locking) Remove(ctx context.Context, server LeaseServer) error {
 	return err
 }
 
-// Release releases the lock. Every run calls it, even a failed one.
+// Release releases the lock. Every run must call it, even one that failed.
 func (l *Locking) Release(ctx context.Context) {
 	err := l.Lock.Release(ctx)
 	if err == nil {
@@ -180,7 +180,7 @@ func (l *Locking) Release(ctx context.Context) {
 	l.emit(event.Warned{Ref: l.parent, Text: fmt.Sprintf("the lock of the set was not released: %s; it expires in %s", why, validity)})
 }
 
-// rights returns the permissions on Leases that a run needs.
+// rights returns the permissions that a run needs on Leases.
 func rights(lease object.Ref) string {
 	return "a run of a set needs get, create and patch on leases.coordination.k8s.io in namespace " + lease.Namespace + ": see docs/rbac.md"
 }

@@ -35,7 +35,8 @@ type Keeper struct {
 	// History is nil for a Keeper that only reads.
 	History History
 
-	// run has no ID if the run is not recorded. kept means that the run's Secrets were written.
+	// run has no ID if the run is not to be recorded. kept means that the run's Secrets were
+	// written.
 	run  history.Run
 	kept bool
 }
@@ -43,18 +44,18 @@ type Keeper struct {
 // History records the last run that applied something, even if the Secrets of that run were
 // deleted.
 type History interface {
-	// Last returns the last run as of when this run got the lock; its ID is empty if there was
-	// none. sure means that no other run has held the lock since.
+	// Last returns the run that was the last one when this run acquired the lock; its ID is empty
+	// if there was none. sure means that no other run has held the lock since.
 	Last() (last history.Run, sure bool, err error)
-	// Note records the present run with the next request of the lock.
+	// Note records the current run with the lock's next request.
 	Note(run history.Run)
-	// NoteNow records the present run with a separate request.
+	// NoteNow records the current run with a separate request.
 	NoteNow(ctx context.Context, run history.Run) error
 }
 
-// Begin records the run and its manifests, unless they equal a successful last run. It warns if the
-// history cannot be written. The Lease still records the run, so that a rollback knows the last
-// run. A nil Keeper records nothing.
+// Begin records the run and its manifests, unless the last run succeeded with the same manifests.
+// It warns if the history cannot be written. The Lease still records the run in that case, so that
+// a rollback knows the last run. A nil Keeper records nothing.
 func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
 	if k == nil {
 		return
@@ -62,7 +63,7 @@ func (k *Keeper) Begin(ctx context.Context, id string, p *plan.Plan) {
 	err := k.begin(ctx, id, p)
 	if k.run.ID != "" && !k.kept {
 		// If the run is killed now, no Secret records it, so the Lease must. If this request fails,
-		// the next one records the run.
+		// the next one will record the run.
 		_ = k.History.NoteNow(ctx, k.run)
 	}
 	if err != nil {
@@ -190,7 +191,7 @@ func (k *Keeper) Remove(ctx context.Context) error {
 	return k.remove(ctx, secrets)
 }
 
-// A set whose parent has no namespace has no history.
+// heads returns nothing if the parent has no namespace, because such a set has no history.
 func (k *Keeper) heads(ctx context.Context) (kept history.Kept, secrets []*unstructured.Unstructured, err error) {
 	if k.Parent.Namespace == "" {
 		return kept, nil, nil
@@ -211,13 +212,13 @@ func (k *Keeper) heads(ctx context.Context) (kept history.Kept, secrets []*unstr
 	return kept, secrets, nil
 }
 
-// Known returns the kept runs, newest first, without their manifests.
+// Known returns the stored runs, newest first, without their manifests.
 func (k *Keeper) Known(ctx context.Context) (history.Kept, error) {
 	kept, _, err := k.heads(ctx)
 	return kept, err
 }
 
-// Runs returns the kept runs with their manifests. The Lease also records the last run: see
+// Runs returns the stored runs with their manifests. The Lease also records the last run: see
 // [Lock.Last].
 func (k *Keeper) Runs(ctx context.Context) (kept history.Kept, err error) {
 	_, heads, err := k.heads(ctx)
@@ -252,7 +253,7 @@ func (k *Keeper) kind(ctx context.Context) (object.Kind, error) {
 	return k.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
 }
 
-// Promised returns a function for the kinds and namespaces of all runs in the history.
+// Promised returns a function that returns the kinds and namespaces of all runs in the history.
 func Promised(server Server) func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
 	return func(ctx context.Context, parent object.Ref) (applyset.Promise, error) {
 		if parent.Namespace == "" {
@@ -274,7 +275,8 @@ func Promised(server Server) func(ctx context.Context, parent object.Ref) (apply
 }
 
 // Manifests returns the manifests of a run. The history omits the values of some Secrets: such a
-// Secret keeps the manager's live values, or is skipped if it is gone. Both cause a warning.
+// Secret keeps the manager's live values, or is skipped if it no longer exists. Either case causes
+// a warning.
 func (k *Keeper) Manifests(ctx context.Context, run history.Run, manager string) ([]*unstructured.Unstructured, error) {
 	var manifests []*unstructured.Unstructured
 	for _, o := range run.Objects {

@@ -29,23 +29,23 @@ type LeaseServer interface {
 
 // These are the annotations of a Lease.
 const (
-	// RunAnnotation is the ID of the run that has, or last had, the lock.
+	// RunAnnotation is the ID of the run that holds, or last held, the lock.
 	RunAnnotation = "k8sconnect.io/run"
 	// ResultAnnotation is the result of the run, or "running" while it runs.
 	WhoAnnotation    = "k8sconnect.io/who"
 	ResultAnnotation = "k8sconnect.io/result"
-	// StatedAnnotation is the last run that applied something: see [history.Note]. TurnAnnotation
-	// is the number of the Lease's transitions at that time.
+	// StatedAnnotation describes the last run that applied something: see [history.Note].
+	// TurnAnnotation is the number of the Lease's transitions at that time.
 	StatedAnnotation = "k8sconnect.io/stated"
 	TurnAnnotation   = "k8sconnect.io/stated-in"
-	// SetAnnotation is the parent of the set. Only people read it.
+	// SetAnnotation names the parent of the set. It is only for people to read.
 	SetAnnotation = "k8sconnect.io/apply-set"
 )
 
 // manager is the field manager of Leases and Events.
 const manager = "k8sconnect-lock"
 
-// LeaseKind returns the kind of Leases, which every server serves.
+// LeaseKind returns the kind Lease, which every server serves.
 func LeaseKind() object.Kind {
 	return object.Kind{
 		GVK:      schema.GroupVersionKind{Group: coordinationv1.GroupName, Version: "v1", Kind: "Lease"},
@@ -53,7 +53,7 @@ func LeaseKind() object.Kind {
 	}
 }
 
-// fixed is for sets whose parent has no namespace.
+// fixed is the namespace of Leases for sets whose parent has none.
 const fixed = "default"
 
 // LeaseOf returns the Lease that locks the set with this parent.
@@ -71,7 +71,7 @@ func recordOf(live *unstructured.Unstructured) (resourcelock.LeaderElectionRecor
 	return *resourcelock.LeaseSpecToLeaderElectionRecord(&lease.Spec), err
 }
 
-// Get implements resourcelock.Interface. It ends the election when the time to wait is over.
+// Get implements resourcelock.Interface. It ends the election when the time to wait has passed.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	ctx, cancel, server := l.next(ctx)
 	defer cancel()
@@ -111,8 +111,8 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return &lease, []byte(l.version), nil
 }
 
-// inTheWay reports which run holds the lock, and ends the election after the time to wait. The
-// election itself replaces an expired holder.
+// inTheWay reports which run holds the lock, and ends the election when the time to wait has
+// passed. The election itself replaces a holder whose Lease expired.
 func (l *Lock) inTheWay(run string) {
 	held := &HeldError{
 		Holder: l.lease.HolderIdentity, Run: run, Since: l.lease.AcquireTime.Time, Waited: time.Since(l.began),
@@ -138,7 +138,7 @@ func (l *Lock) Create(ctx context.Context, lease resourcelock.LeaderElectionReco
 }
 
 // Update implements resourcelock.Interface. It skips renewals that are not due yet, because the
-// election tries at each poll.
+// election tries to renew at each poll.
 func (l *Lock) Update(ctx context.Context, lease resourcelock.LeaderElectionRecord) error {
 	if l.Held() && l.age() < renewal {
 		return nil
@@ -177,8 +177,8 @@ func (l *Lock) next(ctx context.Context) (context.Context, context.CancelFunc, L
 	return ctx, cancel, l.server
 }
 
-// failed ends the election if the lock is not held yet, or if the Lease was not renewed for too
-// long.
+// failed ends the election if the lock is not held yet, or if the Lease has not been renewed for
+// too long.
 func (l *Lock) failed(err error) error {
 	switch {
 	case l.granted.IsZero():
@@ -195,11 +195,11 @@ func (l *Lock) Identity() string { return l.holder }
 // Describe returns the parent of the set.
 func (l *Lock) Describe() string { return l.set }
 
-// RecordEvent does nothing, because the Events of a run contain more.
+// RecordEvent does nothing, because the run's own Events say more.
 func (l *Lock) RecordEvent(string) {}
 
-// object returns the Lease to write. A run that applied nothing keeps the note on the last run, if
-// the note is current.
+// object returns the Lease to write. A run that applied nothing keeps the note about the last run,
+// if that note is current.
 func (l *Lock) object(lease resourcelock.LeaderElectionRecord) *unstructured.Unstructured {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// LeavingMembers collects members of sets that an apply without a set changes. They stay members
+// LeavingMembers collects members of sets that an apply without a set changes. They remain members
 // unless --leave-set is given.
 type LeavingMembers struct {
 	// Leave means that the run takes the objects out of their sets.
@@ -28,7 +28,7 @@ type LeavingMembers struct {
 	sets map[string][]object.Ref
 }
 
-// Carry returns the label that stays on the objects; empty if the run removes the label.
+// Carry returns the label to keep on the objects; empty if the run removes the label.
 func (l *LeavingMembers) Carry() string {
 	if l.Leave {
 		return ""
@@ -54,7 +54,7 @@ func (l *LeavingMembers) See(_ plan.Item, before, after *unstructured.Unstructur
 	l.sets[id] = append(l.sets[id], object.RefOf(before))
 }
 
-// Warn warns once about each set with such members. would means that nothing was written. It
+// Warn warns once about each set that has such members. would means that nothing was written. It
 // ignores failed requests.
 func (l *LeavingMembers) Warn(ctx context.Context, server Server, would bool, emit func(event.Event)) {
 	l.mu.Lock()
@@ -107,8 +107,9 @@ func Spelled(parent object.Ref) string {
 	return strings.TrimPrefix(parent.Resource(), strings.ToLower(applyset.ParentKind().Kind)+"/")
 }
 
-// Decide lists the members and decides which of them to prune. It keeps a namespace or CRD with
-// objects of others, and a volume whose claim stays: its deletion would wait for the claim.
+// Decide lists the members and decides which of them to prune. It keeps a namespace or CRD that
+// contains other owners' objects, and a volume whose claim stays, because the volume's deletion
+// would wait for the claim.
 func (s *Set) Decide(ctx context.Context, of applyset.Set) (applyset.Decision, error) {
 	members, err := s.Members(ctx)
 	if err != nil {
@@ -140,7 +141,7 @@ func (s *Set) Decide(ctx context.Context, of applyset.Set) (applyset.Decision, e
 	return d, nil
 }
 
-// claimOf returns the claim of a volume; zero for none.
+// claimOf returns the claim of a volume; zero if there is none.
 func (s *Set) claimOf(ctx context.Context, volume applyset.Member) (object.Key, error) {
 	live, err := s.Server.Get(ctx, volume.Kind, volume.Ref)
 	if apierrors.IsNotFound(err) {
@@ -158,7 +159,7 @@ func (s *Set) claimOf(ctx context.Context, volume applyset.Member) (object.Key, 
 	return claim, nil
 }
 
-// claimed returns an object of another owner that would be deleted with a member; empty if there is
+// claimed returns another owner's object that would be deleted with a member; empty if there is
 // none.
 func (s *Set) claimed(ctx context.Context, m applyset.Member) (string, error) {
 	live, err := s.Server.Get(ctx, m.Kind, m.Ref)

@@ -16,7 +16,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Must is Find with an error if the set does not exist.
+// Must is like Find, but returns an error if the set does not exist.
 func Must(ctx context.Context, server Server, name, namespace string) (*Set, error) {
 	s, err := Find(ctx, server, name, namespace)
 	switch {
@@ -45,7 +45,7 @@ func (e *AbsentError) Hint() string {
 }
 
 // All lists the sets in a namespace, or all sets. If some kinds of parents could not be listed, it
-// returns an error with the other sets.
+// returns the other sets together with an error.
 func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 	kinds, err := parents(ctx, server)
 	faults := []error{err}
@@ -85,7 +85,7 @@ func All(ctx context.Context, server Server, namespace string) ([]*Set, error) {
 	return slices.CompactFunc(all, func(a, b *Set) bool { return a.Record.Parent == b.Record.Parent }), errors.Join(faults...)
 }
 
-// parents returns Secrets and ConfigMaps for a user who may not list CRDs.
+// parents returns only Secrets and ConfigMaps if the user may not list CRDs.
 func parents(ctx context.Context, server Server) ([]object.Kind, error) {
 	var kinds []object.Kind
 	for _, name := range []string{"Secret", "ConfigMap"} {
@@ -120,8 +120,7 @@ func parents(ctx context.Context, server Server) ([]object.Kind, error) {
 	return kinds, errors.Join(faults...)
 }
 
-// names finds the name of a set from its ID, once in a run. The label of a member holds only the
-// ID.
+// names finds the name of each set from its ID, once per run. A member's label holds only the ID.
 type names struct {
 	find func(id string, member object.Ref) (parent object.Ref)
 
@@ -147,8 +146,8 @@ func (n *names) fill(claims []applyset.Claim, member object.Ref) {
 	}
 }
 
-// find returns the parent of the set; zero if it is not found. Without the right to list all
-// namespaces, it searches those of the members.
+// find returns the parent of the set; zero if it is not found. Without permission to list all
+// namespaces, it searches only those of the members.
 func find(ctx context.Context, server Server, id string, members []object.Ref) (parent object.Ref) {
 	kinds, _ := parents(ctx, server)
 	for _, kind := range kinds {

@@ -18,18 +18,19 @@ import (
 )
 
 const (
-	// validity is how long a Lease is valid after a renewal. Then another run can take the lock.
+	// validity is how long a Lease is valid after a renewal. After that, another run can take the
+	// lock.
 	validity = 30 * time.Second
-	// margin is the validity that must be left when a write begins.
+	// margin is the validity that must remain when a write begins.
 	margin = 10 * time.Second
-	// renewal is the pause between two renewals. poll is the pause between two reads, or two
+	// renewal is the pause between two renewals. poll is the pause between two reads or two
 	// attempts.
 	renewal = 5 * time.Second
 	poll    = time.Second
-	// attempt bounds one request of a renewal, because a hanging request must not use up the
-	// validity.
+	// attempt bounds one renewal request, because a hanging request must not use up the validity.
 	attempt = 5 * time.Second
-	// outage is how long a holder tries to renew its Lease. It does not write in this time.
+	// outage is how long a holder keeps trying to renew its Lease. It does not write during this
+	// time.
 	outage = time.Minute
 	// goodbye bounds the request that releases the lock.
 	goodbye = 3 * time.Second
@@ -48,8 +49,8 @@ type Lock struct {
 	report func(*HeldError)
 
 	mu sync.Mutex
-	// first acquires the lock. server is the client of the next request; once the lock is held, it
-	// does not retry.
+	// first is the client that acquires the lock. server is the client for the next request; once
+	// the lock is held, that client does not retry.
 	first, server LeaseServer
 	// version is the lease's resourceVersion. since is when this version was first seen.
 	lease    resourcelock.LeaderElectionRecord
@@ -57,7 +58,7 @@ type Lock struct {
 	since    time.Time
 	reported string
 	// granted is when the last successful renewal was sent; zero if the lock is not held. Other
-	// runs count the validity from a later time.
+	// runs count the validity from a later point in time.
 	granted time.Time
 	lost    error
 	// news is closed and replaced when the lock is acquired, renewed or lost.
@@ -80,7 +81,7 @@ func NewLock(holder, run string) *Lock {
 	return &Lock{holder: holder, run: run, who: Caller(), news: make(chan struct{})}
 }
 
-// Acquire waits for the lock, at most for within. The returned context ends with ctx, or with a
+// Acquire waits for the lock, for at most within. The returned context ends with ctx, or with a
 // *LostError when the lock is lost. If Acquire does not get the lock in time, it returns a
 // *HeldError.
 func (l *Lock) Acquire(ctx context.Context, parent object.Ref, first, renewing LeaseServer, within time.Duration, report func(*HeldError)) (context.Context, error) {
@@ -119,7 +120,7 @@ func (l *Lock) Acquire(ctx context.Context, parent object.Ref, first, renewing L
 }
 
 // age returns the time since the last renewal. The monotonic clock may stop while the machine
-// sleeps, and the wall clock may be set: age returns the larger time.
+// sleeps, and someone may set the wall clock, so age returns the larger of the two.
 func (l *Lock) age() time.Duration {
 	now := time.Now()
 	return max(now.Sub(l.granted), now.Round(0).Sub(l.granted.Round(0)))
@@ -162,8 +163,8 @@ func (l *Lock) wake() {
 	l.news = make(chan struct{})
 }
 
-// loses ends the run before the election. Otherwise, a write between the two would look refused by
-// the server.
+// loses ends the run before it ends the election. Otherwise, a write between the two would seem to
+// have been refused by the server.
 func (l *Lock) loses(err *LostError) {
 	err.set = l.set
 	l.lost, l.granted = err, time.Time{}
@@ -172,8 +173,8 @@ func (l *Lock) loses(err *LostError) {
 	l.wake()
 }
 
-// Release releases the lock if it is held. It does not wait for an unanswered write: the API server
-// drops a request whose connection ends.
+// Release releases the lock if it is held. It does not wait for an unanswered write, because the
+// API server drops a request when its connection closes.
 func (l *Lock) Release(ctx context.Context) error {
 	if l.end == nil {
 		return nil

@@ -17,8 +17,8 @@ import (
 const unfinished = "unfinished"
 
 // LockState returns the holder of the lock, and its last run; nil if the lock was never held. now
-// is the server's time. A holder counts as dead after twice the Lease's duration without a renewal,
-// to allow for clock errors.
+// is the server's time. A holder counts as dead if it has not renewed the Lease for twice the
+// Lease's duration, to allow for clock errors.
 func LockState(ctx context.Context, server object.Getter, parent object.Ref, now time.Time) (*event.Lock, *event.SetRun) {
 	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
 	if apierrors.IsNotFound(err) {
@@ -49,8 +49,8 @@ func LockState(ctx context.Context, server object.Getter, parent object.Ref, now
 	return held, run
 }
 
-// LastStated returns the last run that applied something, as the Lease records it. Its ID is empty
-// if the Lease has no note. An invalid note is a [history.FaultError].
+// LastStated returns the last run that applied something, as recorded in the Lease. Its ID is empty
+// if the Lease has no note. An invalid note causes a [history.FaultError].
 func LastStated(ctx context.Context, server object.Getter, parent object.Ref) (history.Run, error) {
 	live, err := server.Get(ctx, LeaseKind(), LeaseOf(parent))
 	if apierrors.IsNotFound(err) {
@@ -90,12 +90,12 @@ func (e *LostError) Hint() string {
 	return "nothing more was written; run this again: it continues where it stopped"
 }
 
-// HeldError means that another run still had the lock when the time to wait was over.
+// HeldError means that another run still held the lock when the time to wait had passed.
 type HeldError struct {
 	Holder, Run string
 	Since       time.Time
 	Waited      time.Duration
-	// valid is the duration of the Lease. left is the rest of it.
+	// valid is the duration of the Lease. left is how much of it remains.
 	valid, left time.Duration
 }
 

@@ -55,8 +55,8 @@ func found(n int) string {
 	return text.Count(n, "member") + " of its set were"
 }
 
-// checkParent warns if the parent was deleted or replaced. A later run that need not write the
-// parent would not notice.
+// checkParent warns if the parent was deleted or replaced. A later run that does not need to write
+// the parent would not notice this.
 func (r *Run) checkParent(ctx context.Context) {
 	if r.DryRun != object.DryRunNone || !r.set.Exists || ctx.Err() != nil {
 		return
@@ -82,7 +82,8 @@ func (r *Run) promise() applyset.Promise {
 	return applyset.PromiseOf(refs)
 }
 
-// grow adds what the input needs to the promise. It keeps what other runs add at the same time.
+// grow adds to the promise what the input needs. It keeps additions that other runs make at the
+// same time.
 func (r *Run) grow(ctx context.Context, p *plan.Plan) error {
 	for attempts := retry.At(r.set.Record.Parent); ; {
 		attempts.Saw(r.set.Live)
@@ -115,8 +116,8 @@ func (r *Run) growOnce(ctx context.Context, p *plan.Plan) error {
 	if !apierrors.IsNotFound(err) || r.set.Exists || !has(p, namespaceKey(r.Namespace)) {
 		return err
 	}
-	// The namespace of the parent is created first, and gets its label as a member only after the
-	// promise is written.
+	// The parent's namespace is created first, and gets its member label only after the promise is
+	// written.
 	if dryRun {
 		return nil
 	}
@@ -152,8 +153,8 @@ func (r *Run) makeNamespace(ctx context.Context) error {
 	return err
 }
 
-// withdraw removes added kinds that the server still does not serve. They can have no members, and
-// every later run would warn about them.
+// withdraw removes added kinds that the server still does not serve. Such kinds can have no
+// members, and every later run would warn about them.
 func (r *Run) withdraw(ctx context.Context) {
 	if r.DryRun != object.DryRunNone || !r.set.Exists || ctx.Err() != nil {
 		return
@@ -171,7 +172,7 @@ func (r *Run) withdraw(ctx context.Context) {
 	}
 }
 
-// left returns the promise that the parent needs after the doomed objects are gone.
+// left returns the promise that the parent needs once the doomed objects are gone.
 func (r *Run) left(d applyset.Decision) applyset.Promise {
 	p := r.promise().Union(d.Left())
 	if parent := r.set.Record.Parent; parent.Namespace != "" {

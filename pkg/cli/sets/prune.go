@@ -18,9 +18,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// Leaving lists the members to delete, in order.
+// Leaving lists the members to delete, in deletion order.
 type Leaving struct {
-	// Phases are in the order of deletion, Plan in the order of apply.
+	// Phases are in deletion order, Plan in apply order.
 	Phases []deletion.Phase
 	Plan   *plan.Plan
 	Live   map[object.Key]*unstructured.Unstructured
@@ -51,8 +51,9 @@ func (d *Leaving) stays(kind object.Kind, live *unstructured.Unstructured) strin
 	return kept.Text()
 }
 
-// Order orders members for deletion, in reverse order of apply. Each deletion requires the member's
-// UID and the same decision for its version at that time. Members that no longer exist are skipped.
+// Order orders members for deletion, in reverse apply order. Each deletion requires that the
+// member's UID matches, and that the decision for its version at that time is the same. Members
+// that no longer exist are skipped.
 func Order(ctx context.Context, reader object.LiveReader, set *Set, decision applyset.Decision) (*Leaving, error) {
 	members := decision.Doomed
 	manifests, kinds, err := read(ctx, reader, members)
@@ -131,7 +132,7 @@ func Timeout(kind object.Kind) time.Duration {
 	return usual
 }
 
-// Pruned returns a function that turns events of the deletion engine into results of an apply.
+// Pruned returns a function that turns events of the deletion engine into apply results.
 func Pruned(emit func(event.Event)) func(event.Event) {
 	return func(e event.Event) {
 		switch e := e.(type) {
@@ -155,8 +156,8 @@ func prunedOf(d event.Deleted) (event.Applied, bool) {
 	return a, d.Action != event.Absent
 }
 
-// Leaving reports, for a diff, which members a prune would keep, and calls show with the doomed
-// members.
+// Leaving is for a diff: it reports the members that a prune would keep, and calls show with the
+// doomed members.
 func (r *Run) Leaving(ctx context.Context, show func(context.Context, []applyset.Member) error) error {
 	for _, k := range r.shown.Kept {
 		if k.Reason != applyset.Copied {
@@ -169,7 +170,7 @@ func (r *Run) Leaving(ctx context.Context, show func(context.Context, []applyset
 	return show(ctx, r.shown.Doomed)
 }
 
-// Show reports members that would be deleted, with masked values of Secrets.
+// Show reports members that would be deleted, and masks the values of Secrets.
 func Show(ctx context.Context, reader object.LiveReader, doomed []applyset.Member, emit func(event.Event)) error {
 	manifests, _, err := read(ctx, reader, doomed)
 	if err != nil {

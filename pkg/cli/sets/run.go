@@ -27,8 +27,8 @@ type Run struct {
 	Namespace string
 	DryRun    object.DryRun
 	Manager   string
-	// Ask confirms the deletion of the doomed members; doubt is the reason for asking. It is nil if
-	// no user can be asked.
+	// Ask asks the user to confirm the deletion of the doomed members; doubt is the reason for
+	// asking. It is nil if no user can be asked.
 	Ask func(ctx context.Context, d applyset.Decision, doubt string) (bool, error)
 	// Approve is called before the first write, once the members to prune are known. An error ends
 	// the run. Approve may be nil.
@@ -41,20 +41,20 @@ type Run struct {
 	// Lock locks the set; nil if nothing is written. brings creates the namespace of the parent,
 	// and may be nil.
 	Lock func(ctx context.Context, parent object.Ref, brings func(context.Context) error) error
-	// Former returns the kinds and namespaces of members in the history. It is called only without
-	// a parent, and may be nil.
+	// Former returns the kinds and namespaces of members in the history. It is called only if the
+	// set has no parent, and may be nil.
 	Former func(ctx context.Context, parent object.Ref) (applyset.Promise, error)
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 
 	options Options
 	set     *Set
-	// shown is the decision on what to prune as of before the first write.
+	// shown is the decision on what to prune, as made before the first write.
 	input []applyset.Input
 	shown applyset.Decision
 
-	// promised is the promise as of before the run. upcoming are the kinds in the input that were
-	// not served then.
+	// promised is the promise before the run. upcoming are the kinds in the input that were not
+	// served at that time.
 	promised applyset.Promise
 	upcoming []schema.GroupKind
 
@@ -62,7 +62,7 @@ type Run struct {
 	joined map[object.Key]*event.Joined
 	// named is nil before the run begins.
 	named *names
-	// recalled means that the set has members although its parent was deleted.
+	// recalled means that the set still has members although its parent was deleted.
 	recalled bool
 	made     object.Key
 }
@@ -108,7 +108,7 @@ func (o Options) Begin(ctx context.Context, r *Run, p *plan.Plan) error {
 	return nil
 }
 
-// settle returns an error if the run may not make its changes.
+// settle returns an error if the run is not allowed to make its changes.
 func (r *Run) settle(ctx context.Context, p *plan.Plan) error {
 	if err := r.check(p); err != nil {
 		return err
@@ -195,8 +195,8 @@ func (r *Run) check(p *plan.Plan) error {
 	return nil
 }
 
-// label applies the label together with the object, so that the run owns the label. An object with
-// the label of another set is an error.
+// label adds the label to each object to be applied, so that the run owns the label. An object with
+// the label of another set causes an error.
 func (r *Run) label(p *plan.Plan) error {
 	id := r.set.ID()
 	var faults []error
@@ -252,7 +252,7 @@ func (r *Run) Admit(item plan.Item, live *unstructured.Unstructured) error {
 	return nil
 }
 
-// Mark adds to a result whether an existing object joined the set.
+// Mark records in a result whether an existing object joined the set.
 func (r *Run) Mark(e event.Event) event.Event {
 	if a, ok := e.(event.Applied); ok && (a.Action == event.Configured || a.Action == event.Shared || a.Action == event.Unchanged) {
 		r.mu.Lock()
@@ -314,8 +314,8 @@ func (r *Run) end(ctx context.Context, applied error, leftOut bool) error {
 		return nil
 	}
 	err = r.set.Write(ctx, left, false)
-	// On a conflict, other runs have extended the promise, so it stays. A promise that is too large
-	// costs one LIST.
+	// After a conflict, the promise stays as it is, because another run has extended it. A promise
+	// that is too large costs one LIST.
 	if err != nil && !apierrors.IsConflict(err) {
 		r.Emit(event.Warned{Ref: r.set.Record.Parent, Text: fmt.Sprintf("the objects were pruned, but the parent still lists their kinds: %v; the next prune corrects that", err)})
 	}

@@ -24,7 +24,7 @@ type Server interface {
 	object.Applier
 	object.Deleter
 	object.LiveReader
-	// Resource finds a kind by its TYPE, as kubectl does. Preferred finds a kind at its preferred
+	// Resource finds a kind by its TYPE, as kubectl does. Preferred returns a kind at its preferred
 	// version.
 	Resource(ctx context.Context, text string) (object.Kind, error)
 	Preferred(ctx context.Context, gk schema.GroupKind) (object.Kind, error)
@@ -134,11 +134,11 @@ func (s *Set) ID() string { return applyset.ID(s.Record.Parent) }
 // Name returns the name of the set, such as secret/shop.
 func (s *Set) Name() string { return s.Record.Parent.Resource() }
 
-// listing bounds the number of concurrent LIST requests.
+// listing limits the number of concurrent LIST requests.
 const listing = 16
 
 // Members lists the members in the kinds and namespaces of the promise. A kind that is no longer
-// served has no members. If it is uncertain whether a kind is served, Members returns an error.
+// served has no members. If it is unclear whether a kind is served, Members returns an error.
 func (s *Set) Members(ctx context.Context) ([]applyset.Member, error) {
 	var (
 		mu    sync.Mutex
@@ -209,8 +209,8 @@ func (s *Set) list(ctx context.Context, kind object.Kind, visit func(*unstructur
 	return nil
 }
 
-// denied handles a refused LIST. It returns nil if the namespace does not exist: its permissions
-// were deleted with it.
+// denied handles a refused LIST. It returns nil if the namespace does not exist, because its
+// permissions were deleted with it.
 func (s *Set) denied(ctx context.Context, namespace string, refusal error) error {
 	kind, err := s.Server.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
 	if err != nil {
@@ -232,8 +232,8 @@ func (s *Set) denied(ctx context.Context, namespace string, refusal error) error
 	return &object.HintedError{Err: refusal, Advice: advice}
 }
 
-// Blind returns a sentence about members that cannot be listed; empty if there are none. It leaves
-// out kinds that the run may install.
+// Blind returns a sentence about members that cannot be listed; empty if there are none. It omits
+// kinds that the run may install.
 func (s *Set) Blind(input applyset.Promise) string {
 	var names []string
 	for _, gk := range s.Unserved {
@@ -272,8 +272,8 @@ func (s *Set) reread(ctx context.Context) error {
 	return s.read(ctx, live)
 }
 
-// Write writes the parent with a promise. It returns a conflict if the parent has changed since it
-// was read, because some tools write the parent without a lock.
+// Write writes the parent with a promise. It returns a conflict error if the parent has changed
+// since it was read, because some tools write the parent without taking a lock.
 func (s *Set) Write(ctx context.Context, p applyset.Promise, dryRun bool) error {
 	body, err := applyset.Render(s.Record, p)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package stuckcmd is the verb stuck, which explains why objects that are being deleted do not go
-// away.
+// Package stuckcmd implements the verb stuck, which explains why objects that are being deleted do
+// not go away.
 package stuckcmd
 
 import (
@@ -80,7 +80,7 @@ func (f *stuckFlags) toOptions(in verb.Invocation) (*stuckOptions, error) {
 		o.targets = target.Targets{Labels: f.selector, Everywhere: f.allNamespaces}
 		targetsErr = verb.Selector(f.selector)
 	default:
-		// A TYPE without a name selects all its objects: the verb is read-only.
+		// A TYPE without a name selects all its objects, because the verb is read-only.
 		named := len(in.Args) > 1 || strings.Contains(in.Args[0], "/")
 		all := target.Flags{AllNamespaces: f.allNamespaces, All: f.selector == "" && !named}
 		all.Selector = f.selector
@@ -171,7 +171,7 @@ func warnOfMissing(ctx context.Context, client *client.Client, scopes []stuck.Sc
 	}
 }
 
-// report also reports each cause with its objects, if no objects were named.
+// report also reports each cause with its objects if the user named no objects.
 func (o *stuckOptions) report(found []stuck.Explained, faults []event.Stuck, rooted bool) {
 	o.out.Print(event.Planned{})
 	for _, one := range found {
@@ -222,7 +222,7 @@ func (o *stuckOptions) scopes(ctx context.Context, c *connection.Connection, cli
 	return scopes, named, err
 }
 
-// everywhere includes the namespace itself.
+// everywhere also considers the namespace itself.
 func (o *stuckOptions) everywhere(ctx context.Context, c *connection.Connection, client *client.Client) ([]stuck.Scope, []target.Target, error) {
 	sel := object.Selection{Labels: o.targets.Labels}
 	if o.targets.Everywhere {

@@ -83,7 +83,8 @@ func members(ctx context.Context, client *client.Client, name, namespace string)
 	return found, nil
 }
 
-// Scope returns the namespace to search for objects of the kind; empty for cluster-scoped ones.
+// Scope returns the namespace in which to search for objects of the kind; empty for a
+// cluster-scoped kind.
 func Scope(kind object.Kind, namespace string) string {
 	if kind.Namespaced {
 		return namespace
@@ -101,7 +102,7 @@ func once(all []Target) []Target {
 	return out
 }
 
-// WhyAbsent returns a function that returns why an object may be missing; empty if unknown.
+// WhyAbsent returns a function that says why an object may be missing; "" if the reason is unknown.
 func WhyAbsent(client *client.Client) func(context.Context, object.Kind, object.Ref) string {
 	const lookupTimeout = 5 * time.Second
 	return func(ctx context.Context, kind object.Kind, ref object.Ref) string {
@@ -149,7 +150,7 @@ func MissingNamespace(ctx context.Context, client *client.Client, name string) s
 	return said
 }
 
-// Explained adds to a not-found error the reason why the object may be missing.
+// Explained adds the reason why the object may be missing to a not-found error.
 func Explained(ctx context.Context, client *client.Client, ref object.Ref, err error) error {
 	if !apierrors.IsNotFound(err) {
 		return err
@@ -164,7 +165,7 @@ func Explained(ctx context.Context, client *client.Client, ref object.Ref, err e
 	return err
 }
 
-// ExplainingReader is a client whose not-found errors have the reason.
+// ExplainingReader is a client whose not-found errors say why the object may be missing.
 type ExplainingReader struct{ *client.Client }
 
 func (r ExplainingReader) Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error) {

@@ -1,4 +1,4 @@
-// Package target parses which objects a verb selects, and explains why a named object may be
+// Package target determines which objects a verb selects, and explains why a named object may be
 // missing.
 package target
 
@@ -49,16 +49,17 @@ const fieldSelectorFlag = "field-selector"
 
 // Targets are the parsed arguments.
 type Targets struct {
-	// Named have no duplicates, and the order of the arguments.
+	// Named lists the named objects in the order of the arguments, without duplicates.
 	Named []Named
-	// Types are the types whose objects Labels and Fields select; an empty selector matches all.
+	// Types are the types from which Labels and Fields select objects; an empty selector matches
+	// all.
 	Types      []string
 	Labels     string
 	Fields     string
 	Everywhere bool
 
 	Set string
-	// InFiles means that the objects are in manifests, which Files reads.
+	// InFiles means that the objects are given as manifests, which Files reads.
 	InFiles bool
 	Files   input.Options
 }
@@ -66,7 +67,7 @@ type Targets struct {
 // Named is TYPE/NAME as typed.
 type Named struct{ Type, Name string }
 
-// ToTargets parses flags and arguments by kubectl's rules.
+// ToTargets parses flags and arguments according to kubectl's rules.
 func (f *Flags) ToTargets(args []string, streams genericiooptions.IOStreams) (Targets, error) {
 	if f.Set != "" {
 		return f.toSet(args)
@@ -191,7 +192,7 @@ func (t *Targets) readPairs(args []string) error {
 	return nil
 }
 
-// name refuses a string that cannot be a name, because it becomes part of a request's path.
+// name refuses a string that cannot be a name, because the name becomes part of a request's path.
 func (t *Targets) name(typ, name string) error {
 	if name == "" {
 		return errors.New("a name is empty")

@@ -9,9 +9,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// annotator formats an error as a GitHub workflow command; nil outside of GitHub Actions:
-// https://docs.github.com/actions/reference/workflow-commands-for-github-actions. The result is
-// empty without a place in a file of the workspace. folder is the working directory.
+// annotator returns a function that formats an error as a GitHub workflow command; nil outside of
+// GitHub Actions: https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
+// The function returns "" unless the error has a position in a file of the workspace. folder is the
+// working directory.
 func annotator(getenv func(string) string, folder string) func(level string, at object.Source, message string) string {
 	if getenv("GITHUB_ACTIONS") != "true" {
 		return nil
@@ -25,7 +26,7 @@ func annotator(getenv func(string) string, folder string) func(level string, at 
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(folder, file)
 		}
-		// Paths are relative to the root of the repository; a step may run in a subdirectory.
+		// Paths are relative to the root of the repository, but a step may run in a subdirectory.
 		if within, err := filepath.Rel(workspace, file); workspace != "" && err == nil && filepath.IsLocal(within) {
 			file = within
 		}
@@ -37,7 +38,7 @@ func annotator(getenv func(string) string, folder string) func(level string, at 
 	}
 }
 
-// data and property escape as GitHub's toolkit does.
+// data and property escape text as GitHub's toolkit does.
 func data(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }
@@ -46,7 +47,7 @@ func property(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(s))
 }
 
-// placeOf returns the place of an error in the input; empty for any other error.
+// placeOf returns the position of an error in the input; empty for any other error.
 func placeOf(err error) object.Source {
 	if fault, ok := errors.AsType[*object.FaultError](err); ok {
 		return fault.Source

@@ -24,7 +24,7 @@ type CauseFlag struct {
 
 const (
 	causeFlag = "fail-on-cause"
-	// usualCauses stands for all causes that do not pass on their own.
+	// usualCauses stands for all causes that do not go away on their own.
 	usualCauses = "usual"
 )
 
@@ -38,7 +38,7 @@ func (f *CauseFlag) Add(cmd *cobra.Command, otherwise string, tables ...map[stri
 }
 
 // EndsFor returns how long each cause must last to end the wait; nil if no cause ends it.
-// unattended means that no user can stop the wait.
+// unattended means that no user can interrupt the wait.
 func (f *CauseFlag) EndsFor(given func(string) bool, unattended bool) (func(event.Cause) time.Duration, error) {
 	codes := slices.DeleteFunc(slices.Clone(f.codes), func(code string) bool { return code == "" })
 	if unattended && !given(causeFlag) {

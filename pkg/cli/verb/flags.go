@@ -19,7 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output"
 )
 
-// NoArgs refuses positional arguments, most of which are files without -f.
+// NoArgs refuses positional arguments, which are mostly files given without -f.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -30,10 +30,10 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unexpected argument %q: to name manifests, use -f or -k", args[0])
 }
 
-// dryRunAlone is the value of --dry-run without a value, as in kubectl.
+// dryRunAlone is the implicit value of a bare --dry-run, as in kubectl.
 const dryRunAlone = "unchanged"
 
-// DryRunFlag adds --dry-run. Without a value it means client, as in kubectl, and warns.
+// DryRunFlag adds --dry-run. Without a value, it means client and causes a warning, as in kubectl.
 func DryRunFlag(flags *pflag.FlagSet, dryRun *string, usage string) {
 	flags.StringVar(dryRun, "dry-run", "none", usage)
 	flags.Lookup("dry-run").NoOptDefVal = dryRunAlone
@@ -53,7 +53,7 @@ func DryRunOf(text string) (object.DryRun, error) {
 	}
 }
 
-// FlagError adds the name of the flag to an error; nil for no error.
+// FlagError adds the name of the flag to an error; nil if err is nil.
 func FlagError(flag string, err error) error {
 	if err == nil {
 		return nil
@@ -97,8 +97,8 @@ func (e *warningsError) Error() string {
 
 func (e *warningsError) Unwrap() error { return e.err }
 
-// End returns an error if the server sent warnings and --warnings-as-errors was given. A higher
-// exit status prevails.
+// End returns an error if the server sent warnings and --warnings-as-errors was given. If err has a
+// higher exit status, that status prevails.
 func (f *StrictFlags) End(err error, warned *atomic.Int64) error {
 	n := warned.Load()
 	if !f.warnings || n == 0 {
@@ -107,7 +107,7 @@ func (f *StrictFlags) End(err error, warned *atomic.Int64) error {
 	return &warningsError{warnings: n, err: err}
 }
 
-// Printing returns the options of the printer: format, colour, and live progress or plain lines.
+// Printing returns the printer's options: format, colour, and live progress or plain lines.
 func Printing(c *connection.Connection, streams genericiooptions.IOStreams, format string) (output.Options, error) {
 	width, outTerminal := Terminal(streams.Out)
 	errWidth, errTerminal := Terminal(streams.ErrOut)
@@ -134,8 +134,8 @@ func annotations() func(string, object.Source, string) string {
 	return annotator(os.Getenv, folder)
 }
 
-// Terminal reports whether w is a terminal, as kubectl decides, and returns a function for its
-// width.
+// Terminal reports whether w is a terminal, by kubectl's rules, and returns a function that returns
+// its width.
 func Terminal(w io.Writer) (width func() int, ok bool) {
 	tty := term.TTY{Out: connection.Bare(w)}
 	if !tty.IsTerminalOut() {

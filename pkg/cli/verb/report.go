@@ -25,7 +25,7 @@ const (
 	ExitUnknown = 2 // usage, no server, no permission
 )
 
-// A verb returns one of these errors after it has reported everything.
+// A verb returns one of these errors once it has reported everything.
 var (
 	ErrNo      = errors.New("no")
 	ErrUnknown = errors.New("could not tell")
@@ -51,7 +51,7 @@ func (e *usageError) Error() string { return e.err.Error() }
 
 func (e *usageError) Unwrap() error { return e.err }
 
-// Hint returns the hint of the error, or else points to the help.
+// Hint returns the error's own hint, or else points to the help.
 func (e *usageError) Hint() string {
 	return cmp.Or(object.HintOf(e.err), "see: "+e.command+" --help")
 }
@@ -82,8 +82,8 @@ func Status(streams genericiooptions.IOStreams, say func(string) string, err err
 	}
 }
 
-// TellRun prints the ID of a failed run for the server's audit log, unless it was printed or the
-// run was refused.
+// TellRun prints the ID of a failed run, for a search of the server's audit log, unless the ID was
+// printed already or the run was refused.
 func TellRun(c *connection.Connection, w io.Writer, err error) {
 	reported := errors.Is(err, ErrNo) || errors.Is(err, ErrUnknown)
 	if c.Run == "" || c.RunTold || err == nil || IsRefused(err) || reported && !errors.As(err, new(*warningsError)) {
@@ -92,8 +92,8 @@ func TellRun(c *connection.Connection, w io.Writer, err error) {
 	fmt.Fprintf(w, "run: %s\n", c.Run)
 }
 
-// isLate reports whether the run ended because of a timeout or another run's lock: its exit status
-// is 1.
+// isLate reports whether the run ended because of a timeout or another run's lock, so that its exit
+// status is 1.
 func isLate(err error) bool {
 	var late interface{ Late() bool }
 	if errors.As(err, new(*unfinishedError)) || errors.As(err, &late) && late.Late() {
@@ -112,7 +112,8 @@ func Unconfirmed(advice, format string, args ...any) error {
 	return &unconfirmedError{object.HintedError{Err: fmt.Errorf(format, args...), Advice: advice}}
 }
 
-// IsRefused reports whether the run did nothing because it was not confirmed: its exit status is 1.
+// IsRefused reports whether the run did nothing because it was not confirmed, so that its exit
+// status is 1.
 func IsRefused(err error) bool {
 	var refused interface{ Unconfirmed() bool }
 	return errors.As(err, &refused) && refused.Unconfirmed()
@@ -153,7 +154,8 @@ func Flatten(err error) []error {
 	return all
 }
 
-// Unread reports whether the reader of our output has closed it, which does not fail the run.
+// Unread reports whether the reader of our output has closed the pipe, which is not a failure of
+// the run.
 func Unread(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
 // unfinishedError is the error of an apply that ran out of time.
@@ -163,8 +165,8 @@ func (e *unfinishedError) Unwrap() error { return e.error }
 
 func (e *unfinishedError) Hint() string { return "run this again: it continues where it stopped" }
 
-// Unfinished gives a run that timed out the exit status 1. A run that had no plan yet must not call
-// it.
+// Unfinished gives a run that timed out the exit status 1. It must not be called for a run that had
+// no plan yet.
 func Unfinished(err error) error {
 	if over, ok := errors.AsType[*connection.OverError](err); ok {
 		return &unfinishedError{over}

@@ -24,7 +24,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// Invocation is one call of a verb.
+// Invocation is one invocation of a verb.
 type Invocation struct {
 	*connection.Connection
 	Streams genericiooptions.IOStreams
@@ -32,7 +32,7 @@ type Invocation struct {
 	Args    []string
 }
 
-// Options are the parsed flags and arguments of a call.
+// Options are the parsed flags and arguments of an invocation.
 type Options interface {
 	// Execute runs the verb. ctx ends with --timeout.
 	Execute(ctx context.Context, in Invocation) error
@@ -58,7 +58,7 @@ func Runner[O Options](c *connection.Connection, streams genericiooptions.IOStre
 	}
 }
 
-// OutputFlag adds -o. more is appended to its usage, words to its completions.
+// OutputFlag adds -o. more is appended to its usage, and words to its completions.
 func OutputFlag(cmd *cobra.Command, format *string, more string, words ...string) {
 	formats := []string{output.Table, output.JSON, output.YAML, output.KYAML, output.Name, output.Stream, output.JUnit}
 	last := len(formats) - 1
@@ -67,13 +67,13 @@ func OutputFlag(cmd *cobra.Command, format *string, more string, words ...string
 	help.Words(cmd, "output", append(formats, words...)...)
 }
 
-// Unmet reports whether an engine ended because a condition was not met.
+// Unmet reports whether an engine stopped because a condition was not met.
 func Unmet(ran error) bool {
 	var unmet *wait.UnmetError
 	return errors.As(ran, &unmet)
 }
 
-// IsResult reports whether the run handled each object and reported the results as events.
+// IsResult reports whether the run handled every object and reported the results as events.
 func IsResult(ran error) bool {
 	end := Finish(ran, nil)
 	return errors.Is(end, ErrNo) || errors.Is(end, ErrUnknown)
@@ -87,7 +87,7 @@ func Looked(ran error) bool {
 	return ran == nil || errors.Is(ran, diff.ErrDiffers)
 }
 
-// Finish returns the error of a verb for those of its engine and its printer.
+// Finish returns the error of a verb, given the errors of its engine and its printer.
 func Finish(ran, closed error) error {
 	var incomplete *apply.IncompleteError
 	var unknown *diff.UnknownError
@@ -110,8 +110,7 @@ func Finish(ran, closed error) error {
 	}
 }
 
-// Sink keeps the first error of writing to the output, because code that prints help ignores
-// errors.
+// Sink keeps the first write error of the output, because code that prints help ignores errors.
 type Sink struct {
 	io.Writer
 
@@ -133,14 +132,14 @@ func (s *Sink) Write(p []byte) (int, error) {
 
 func (s *Sink) Unwrap() io.Writer { return s.Writer }
 
-// Lost returns the first error of writing; nil if there was none.
+// Lost returns the first write error; nil if there was none.
 func (s *Sink) Lost() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// Ask asks a question, and reports whether the answer is yes. The end of the input is a no. It
+// Ask asks a question, and reports whether the answer is yes. The end of the input counts as no. It
 // returns an error if ctx ends first.
 func Ask(ctx context.Context, streams genericiooptions.IOStreams, question string) (bool, error) {
 	said, _, err := Line(ctx, streams, question+" (yes/no): ")

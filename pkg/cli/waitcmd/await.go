@@ -25,7 +25,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/wait"
 )
 
-// Flags are the flags of apply about waiting.
+// Flags are the flags of apply for waiting.
 type Flags struct {
 	HangFlags
 	wait      bool
@@ -36,11 +36,12 @@ type Flags struct {
 
 // Awaited holds the parsed flags.
 type Awaited struct {
-	// ready is the goal of objects without their own goal; nil if they are not waited for.
+	// ready is the goal for objects without a goal of their own; nil if such objects are not waited
+	// for.
 	ready *wait.Goal
 	own   []ownGoal
 	rules *condition.Set
-	// hanging configures explanations of stuck objects; limits are how long objects may take.
+	// hanging configures how stuck objects are explained; limits are how long objects may take.
 	hanging Hanging
 	limits  wait.TimeLimits
 }
@@ -62,12 +63,12 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	f.HangFlags.Add(cmd, "On by default where stderr is not a terminal; --fail-on-cause= turns it off", unready.Lastings(), stuck.Lastings())
 }
 
-// Standing sets the times and the file with readiness rules from the configuration.
+// Standing sets the times, and the file with readiness rules, that the configuration gives.
 func (f *Flags) Standing(times []string, readiness string) {
 	f.times.Standing, f.readiness = times, readiness
 }
 
-// ToAwaited parses the flags. unattended means that no user can stop the wait.
+// ToAwaited parses the flags. unattended means that no user can interrupt the wait.
 func (f *Flags) ToAwaited(flags *pflag.FlagSet, unattended bool) (Awaited, error) {
 	rules, rulesErr := readRules(f.readiness)
 	hanging, hangErr := f.ToHanging(flags, unattended)
@@ -99,10 +100,9 @@ func (a Awaited) Deletes(engine *deletion.Engine) {
 	engine.StuckAfter, engine.EndsFor = a.hanging.stuckAfter, a.hanging.endsFor
 }
 
-// Waits reports whether anything is waited for.
+// Waits reports whether there is anything to wait for.
 func (a Awaited) Waits() bool { return a.ready != nil || len(a.own) > 0 }
 
-// conditions returns all conditions to wait for.
 func (a Awaited) conditions() []condition.Spec {
 	var all []condition.Spec
 	if a.ready != nil {
@@ -146,12 +146,12 @@ func parseOwnGoal(text string) (ownGoal, error) {
 	return own, err
 }
 
-// names reports whether the goal applies to the item.
+// names reports whether the goal selects the item.
 func (g ownGoal) names(item plan.Item) bool {
 	return g.which.Names(item.Ref, item.Kind)
 }
 
-// goalOf combines several conditions for one object; nil for none.
+// goalOf returns the combined goal of all conditions for one object; nil if there are none.
 func (a Awaited) goalOf(item plan.Item) *wait.Goal {
 	var goal *wait.Goal
 	for _, own := range a.own {
@@ -191,15 +191,15 @@ func (a Awaited) Check(ctx context.Context, client *client.Client, p *plan.Plan)
 	return errors.Join(append(errs, engine.Check(ctx, targets))...)
 }
 
-// Gate returns the function with which apply's engine waits; nil if there is nothing to wait for.
-// The wait has its own timeout, because it reports what is missing. It ends at once if the run is
-// cancelled.
+// Gate returns the function that apply's engine calls to wait; nil if there is nothing to wait for.
+// The wait has its own timeout, because it must report what is missing. It ends at once if the run
+// is cancelled.
 func (a Awaited) Gate(patient context.Context, client *client.Client, until time.Time, mask func(string) string, emit func(event.Event)) func(context.Context, []plan.Item) error {
 	if !a.Waits() {
 		return nil
 	}
 	return func(ctx context.Context, applied []plan.Item) error {
-		// After a timeout, wait for the report; after a lost lock, do not.
+		// After a timeout, wait for the report; after losing the lock, do not.
 		waiting, end := context.WithCancelCause(patient)
 		defer end(nil)
 		defer context.AfterFunc(ctx, func() {
@@ -243,7 +243,7 @@ func (a Awaited) Gate(patient context.Context, client *client.Client, until time
 	}
 }
 
-// Target returns the object of a manifest as a target of a wait. Its kind may not be served yet.
+// Target returns the object of a manifest as a wait target. Its kind may not be served yet.
 func Target(it plan.Item, goal *wait.Goal) wait.Target {
 	kind := it.Kind
 	if kind.GVK.Empty() {

@@ -89,7 +89,8 @@ func askedKind(ctx context.Context, c *connection.Connection, named string, rule
 	return kind.GVK.GroupKind(), err
 }
 
-// knownKinds returns the kinds that a name may mean without a server. Built-in kinds come first.
+// knownKinds returns the kinds that a name may mean, without asking a server. Built-in kinds come
+// first.
 func knownKinds(named string, set *condition.Set) []schema.GroupKind {
 	word, group, grouped := strings.Cut(named, ".")
 	if long, ok := shortNames()[word]; ok && !grouped {
@@ -108,7 +109,7 @@ func knownKinds(named string, set *condition.Set) []schema.GroupKind {
 	return text.Distinct(found)
 }
 
-// builtinKinds omits kinds in groups that they have left.
+// builtinKinds omits kinds in groups from which Kubernetes has moved them.
 func builtinKinds() []schema.GroupKind {
 	var all []schema.GroupKind
 	for gvk := range scheme.Scheme.AllKnownTypes() {
@@ -128,7 +129,7 @@ func shortNames() map[string]string {
 	}
 }
 
-// Without a server, a kind without a group may also be a custom resource.
+// explainRule also considers custom resources if the kind has no group and no server was asked.
 func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Set, asked bool) {
 	width, _ := verb.Terminal(out)
 	fmt.Fprintln(out, format.Plain(gk.String()))
@@ -163,9 +164,9 @@ func explainRule(out io.Writer, gk schema.GroupKind, rules *condition.Set, asked
 	line("always", "not ready while it is being deleted, or while its status is from another generation")
 }
 
-// matching returns the objects that a selector matches when the wait begins. The wait then watches
-// each by name, like kubectl: a watch with the selector would report an object as deleted once it
-// no longer matches.
+// matching returns the objects that a selector matches when the wait begins. Like kubectl, the wait
+// then watches each of them by name: a watch with the selector would report an object as deleted
+// once it no longer matches.
 func (o *waitOptions) matching(ctx context.Context, client *client.Client, all []target.Target, began time.Time) ([]waiting.Target, error) {
 	until, cancel := ctx, func() {}
 	if existence := o.engine.Existence; existence != nil {
@@ -212,7 +213,7 @@ func (o *waitOptions) waitsFor(kind condition.Kind) bool {
 	return slices.ContainsFunc(o.goal.For, func(s condition.Spec) bool { return s.Kind == kind })
 }
 
-// awaitsFirst reports whether the wait continues without a match.
+// awaitsFirst reports whether the wait continues if nothing matches.
 func (o *waitOptions) awaitsFirst() bool {
 	existence := o.engine.Existence
 	return o.timeout != 0 && (existence != nil && *existence > 0 || existence == nil && o.waitsFor(condition.Create))

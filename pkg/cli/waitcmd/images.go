@@ -12,8 +12,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Workloads collects workloads, Services and Ingresses, and reports which images run and which
-// objects have no backend.
+// Workloads collects workloads, Services and Ingresses, and reports which images are running and
+// which objects have no backend.
 type Workloads struct {
 	emit func(event.Event)
 

@@ -39,7 +39,7 @@ func (o *waitOptions) local(ctx context.Context, in verb.Invocation) error {
 	return o.targets.Files.Incomplete(o.engine.Run(ctx, all))
 }
 
-// timeless changes the result of an unmet condition: without a timeout, the result is not late.
+// timeless turns a timeout into an unmet condition, because a check without a wait cannot time out.
 func timeless(e event.Event) event.Event {
 	if w, ok := e.(event.Waited); ok && w.Action == event.TimedOut {
 		w.Action = event.Unmet

@@ -57,10 +57,10 @@ type waitOptions struct {
 	isLocal bool
 }
 
-// TimesFlag is the flag with times for kinds and conditions.
+// TimesFlag is the flag that sets times for kinds and conditions.
 type TimesFlag struct {
 	given []string
-	// Standing are times from the configuration. The times of the flag take precedence.
+	// Standing holds the times from the configuration. Times given in the flag take precedence.
 	Standing []string
 }
 
@@ -91,7 +91,7 @@ func (f *TimesFlag) ToLimits(awaited []condition.Spec) (wait.TimeLimits, error) 
 	return limits, errors.Join(append(faults, err)...)
 }
 
-// Bound sets the times of an engine and warns about kinds without objects.
+// Bound sets the time limits of an engine and warns about limits for kinds without objects.
 func Bound(engine *wait.Engine, limits wait.TimeLimits, targets []wait.Target, emit func(event.Event)) {
 	engine.Limits = limits
 	var kinds []object.Kind
@@ -124,7 +124,7 @@ func Stating(rules *condition.Set, once bool, specs []condition.Spec) {
 	}
 }
 
-// Ruled is a source that reads the rules in the annotations of a CRD together with the schema. It
+// Ruled is a source that reads the rules in a CRD's annotations together with the schema. It
 // requests no schema for kinds with built-in rules.
 type Ruled struct {
 	wait.Source
@@ -132,7 +132,7 @@ type Ruled struct {
 	Rules  *condition.Set
 }
 
-// Schema returns the schema of the kind, after it has read the rules of the CRD.
+// Schema returns the schema of the kind, after reading the rules of the CRD.
 func (r Ruled) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, error) {
 	name, annotations, err := r.Client.DefinitionAnnotations(ctx, kind)
 	if err != nil {
@@ -142,7 +142,7 @@ func (r Ruled) Schema(ctx context.Context, kind object.Kind) (*spec.Schema, erro
 	return r.Source.Schema(ctx, kind)
 }
 
-// HangFlags are the flags about stuck objects, for verbs that wait.
+// HangFlags are the flags for stuck objects, for verbs that wait.
 type HangFlags struct {
 	stuckAfter time.Duration
 	causes     verb.CauseFlag
@@ -168,7 +168,7 @@ type Hanging struct {
 	logs       int
 }
 
-// ToHanging parses the flags. unattended means that no user can stop the wait.
+// ToHanging parses the flags. unattended means that no user can interrupt the wait.
 func (f *HangFlags) ToHanging(flags *pflag.FlagSet, unattended bool) (Hanging, error) {
 	h := Hanging{stuckAfter: f.stuckAfter, logs: f.logs}
 	switch {
@@ -204,7 +204,7 @@ func (h Hanging) Onto(engine *wait.Engine, client *client.Client, mask func(stri
 
 func divided(cost, n int) int { return (cost + n - 1) / n }
 
-// IsUnattended reports whether no user watches the run.
+// IsUnattended reports whether no user is watching the run.
 func IsUnattended(streams genericiooptions.IOStreams) bool {
 	_, onTerminal := verb.Terminal(streams.ErrOut)
 	return !onTerminal

@@ -16,20 +16,21 @@ import (
 )
 
 const (
-	// logBytes bounds the part of a log that is read; logLine bounds a printed line.
+	// logBytes limits how much of a log is read; logLine limits the length of a printed line.
 	logBytes = 64 << 10
 	logLine  = 400
-	// logsAtOnce is how many logs an explanation reads; logsKept is how long a log is reused.
+	// logsAtOnce is how many logs are read for one explanation; logsKept is how long a log is
+	// reused.
 	logsAtOnce = 3
 	logsKept   = time.Minute
 	// logWait bounds the requests for a log, which the server forwards to the node.
 	logWait = 4 * time.Second
-	// logTries is how often a log is requested, each time with fewer lines.
+	// logTries is how many times a log is requested, each time with fewer lines.
 	logTries = 3
 )
 
 type podLogs struct {
-	// 0 reads no lines.
+	// lines may be 0 to read none.
 	lines int
 	read  func(context.Context, client.Log) (string, error)
 	// mask is applied before the text is shortened.
@@ -95,8 +96,8 @@ func (p *podLogs) of(ctx context.Context, c event.Container) (podLog, int) {
 	return log, sent
 }
 
-// last reads the last lines of a log. The server truncates from the first requested line, so last
-// retries with fewer lines if the end is missing.
+// last reads the last lines of a log. The server starts at the first requested line and cuts off
+// the end, so last retries with fewer lines if the end is missing.
 func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sent int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, logWait)
 	defer cancel()
@@ -116,7 +117,7 @@ func (p *podLogs) last(ctx context.Context, c event.Container) (said string, sen
 	}
 }
 
-// uncut drops the last line of a truncated log: a truncated value of a Secret would not be
+// uncut drops the last line of a truncated log, because a truncated value of a Secret would not be
 // recognised.
 func uncut(said string) string {
 	if len(said) < logBytes {
@@ -125,7 +126,7 @@ func uncut(said string) string {
 	return said[:cmp.Or(max(0, strings.LastIndexByte(said, '\n')), len(said))]
 }
 
-// logLines returns the last non-empty lines of a log, made printable.
+// logLines returns the last non-empty lines of a log, in printable form.
 func logLines(said string, most int) []string {
 	var lines []string
 	for line := range strings.Lines(said) {

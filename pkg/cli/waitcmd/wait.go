@@ -1,4 +1,4 @@
-// Package waitcmd is the verb wait, and what apply --wait shares with it.
+// Package waitcmd implements the verb wait, and what apply --wait shares with it.
 package waitcmd
 
 import (
@@ -169,7 +169,7 @@ func (o *waitOptions) Execute(ctx context.Context, in verb.Invocation) error {
 	return o.targets.Files.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// The timeout counts from began.
+// work measures the timeout from began.
 func (o *waitOptions) work(ctx context.Context, c *connection.Connection, began time.Time) error {
 	connecting, cancel := o.within(ctx, began, "the server listed the objects")
 	defer cancel()
@@ -249,7 +249,7 @@ func (o *waitOptions) argued(ctx context.Context, c *connection.Connection, serv
 }
 
 // mayCome returns nil if the wait may continue for a type that is not served yet (edge case 45). A
-// similar name is probably a typo, unless the user waits for a creation.
+// type with a similar served name is probably a typo, unless the user waits for a creation.
 func (o *waitOptions) mayCome(missing *client.NoTypeError) error {
 	existence := o.engine.Existence
 	switch {

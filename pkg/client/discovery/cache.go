@@ -33,9 +33,9 @@ type Cache struct {
 	disk store
 
 	mu sync.Mutex
-	// told is the server's answer in this run; nil if there is none, or if it is too old.
+	// told is the server's answer in this run; nil if there is none or if it is too old.
 	told *served
-	// read is the cache on disk; nil if it was not read, or must not be used.
+	// read is the cache on disk; nil if it was not read or must not be used.
 	read       *served
 	distrusted bool
 	seen       map[schema.GroupVersion]*metav1.APIResourceList
@@ -46,11 +46,11 @@ type served struct {
 	lists  map[schema.GroupVersion]*metav1.APIResourceList
 	failed map[schema.GroupVersion]error
 	// whole is set if lists and failed are complete, as with aggregated discovery (KEP-3352). A
-	// group version in neither is not served.
+	// group version that is in neither is not served.
 	whole bool
 }
 
-// NewCache returns the cache of a server. It is in memory if cacheDir, kubectl's cache folder, is
+// NewCache returns the cache for a server. It is in memory if cacheDir, kubectl's cache folder, is
 // empty.
 func NewCache(config *rest.Config, cacheDir string) (*Cache, error) {
 	if cacheDir == "" {
@@ -85,8 +85,8 @@ func (c *Cache) distrust() {
 	c.told, c.read, c.distrusted = nil, nil, true
 }
 
-// known returns nil if the cache does not even contain the groups. From disk, it reads only the
-// groups; kinds are read when they are needed.
+// known returns nil if the cache does not even contain the groups. It reads only the groups from
+// disk; kinds are read when they are needed.
 func (c *Cache) known() *served {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +101,7 @@ func (c *Cache) known() *served {
 	return c.read
 }
 
-// list returns nil, nil if the cache has nothing about the group version. It is not safe for
+// list returns nil, nil if the cache does not contain the group version. It is not safe for
 // concurrent use.
 func (c *Cache) list(gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	now := c.known()
@@ -148,8 +148,8 @@ func (c *Cache) answer(said *served) {
 	c.disk.putGroups(said.groups)
 }
 
-// see stores a list in which a kind first appeared. The list is for the next run. This run uses the
-// server's complete answers.
+// see stores a list in which a kind first appeared. The list is meant for the next run, because
+// this run uses the server's complete answers.
 func (c *Cache) see(gv schema.GroupVersion, list *metav1.APIResourceList) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -225,7 +225,7 @@ func (s store) list(gv schema.GroupVersion) *metav1.APIResourceList {
 	return &list
 }
 
-// Like kubectl, it does not store an answer without groups.
+// putGroups stores the groups. Like kubectl, it does not store an answer without groups.
 func (s store) putGroups(list *metav1.APIGroupList) {
 	if len(list.Groups) > 0 {
 		s.put(list, "servergroups.json")
@@ -255,7 +255,7 @@ func (s store) get(into any, elements ...string) bool {
 	return err == nil && json.Unmarshal(text, into) == nil
 }
 
-// It replaces a file atomically, because kubectl may read the file at the same time.
+// put replaces a file atomically, because kubectl may be reading the file at the same time.
 func (s store) put(list runtime.Object, elements ...string) {
 	if s.dir == "" {
 		return

@@ -16,11 +16,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// A list of all kinds up to this age proves that a kind is not served.
+// renewAfter is the age up to which a list of all kinds proves that a kind is not served.
 const renewAfter = time.Second
 
-// search calls find with all that the server serves. If find does not find the type in an old
-// cache, search calls it again with what the server serves now.
+// search calls find with everything that the server serves. If find does not find the type in an
+// old cache, search calls it again with what the server serves now.
 func (d *Discovery) search(ctx context.Context, text string, find func(catalogue) error) error {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
@@ -58,7 +58,7 @@ func (d *Discovery) refresh(ctx context.Context) error {
 	return nil
 }
 
-// A list of all kinds from this run is trusted up to this age.
+// refreshAfter is the age up to which a list of all kinds from this run is trusted.
 const refreshAfter = time.Minute
 
 type catalogue struct {
@@ -95,7 +95,7 @@ func (d *Discovery) catalogue(ctx context.Context) (catalogue, error) {
 	return t, nil
 }
 
-// A TYPE is a resource in one of its three forms, a short name, or a kind.
+// kindOf accepts a TYPE that is a resource in one of its three forms, a short name, or a kind.
 func (t catalogue) kindOf(ctx context.Context, text string) (schema.GroupVersionKind, error) {
 	full, resource := schema.ParseResourceArg(strings.ToLower(text))
 	if full != nil {
@@ -142,7 +142,7 @@ func (t catalogue) near(typed string) []string {
 }
 
 // Listable returns the kinds that the server serves now and that can be listed. It does not use an
-// older cache, which may lack a new CRD.
+// older cache, because that may lack a new CRD.
 func (d *Discovery) Listable(ctx context.Context) ([]object.Kind, error) {
 	if err := d.refresh(ctx); err != nil {
 		return nil, err

@@ -1,5 +1,6 @@
-// Package discovery finds how an API server serves kinds. It knows names and aliases, similar
-// names, kinds that are new or gone, and schemas. Start with [New]. It never writes to the cluster.
+// Package discovery finds out how an API server serves kinds. It knows their names and aliases,
+// similar names, new and removed kinds, and schemas. Start with [New]. It never writes to the
+// cluster.
 package discovery
 
 import (
@@ -33,7 +34,7 @@ const (
 // Reader reads one object.
 type Reader = func(ctx context.Context, kind object.Kind, ref object.Ref) (*unstructured.Unstructured, error)
 
-// Options are all required.
+// Options configure a Discovery. All are required.
 type Options struct {
 	Cache   *Cache
 	REST    *rest.RESTClient
@@ -63,8 +64,7 @@ func New(o Options) *Discovery {
 // NewlyServed reports whether the server began to serve a kind during the run.
 func (d *Discovery) NewlyServed(gvk schema.GroupVersionKind) bool { return d.known.young.get(gvk) }
 
-// Know records a kind. young is set if the server did not serve the kind at the beginning of the
-// run.
+// Know records a kind. young is set if the server did not serve the kind at the start of the run.
 func (d *Discovery) Know(kind object.Kind, young bool) {
 	d.known.kinds.put(kind.GVK, kind)
 	if young {
@@ -88,7 +88,8 @@ func (d *Discovery) Version(ctx context.Context) (*version.Info, error) {
 	return &info, nil
 }
 
-// once calls f only once for each argument. Concurrent callers wait for the result.
+// once returns a function that calls f only once for each argument. Concurrent callers wait for the
+// result.
 func once[K comparable, V any](f func(K) V) func(K) V {
 	var mu sync.Mutex
 	known := map[K]func() V{}
@@ -104,8 +105,8 @@ func once[K comparable, V any](f func(K) V) func(K) V {
 	}
 }
 
-// until calls done at growing intervals until done returns true or the time is over. The error is
-// only that of ctx.
+// until calls done at growing intervals until done returns true or the time has passed. It returns
+// an error only if ctx ends.
 func until(ctx context.Context, within time.Duration, done func() bool) error {
 	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.25, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
 	for began := time.Now(); !done(); {
@@ -123,13 +124,13 @@ func until(ctx context.Context, within time.Duration, done func() bool) error {
 type known struct {
 	kinds table[object.Kind]
 	young table[bool]
-	// A 404 about an object of a terse kind does not name the object.
+	// terse is set for a kind if a 404 about one of its objects does not name the object.
 	terse   table[bool]
 	refused table[*NotEstablishedError]
 
-	// asking is a lock. Its holder fills the empty cache, so that this is done once.
+	// asking is a lock. Its holder fills the empty cache, so that the cache is filled only once.
 	asking chan struct{}
-	// renewed is set once an outdated cache was filled again. asking guards renewed and read.
+	// renewed is set once an outdated cache has been refilled. asking guards renewed and read.
 	renewed bool
 	read    time.Time
 }
@@ -154,8 +155,9 @@ func (k *known) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 // Resource finds the kind for a TYPE as kubectl does: deploy, deployments, Deployment,
-// deployments.apps, deployments.v1.apps. If several groups have it, the group wins that the server
-// lists first. The version is the preferred one. The error is a *NoTypeError if there is none.
+// deployments.apps, deployments.v1.apps. If several groups have it, it chooses the group that the
+// server lists first. The version is the preferred one. The error is a *NoTypeError if there is no
+// such kind.
 func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, error) {
 	var gvk schema.GroupVersionKind
 	err := d.search(ctx, text, func(t catalogue) (err error) {
@@ -236,8 +238,8 @@ func (d *Discovery) kindOfType(ctx context.Context, text string, gvk schema.Grou
 	return kind, err
 }
 
-// TypeNames returns the types that the server serves, as kubectl completes them: deployments.apps,
-// pods.
+// TypeNames returns the types that the server serves, in the form that kubectl completes:
+// deployments.apps, pods.
 func (d *Discovery) TypeNames(ctx context.Context) ([]string, error) {
 	var names []string
 	err := d.search(ctx, "", func(t catalogue) error {

@@ -37,7 +37,7 @@ type decoded struct {
 	err    error
 }
 
-// cut splits a document into its schemas. They refer to text, which must not be changed.
+// cut splits a document into its schemas. They refer to text, so text must not be changed.
 func cut(text []byte) (*document, error) {
 	out := &document{texts: map[string][]byte{}}
 	out.named = once(out.decode)
@@ -63,7 +63,7 @@ func cut(text []byte) (*document, error) {
 	})
 }
 
-// ReadValue is faster than SkipValue.
+// skip uses ReadValue because it is faster than SkipValue.
 func skip(from *jsontext.Decoder) error {
 	_, err := from.ReadValue()
 	return err
@@ -75,7 +75,7 @@ func (d *document) decode(name string) decoded {
 		return decoded{err: fmt.Errorf("it refers to %s, which does not exist", name)}
 	}
 	var out spec.Schema
-	// json.Unmarshal would read the text twice more to find its end.
+	// json.Unmarshal would read the text twice more, just to find its end.
 	if err := out.UnmarshalJSON(text); err != nil {
 		return decoded{err: fmt.Errorf("%s: %w", name, err)}
 	}
@@ -103,9 +103,9 @@ func (d *document) of(gvk schema.GroupVersionKind) (found *spec.Schema, err erro
 	return nil, err
 }
 
-// follow returns the schema to which a schema refers, with the keywords next to the reference. A
-// schema without a reference is returned itself. A circular reference becomes an object without
-// properties. followed has the references so far.
+// follow returns the schema to which a schema refers, with the keywords next to the reference. It
+// returns a schema without a reference as it is. A circular reference becomes an object without
+// properties. followed holds the references so far.
 func (d *document) follow(in *spec.Schema, followed ...string) (*spec.Schema, error) {
 	name, ok := refOf(in)
 	if !ok {
@@ -134,7 +134,7 @@ func (d *document) known(in *spec.Schema) *spec.Schema {
 }
 
 // resolved follows all references in a schema. A circular reference becomes an object without
-// properties. above has the names of the schemas that contain this one.
+// properties. above holds the names of the schemas that contain this one.
 func (d *document) resolved(in *spec.Schema, above sets.Set[string]) (*spec.Schema, error) {
 	referred, err := d.follow(in)
 	if err != nil {
@@ -177,8 +177,8 @@ func anObject() *spec.Schema {
 	return &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
 }
 
-// beside adds the keywords next to a reference. They can differ by use: a selector whose type is
-// atomic is granular in one place.
+// beside adds the keywords next to a reference. They can differ between uses: selectors are atomic
+// by type, but granular in one place.
 func beside(use, referred *spec.Schema) *spec.Schema {
 	if len(use.Extensions) == 0 && use.Default == nil {
 		return referred
@@ -208,7 +208,7 @@ func refOf(in *spec.Schema) (name string, ok bool) {
 	return "", false
 }
 
-// everything asks the server for all that it serves, and stores the answer in the cache. It
+// everything asks the server for everything that it serves, and stores the answer in the cache. It
 // requests the core and the groups concurrently.
 func (d *Discovery) everything(ctx context.Context) (*served, error) {
 	var core, groups served
@@ -277,7 +277,7 @@ func coreGroup(versions metav1.APIVersions) *metav1.APIGroupList {
 	return &metav1.APIGroupList{Groups: []metav1.APIGroup{group}}
 }
 
-// The core comes first. The lists of kinds are used only if both answers have them.
+// join puts the core first. It uses the lists of kinds only if both answers have them.
 func join(core, groups served) served {
 	all := served{
 		groups: &metav1.APIGroupList{Groups: append(core.groups.Groups, groups.groups.Groups...)},
@@ -294,8 +294,8 @@ func join(core, groups served) served {
 	return all
 }
 
-// listEach requests the kinds of each group version. It is for a server without aggregated
-// discovery. A group version without an answer is requested again when one of its kinds is needed.
+// listEach requests the kinds of each group version, for a server without aggregated discovery. If
+// a group version gets no answer, it is requested again when one of its kinds is needed.
 func (d *Discovery) listEach(ctx context.Context, said *served) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -321,7 +321,7 @@ func (d *Discovery) listEach(ctx context.Context, said *served) {
 	all.Wait()
 }
 
-// A server without aggregated discovery may have omitted the group version. Then list asks again.
+// list asks again if a server without aggregated discovery may have omitted the group version.
 func (d *Discovery) list(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	list, err := d.cache.list(gv)
 	if err == nil || errors.As(err, new(discovery.StaleGroupVersionError)) {

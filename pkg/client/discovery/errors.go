@@ -19,12 +19,12 @@ import (
 type NoKindError struct {
 	GVK  schema.GroupVersionKind
 	Near string
-	// Unkept is set if the server serves the kind, but stores no objects of it.
+	// Unkept is set if the server serves the kind but stores no objects of it.
 	Unkept bool
 	Err    error
 }
 
-// NoneOf returns the error for a kind whose objects cannot be read any more.
+// NoneOf returns the error for a kind whose objects can no longer be read.
 func NoneOf(kind object.Kind) *NoKindError { return &NoKindError{GVK: kind.GVK, Unkept: !kind.Kept()} }
 
 func (e *NoKindError) Error() string {
@@ -93,7 +93,7 @@ func apiHint(gvk schema.GroupVersionKind) string {
 	return fmt.Sprintf("see: %s apiservice %s.%s", command.Kubectl("get"), gvk.Version, gvk.Group)
 }
 
-// NoTypeError says that the server does not serve a type of that name.
+// NoTypeError says that the server serves no type of that name.
 type NoTypeError struct {
 	Type string
 	Near []string
@@ -159,7 +159,7 @@ func ofServer(err error) error {
 	return err
 }
 
-// untold reports whether a server that is reachable did not answer the question.
+// untold reports whether the server is reachable but did not answer the question.
 func untold(err error) bool {
 	if errors.Is(err, transport.ErrNoAnswerInTime) {
 		return !errors.As(err, new(*transport.UnreachableError))

@@ -31,7 +31,7 @@ func (d *Discovery) Kind(ctx context.Context, gvk schema.GroupVersionKind) (obje
 	return d.kind(ctx, gvk, d.listedNow)
 }
 
-// KindOnce is like Kind for many kinds. It asks the server once about each group version.
+// KindOnce is like Kind, but for many kinds. It asks the server only once about each group version.
 func (d *Discovery) KindOnce(ctx context.Context) func(context.Context, schema.GroupVersionKind) (object.Kind, error) {
 	lists := once(func(gv schema.GroupVersion) func() (*metav1.APIResourceList, error) {
 		return sync.OnceValues(func() (*metav1.APIResourceList, error) { return d.listed(ctx, gv) })
@@ -55,8 +55,8 @@ func (d *Discovery) kind(ctx context.Context, gvk schema.GroupVersionKind, list 
 	return kind, err
 }
 
-// Remembered returns a kind from the cache. It is not sure about custom and missing kinds, for
-// which Kind would ask the server.
+// Remembered returns a kind from the cache. sure is false for custom and missing kinds, for which
+// Kind would ask the server.
 func (d *Discovery) Remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	if kind := d.known.kinds.get(gvk); kind.Resource != "" {
 		return kind, true, nil
@@ -69,7 +69,7 @@ func (d *Discovery) Remembered(ctx context.Context, gvk schema.GroupVersionKind)
 	return d.cached(ctx, gvk)
 }
 
-// remembered fills a cache from before this run again if it lacks the kind, once in a run.
+// remembered refills a cache from before this run if it lacks the kind, but only once per run.
 func (d *Discovery) remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	unlock, err := d.known.lock(ctx)
 	if err != nil {
@@ -85,7 +85,7 @@ func (d *Discovery) remembered(ctx context.Context, gvk schema.GroupVersionKind)
 	return kind, sure, err
 }
 
-// cached fills an empty cache. It is not sure about custom kinds that were cached before this run.
+// cached fills an empty cache. sure is false for custom kinds that were cached before this run.
 func (d *Discovery) cached(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	if d.cache.known() == nil {
 		if _, err := d.everything(ctx); err != nil {
@@ -131,8 +131,8 @@ func (d *Discovery) live(ctx context.Context, gvk schema.GroupVersionKind, list 
 // A lister returns an empty list if the server does not serve the group version.
 type lister = func(context.Context, schema.GroupVersion) (*metav1.APIResourceList, error)
 
-// Concurrent callers share one request. If it fails, each caller sends its own, because the shared
-// one may only have been interrupted.
+// listedNow lets concurrent callers share one request. If that request fails, each caller sends its
+// own, because the shared one may only have been interrupted.
 func (d *Discovery) listedNow(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	first := false
 	l, err, _ := d.asking.Do(gv.String(), func() (any, error) {
@@ -160,7 +160,7 @@ func (d *Discovery) listed(ctx context.Context, gv schema.GroupVersion) (*metav1
 	return list, err
 }
 
-// To find a kind, at most this many CRDs of its group are read.
+// mostDefinitions is how many CRDs of a group are read, at most, to find a kind.
 const mostDefinitions = 10
 
 func (d *Discovery) definitionOf(ctx context.Context, gvk schema.GroupVersionKind) (string, error) {
@@ -168,8 +168,8 @@ func (d *Discovery) definitionOf(ctx context.Context, gvk schema.GroupVersionKin
 	if err != nil {
 		return "", err
 	}
-	// The name of a CRD begins with the plural of its kind, which usually begins like the kind:
-	// policies for Policy.
+	// The name of a CRD begins with the plural of its kind, which usually begins like the kind
+	// itself: policies for Policy.
 	stem := strings.ToLower(gvk.Kind)
 	stem = stem[:max(1, len(stem)-1)]
 	slices.SortStableFunc(names, func(a, b string) int {
@@ -195,7 +195,8 @@ func (d *Discovery) definitionOf(ctx context.Context, gvk schema.GroupVersionKin
 	return "", nil
 }
 
-// The youngest CRD is first. The server sends a table, which has one short row for each CRD.
+// definitionsOf returns the youngest CRD first. The server sends a table, which has one short row
+// for each CRD.
 func (d *Discovery) definitionsOf(ctx context.Context, group string) ([]string, error) {
 	crd := definitionKind()
 	var table metav1.Table
@@ -251,9 +252,9 @@ func definitionKind() object.Kind {
 	}
 }
 
-// Established waits until the API server has accepted a CRD, at most for Options.Timeout. The error
-// is a *NotEstablishedError if another CRD has the names. Established returns nil at once if we may
-// not read CRDs. [Discovery.Served] does not need that permission.
+// Established waits until the API server has accepted a CRD, for at most Options.Timeout. The error
+// is a *NotEstablishedError if another CRD already uses the names. Established returns nil at once
+// if we may not read CRDs. [Discovery.Served] does not need that permission.
 func (d *Discovery) Established(ctx context.Context, definition string) (err error) {
 	crd := definitionKind()
 	ended := until(ctx, d.timeout, func() bool {
@@ -280,8 +281,8 @@ func (d *Discovery) Established(ctx context.Context, definition string) (err err
 }
 
 // DefinitionAnnotations returns the name and the annotations of a kind's CRD. There are no
-// annotations if there is no CRD, or if we may not read it. The server sends only metadata, because
-// a CRD may have a megabyte.
+// annotations if there is no CRD or if we may not read it. The server sends only metadata, because
+// a CRD may be a megabyte in size.
 func (d *Discovery) DefinitionAnnotations(ctx context.Context, kind object.Kind) (name string, annotations map[string]string, err error) {
 	crd := definitionKind()
 	name = kind.GVR().GroupResource().String()

@@ -21,8 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Absent returns the error for a 404 that does not name an object. An aggregated API may send it
-// although only the object does not exist. So Absent asks whether the server serves the kind.
+// Absent returns the error for a 404 that does not name an object. An aggregated API may send such
+// a 404 even if only the object does not exist, so Absent asks whether the server serves the kind.
 func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) error {
 	if d.known.terse.get(kind.GVK) {
 		return err
@@ -38,13 +38,14 @@ func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) err
 	return d.Gone(ctx, kind.GVK)
 }
 
-// A kind that was served before in this run may not be gone: one of several API servers may lag.
+// errServedBefore says that the kind may still exist: it was served earlier in this run, and one of
+// several API servers may lag behind.
 var errServedBefore = errors.New("it was served a moment ago")
 
-// Gone returns the error for an answer that says that a kind is not served any more. It is a
-// *NoKindError, with a cause if that is uncertain. A caller may be waiting for the kind to go, and
-// a proxy may answer 404 too. So Gone asks for all that the server serves. The kind may still have
-// another version, with the same objects.
+// Gone returns the error for an answer that says that a kind is no longer served. It is a
+// *NoKindError, with a cause if that is uncertain. A caller may be waiting for the kind to
+// disappear, and a proxy may answer 404 too, so Gone asks for everything that the server serves.
+// The kind may still have another version, with the same objects.
 func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error {
 	d.known.kinds.entries.Delete(gvk)
 	elsewhere, err := d.servedElsewhere(ctx, gvk)
@@ -67,8 +68,8 @@ type contradiction struct{ text string }
 
 func (e *contradiction) Error() string { return e.text }
 
-// servedElsewhere returns another version at which the server serves a kind, or none. Answers may
-// disagree for a while after a CRD was created or deleted. So servedElsewhere asks until they
+// servedElsewhere returns another version at which the server serves a kind, or none. After a CRD
+// was created or deleted, answers may disagree for a while, so servedElsewhere asks until they
 // agree. If they never do, the error is a *contradiction.
 func (d *Discovery) servedElsewhere(ctx context.Context, gvk schema.GroupVersionKind) (other schema.GroupVersion, err error) {
 	ended := until(ctx, d.timeout, func() bool {
@@ -213,7 +214,8 @@ func (d *Discovery) deprecated(ctx context.Context, gvk schema.GroupVersionKind)
 	return notice
 }
 
-// The table of deprecations does not know which kinds this server serves.
+// servedSuccessor asks the server, because the table of deprecations does not say which kinds this
+// server serves.
 func (d *Discovery) servedSuccessor(ctx context.Context, use schema.GroupVersionKind) schema.GroupVersionKind {
 	if use.Empty() {
 		return use
@@ -224,8 +226,8 @@ func (d *Discovery) servedSuccessor(ctx context.Context, use schema.GroupVersion
 	return use
 }
 
-// unseenFor is the wait for a kind if we may not read CRDs. A server with little load needs 10 to
-// 60 ms.
+// unseenFor is how long to wait for a kind if we may not read CRDs. A server with little load needs
+// 10 to 60 ms.
 const unseenFor = 2 * time.Second
 
 // Upcoming waits for a kind whose CRD exists, but which the server does not serve yet (edge case
@@ -265,8 +267,8 @@ func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, t
 	return d.Served(ctx, gvk, 0)
 }
 
-// Served waits until the server serves the kind. A server may not yet serve a CRD that is
-// Established (apiextensions-apiserver#5; edge case 18). It waits at most for within; 0 means
+// Served waits until the server serves the kind. A CRD may be Established before the server serves
+// it (apiextensions-apiserver#5; edge case 18). Served waits for at most within; 0 means
 // Options.Timeout.
 func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (kind object.Kind, err error) {
 	var list *metav1.APIResourceList
@@ -284,7 +286,7 @@ func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, wit
 
 func isNear(typed string, gr schema.GroupResource, r metav1.APIResource) bool {
 	wanted, group, _ := strings.Cut(strings.ToLower(typed), ".")
-	// With another group, the user means another kind, which may be created later.
+	// If the group differs, the user means a different kind, which may be created later.
 	if group != "" && !sameGroup(group, gr.Group) {
 		return false
 	}
@@ -302,7 +304,7 @@ func nearKind(list *metav1.APIResourceList, gvk schema.GroupVersionKind) string 
 	return text.Nearest(gvk.Kind, known)
 }
 
-// The suffix of a TYPE is a group, or a version and a group.
+// sameGroup accepts the suffix of a TYPE, which is a group, or a version and a group.
 func sameGroup(typed, group string) bool {
 	if first, rest, _ := strings.Cut(typed, "."); versions.MatchString(first) {
 		typed = rest
@@ -310,8 +312,8 @@ func sameGroup(typed, group string) bool {
 	return typed == group || typed != "" && strings.HasPrefix(group, typed+".") || isTypo(typed, group)
 }
 
-// Groups of one owner often differ only in a word, or in a letter of a short word:
-// ecs.aws.upbound.io is no misspelling of ecr.aws.upbound.io.
+// isTypo is strict, because groups of one owner often differ only in one word, or in one letter of
+// a short word: ecs.aws.upbound.io is not a misspelling of ecr.aws.upbound.io.
 func isTypo(typed, group string) bool {
 	const most, letters = 2, 4 // edits in total, and letters of a word for each edit
 	one, other := strings.Split(typed, "."), strings.Split(group, ".")

@@ -42,7 +42,7 @@ func (d *Discovery) Schema(ctx context.Context, kind object.Kind) (*spec.Schema,
 	return s, schemaError(kind, err)
 }
 
-// It returns nil if the server has no OpenAPI v3, or does not let us read it.
+// schemaError returns nil if the server has no OpenAPI v3, or does not let us read it.
 func schemaError(kind object.Kind, err error) error {
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsNotAcceptable(err) {
 		return nil
@@ -59,13 +59,13 @@ func schemaError(kind object.Kind, err error) error {
 }
 
 // Lookup returns the schema of a kind, or nil, and a function that follows one reference in it. A
-// followed schema has the keywords next to the reference, and the name of its type as its ID. A
-// schema without a reference follows to itself. Types are decoded on first use. Schemas are shared
-// and must not be changed. Both functions are safe for concurrent use.
+// followed schema has the keywords next to the reference, and the name of its type as its ID. For a
+// schema without a reference, the function returns the schema itself. Types are decoded on first
+// use. Schemas are shared and must not be changed. Both functions are safe for concurrent use.
 type Lookup func(kind object.Kind) (s *spec.Schema, follow func(*spec.Schema) *spec.Schema)
 
-// SchemaOnce returns a Lookup that requests each document once. If the server does not answer, a
-// schema is nil.
+// SchemaOnce returns a Lookup that requests each document only once. If the server does not answer,
+// the Lookup returns nil.
 func (d *Discovery) SchemaOnce(ctx context.Context) Lookup {
 	all := sync.OnceValue(func() index { return d.index(ctx, nil) })
 	return lookUpIn(d.documents(ctx, func(schema.GroupVersion) index { return all() }, func(schema.GroupVersion) *question { return &question{} }))
@@ -73,8 +73,8 @@ func (d *Discovery) SchemaOnce(ctx context.Context) Lookup {
 
 // SchemaAhead is like SchemaOnce, but requests the list of documents at once. When the caller calls
 // expect, it requests the documents of these group versions. A group version that was missing then
-// is requested again when it is needed. A failed prefetch is neither reported nor repeated before
-// its result is needed. stop must be called at the end. After that, no request is sent.
+// is requested again when it is needed. A failed prefetch is neither reported nor retried until its
+// result is needed. The caller must call stop at the end. After that, no request is sent.
 func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]schema.GroupVersion), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	where, what := newQuestion(), once(func(schema.GroupVersion) *question { return newQuestion() })
@@ -119,7 +119,7 @@ func newQuestion() *question { return &question{asked: make(chan struct{})} }
 
 func (q *question) ask() { q.once.Do(func() { close(q.asked) }) }
 
-// documents reads each document once. A document is empty if the server does not answer.
+// documents reads each document only once. A document is empty if the server does not answer.
 func (d *Discovery) documents(
 	ctx context.Context, indexOf func(schema.GroupVersion) index, what func(schema.GroupVersion) *question,
 ) func(schema.GroupVersion) []byte {

@@ -28,8 +28,8 @@ type Changes struct {
 	Blind func(error)
 }
 
-// Follow calls the functions of c until ctx is done or a retry does not help. It never calls them
-// concurrently.
+// Follow calls the functions of c until ctx is done or an error that retrying cannot fix. It never
+// calls them concurrently.
 func (s *Source) Follow(ctx context.Context, c Changes) error {
 	w := &watching{source: s, kind: c.Kind, sel: c.Selection, changes: &c}
 	w.tell = func(change object.Change) {
@@ -60,7 +60,8 @@ func (s *Source) Follow(ctx context.Context, c Changes) error {
 	}
 }
 
-// count reads one object. The answer has the number of the others and the version to watch from.
+// count requests a page of one object. The response says how many more there are and which version
+// to watch from.
 func (w *watching) count(ctx context.Context) error {
 	n := 0
 	l := &List{

@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// UsualPage is the usual number of objects in a page. Most lists have fewer, and the server makes
-// it quickly.
+// UsualPage is the usual number of objects in a page. Most lists fit in one page, and the server
+// produces it quickly.
 const UsualPage = 1000
 
 // List reads a list page by page.
@@ -31,9 +31,9 @@ type List struct {
 	Begin   func()
 	More    func(page metav1.ListMeta) (size int, on bool)
 
-	// Turn is called before each try to read a page. It may be nil.
+	// Turn is called before each attempt to read a page. It may be nil.
 	Turn func()
-	// Item must not keep the text.
+	// Item is called for each item. It must not retain text.
 	Item func(text []byte) error
 }
 
@@ -113,8 +113,8 @@ func fieldsOf(sel object.Selection, more ...string) string {
 	return strings.Join(terms, ",")
 }
 
-// A list restarts at most so often if it expires between two pages, or if a page leads to itself.
-// The last restart requests everything at once, so nothing can expire.
+// restarts limits how often a list restarts after it expires between two pages, or after a page
+// leads to itself. The last restart requests everything at once, so nothing can expire.
 const restarts = 2
 
 var errNoProgress = errors.New("the list makes no progress")
@@ -127,7 +127,7 @@ type Pages struct {
 	Fetch func(ctx context.Context, token string, size int) (metav1.ListMeta, error)
 	// Size 0 requests all objects at once.
 	Size int
-	// With AnyTime, the pages may be from different moments. Then an expired list can continue with
+	// AnyTime allows pages from different points in time, so that an expired list can continue from
 	// the current state.
 	AnyTime bool
 	Begin   func()
@@ -176,8 +176,8 @@ func (p *Pages) begin() {
 	}
 }
 
-// TooOld reports whether the server no longer has the changes since a version. Some servers say so
-// only by the code of the error.
+// TooOld reports whether the server no longer has the changes since a version. Some servers
+// indicate this only by the error's code.
 func TooOld(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || transport.StatusOf(err).Code == http.StatusGone
 }

@@ -21,8 +21,8 @@ import (
 
 const (
 	// watchFor is how long the server should keep a watch open. It is short because a connection
-	// may die without a signal. Then we notice only that the watch does not end in time. To resume
-	// a watch costs little.
+	// may die silently, which we notice only when the watch does not end in time. Resuming a watch
+	// costs little.
 	watchFor  = 45 * time.Second
 	watchLate = 5 * time.Second
 )
@@ -54,8 +54,8 @@ func (w *watching) follow(ctx context.Context) error {
 	}
 }
 
-// A watch that is shorter does not end because of its age. The reason may last, so there is a pause
-// before the next watch.
+// quick is the duration below which a watch did not end because of its age. The reason may persist,
+// so there is a pause before the next watch.
 const quick = time.Second
 
 func pausesOfWatches() wait.Backoff {
@@ -185,7 +185,7 @@ func (w *watching) object(f frame) (*unstructured.Unstructured, error) {
 	return nil, transport.Wrong("an event of a watch has the type %q", f.Type)
 }
 
-// Only a list can show the changes that we missed.
+// Only a list can reveal the changes that we missed.
 func (w *watching) broken(text []byte) error {
 	var status metav1.Status
 	if err := json.Unmarshal(text, &status); err != nil {

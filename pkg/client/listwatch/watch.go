@@ -121,7 +121,7 @@ func (w *watching) ref() object.Ref {
 	return object.Ref{GVK: w.kind.GVK, Namespace: w.sel.Namespace, Name: w.sel.Name}
 }
 
-// poll pauses longer if a read takes longer, to spare the server. lacks is the verb that we may not
+// poll pauses longer after a slower read, to spare the server. lacks is the verb that we may not
 // use, or "". It is reported only if one read is not enough.
 func (w *watching) poll(ctx context.Context, read func(context.Context) error, lacks string) error {
 	const share = 10 // at most a tenth of the time

@@ -123,8 +123,8 @@ func Denied(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// List decodes a list of the kind, or one page. It calls see with each item once the whole answer
-// is read.
+// List decodes a list of the kind, or one page of it. It calls see with each item once it has read
+// the whole answer.
 func List(body io.Reader, kind object.Kind, see func(item []byte) error) (metav1.ListMeta, error) {
 	text, err := io.ReadAll(body)
 	if err != nil {

@@ -32,7 +32,7 @@ type availability struct {
 	drop func()
 
 	mu sync.Mutex
-	// probe is the latest question to the server that was caused by a silent request.
+	// probe is the latest probe of the server on behalf of a silent request.
 	probe  *probe
 	search *search
 	// since is zero while the server is reachable.
@@ -63,7 +63,7 @@ type search struct {
 const (
 	// fresh is how long after an answer the server is assumed to be reachable.
 	fresh = time.Second
-	// settling is how long a server that is reachable again may take to be ready. After that,
+	// settling is how long a server that is reachable again may take to become ready. After that,
 	// requests are sent anyway, and their errors show what is wrong.
 	settling = 10 * time.Second
 )
@@ -90,11 +90,11 @@ func (o *availability) wait(ctx context.Context) error {
 type found struct {
 	wasAway bool
 	// first is set for the first caller that learns of the failure. A broken connection fails many
-	// requests, but is reported only once.
+	// requests but is reported only once.
 	first bool
 }
 
-// check finds out why a request got no answer: because of the request or because of the server. It
+// check finds out whether the request or the server is the reason that a request got no answer. It
 // returns once the server is reachable, or with the final error.
 func (o *availability) check(ctx context.Context, err error) (found, error) {
 	since, cause := time.Now(), CauseOf(err)
@@ -161,8 +161,8 @@ func (o *availability) there(ctx context.Context) bool {
 	return health == ready
 }
 
-// end records the result of a search. If a search was interrupted, the next one continues it,
-// unless a request has got an answer meanwhile.
+// end records the result of a search. The next search continues an interrupted one, unless a
+// request has been answered in the meantime.
 func (o *availability) end(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -231,8 +231,8 @@ func (o *availability) waitForServer(ctx context.Context, s *search, began time.
 	}
 }
 
-// stallAfter returns how long a request may be silent before the server is asked whether it is
-// reachable. It also returns how long that question may be silent.
+// stallAfter returns how long a request may be silent before the server is probed. The probe may be
+// silent for the same time.
 func (o *availability) stallAfter() time.Duration {
 	const longest, parts = 10 * time.Second, 4
 	if o.limit <= 0 {
@@ -241,9 +241,9 @@ func (o *availability) stallAfter() time.Duration {
 	return min(longest, o.limit/parts)
 }
 
-// listen watches a request that is silent. If the server does not answer another question either,
-// listen ends the request. If the server answers, the request may take its time, which is reported
-// (edge case 91), unless its Patience is over. listen returns when ctx is done.
+// listen watches a silent request. If the server does not answer a probe either, listen ends the
+// request. If it does, the request may take its time, which is reported (edge case 91), unless its
+// Patience has run out. listen returns when ctx is done.
 func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.CancelCauseFunc) {
 	most, within := s.availability.stallAfter(), max(s.attempt, s.rest.Client.Timeout)
 	if r.Patience != "" {
@@ -273,8 +273,8 @@ func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.
 	}
 }
 
-// awaitsCredentials reports a request that waits for the credential program; since is when it began
-// to wait. It ends the request after ServerTimeout.
+// awaitsCredentials reports a request that has been waiting for the credential program since began.
+// It ends the request after --server-timeout.
 func (s *Sender) awaitsCredentials(began time.Time, end context.CancelCauseFunc) {
 	if s.credentials == "" {
 		return
@@ -286,8 +286,8 @@ func (s *Sender) awaitsCredentials(began time.Time, end context.CancelCauseFunc)
 	s.onCredentials(began)
 }
 
-// carry sends a request. client-go does not end a request whose context is done while it waits for
-// a credential program. So carry returns without waiting for such a request.
+// carry sends a request. While client-go waits for a credential program, it does not end a request
+// whose context is done. So carry returns without waiting for such a request.
 func (s *Sender) carry(ctx context.Context, a *attempt, send func(context.Context) error) error {
 	if s.credentials == "" {
 		return send(ctx)
@@ -305,8 +305,9 @@ func (s *Sender) carry(ctx context.Context, a *attempt, send func(context.Contex
 	return context.Cause(ctx)
 }
 
-// losesPatience reports whether to end a request that has been silent since the given time. It must
-// end when its shared patience is over. It also ends halfway, to be sent again in case it was lost.
+// losesPatience reports whether to end a request that has been silent since the given time. The
+// request ends when its shared patience runs out. It also ends halfway, so that it can be sent
+// again in case it was lost.
 func (s *Sender) losesPatience(r Request, since time.Time) bool {
 	return s.budget.spentSince(failure{patience: r.Patience}, since) >= s.timeout || time.Since(since) >= s.timeout/2
 }
@@ -339,9 +340,9 @@ func (o *availability) stalled(ctx context.Context) (bool, error) {
 	}
 }
 
-// outages knows whether an outage of the server was reported and is not over. It counts the search
-// for an unreachable server, and each request for no object that the server refuses for now. So an
-// answer to an earlier request does not end an outage.
+// outages tracks whether an outage of the server was reported and is not over. It counts the search
+// for an unreachable server, and each request without an object that the server refuses for now. So
+// an answer to an earlier request does not end an outage.
 type outages struct {
 	over func() // is called when all have ended and the server answers
 

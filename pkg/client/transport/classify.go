@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Class is a class of failures that are handled in the same way.
+// Class is a class of failures that are handled alike.
 type Class int
 
 const (
@@ -28,7 +28,7 @@ const (
 	Lost
 )
 
-// Classify uses the type, the code and the reason of the error, never the message.
+// Classify goes by the type, code and reason of the error, never by its message.
 func Classify(err error, r Request) Class {
 	var status apierrors.APIStatus
 	var network net.Error
@@ -75,7 +75,7 @@ func classifyStatus(s metav1.Status, r Request) Class {
 	}
 }
 
-// A load balancer without a server does not answer with a Status.
+// A load balancer without a backend does not answer with a Status.
 func busyOrLost(s metav1.Status) Class {
 	switch s.Code {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

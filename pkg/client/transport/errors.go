@@ -92,7 +92,7 @@ func (e *startingError) Error() string {
 	return fmt.Sprintf("the API server is starting (/readyz returns %d)", e.code)
 }
 
-// Failing checks in an answer of /readyz begin with [-].
+// In the response of /readyz, failing checks begin with [-].
 func failingChecks(err error) []string {
 	var failing []string
 	details := StatusOf(err).Details
@@ -116,7 +116,7 @@ type unansweredError struct{ object.HintedError }
 
 func (*unansweredError) Unreachable() bool { return true }
 
-// Unanswered returns an error with a hint that says nothing about the object. format is as in
+// Unanswered returns an error that says nothing about the object, with a hint. format is as in
 // [fmt.Errorf].
 func Unanswered(advice, format string, args ...any) error {
 	return &unansweredError{object.HintedError{Err: fmt.Errorf(format, args...), Advice: advice}}
@@ -127,7 +127,8 @@ func NoAnswer(err error) error {
 	return Unanswered(Hint, "the API server is reachable, but does not answer this request: %w", err)
 }
 
-// busyError says that the server was too busy at every try. That is not a refusal (edge case 90).
+// busyError says that the server was too busy at every attempt. This is not a refusal (edge case
+// 90).
 type busyError struct {
 	err   error
 	tried time.Duration
@@ -185,8 +186,8 @@ var (
 	errCutShort       = errors.New("the answer is truncated")
 )
 
-// lostError marks an error of net/http that has no type of its own. It does not unwrap its cause,
-// because client-go would recognize and retry it.
+// lostError wraps an error of net/http that has no type of its own. It does not unwrap to its
+// cause, because client-go would recognize and retry that.
 type lostError struct{ cause error }
 
 // Broken returns the error for a lost connection.
@@ -214,8 +215,8 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// stalledError ends a request that has been silent since then, while the server did not answer
-// another request either.
+// stalledError ends a request that has been silent since the given time, while the server did not
+// answer another request either.
 type stalledError struct{ since time.Time }
 
 func (e *stalledError) Error() string { return ErrNoAnswerInTime.Error() }

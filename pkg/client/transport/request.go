@@ -20,26 +20,26 @@ import (
 
 // Request is what [Sender.Do] needs to know about a request, except how to send it.
 type Request struct {
-	// Without a name, the request concerns the kind.
+	// Ref without a name means that the request concerns the kind.
 	Ref object.Ref
-	// About has the objects that the server's warnings concern; nil means Ref.
+	// About lists the objects that the server's warnings concern; nil means Ref.
 	About []object.Ref
 	// Guarded requests are bound to a resource version. Their conflicts are not retried.
 	Guarded bool
 	// Creates is set if the request must create the object. After a lost answer, a conflict may be
-	// with the object of an earlier try.
+	// with the object that an earlier attempt created.
 	Creates bool
 	// NewlyServed is set if one of several API servers may not know the kind yet.
 	NewlyServed bool
-	// Quiet requests show no warnings.
+	// Quiet suppresses the warnings of a request.
 	Quiet bool
-	// The duration of a Bulk request depends on the amount of data, so it says nothing about the
-	// server.
+	// Bulk requests take time that depends on the amount of data, so their duration says nothing
+	// about the server.
 	Bulk bool
-	// Requests with the same Patience share the time for retries. It begins anew once one of them
-	// is answered. So the client gives up once on a server that does not say what it serves, and
-	// not for each kind. The time also limits silence, because the server answers these requests
-	// from memory. Other requests may wait for webhooks or etcd.
+	// Patience names requests that share the time for retries. It starts anew once one of them is
+	// answered. So the client gives up on a server that does not say what it serves once, and not
+	// for each kind. The time also limits silence, because the server answers these requests from
+	// memory. Other requests may wait for webhooks or etcd.
 	Patience string
 	// Asked is closed when the answer is needed. Until then, the request is a prefetch: it is
 	// neither reported nor retried. It may be nil.
@@ -87,7 +87,8 @@ func Read(ctx context.Context, r *rest.Request) ([]byte, error) {
 	return io.ReadAll(body)
 }
 
-// A request waits so long for a connection that another request opens. Then it opens its own.
+// firstPatience is how long a request waits for a connection that another request is opening before
+// it opens its own.
 const firstPatience = 2 * time.Second
 
 // Opening is the first connection of a run. Concurrent requests wait for it, because net/http would
@@ -98,13 +99,13 @@ type Opening struct {
 	made  sync.Once
 	done  chan struct{}
 
-	// client-go's cache has only a weak reference to the transport, and would drop it.
+	// client-go's cache holds only a weak reference to the transport, which would be collected.
 	keep http.RoundTripper
 }
 
-// OpenEarly begins to open the connection of later requests, without sending a request. It returns
-// false if the connection needs more than TCP and TLS, such as a proxy or a credential program. The
-// first request reports a failure.
+// OpenEarly starts opening the connection for later requests, without sending a request. It returns
+// false if the connection needs more than TCP and TLS, such as a proxy or a credential program. If
+// it fails, the first request reports that.
 func (o *Opening) OpenEarly(config *rest.Config) bool {
 	cached, transport := direct(config)
 	req := unsent(config)
@@ -127,9 +128,9 @@ func (o *Opening) OpenEarly(config *rest.Config) bool {
 	return true
 }
 
-// open makes a transport open a connection and keep it, with a request that cannot be sent. HTTP/2
-// keeps the connection of a failed request. HTTP/1.1 keeps it only if the request was cancelled
-// earlier.
+// open makes a transport open a connection and keep it, by means of a request that cannot be sent.
+// HTTP/2 keeps the connection of a failed request. HTTP/1.1 keeps it only if the request was
+// canceled earlier.
 func open(transport *http.Transport, req *http.Request) {
 	ctx, giveUp := context.WithCancel(req.Context())
 	defer giveUp()
@@ -252,8 +253,8 @@ func (t *transport) guarded(req *http.Request) error {
 	return &refusedError{err}
 }
 
-// isQuestion reports whether the server answers an object without storing it, such as an access
-// review.
+// isQuestion reports whether the server only answers a posted object and does not store it, such as
+// an access review.
 func isQuestion(req *http.Request) bool {
 	return req.Method == http.MethodPost &&
 		(strings.Contains(req.URL.Path, "/apis/authorization.k8s.io/") || strings.Contains(req.URL.Path, "/apis/authentication.k8s.io/"))

@@ -21,8 +21,8 @@ import (
 )
 
 // Do calls send once there is a slot. It calls send again if the failure may be transient, and
-// after waiting for an unreachable server. It must be safe to send twice: if the answer was lost,
-// the request may have been carried out.
+// after waiting for an unreachable server. send must be safe to repeat: if the answer was lost, the
+// request may have been carried out.
 func (s *Sender) Do(ctx context.Context, r Request, send func(context.Context) error) error {
 	r.wrote = new(atomic.Bool)
 	err := s.repeat(ctx, r, send)
@@ -203,7 +203,7 @@ func asUnsent(err error) error {
 	return err
 }
 
-// The pauses are random, so that requests that failed together are not repeated together.
+// The pauses are random, so that requests that failed together are not retried together.
 func backoff() wait.Backoff {
 	return wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 100, Cap: 5 * time.Second}
 }
@@ -221,8 +221,8 @@ func (s *Sender) gaveUp(err error, class Class) error {
 	}
 }
 
-// OfWebhook reports whether only a webhook does not answer. Only the message says so, because the
-// Status is that of any internal error.
+// OfWebhook reports whether it is only a webhook that does not answer. Only the message reveals
+// this, because the Status is that of any internal error.
 func OfWebhook(err error) bool {
 	s := StatusOf(err)
 	return s.Reason == metav1.StatusReasonInternalError && strings.Contains(s.Message, "failed calling webhook \"")
@@ -243,16 +243,16 @@ func (s *Sender) Once(ctx context.Context, r Request, send func(context.Context)
 	}
 }
 
-// A failure counts together with those of the same kind and status code, or of the same Patience.
+// Failures with the same kind and status code, or with the same Patience, count as one.
 type failure struct {
 	kind     schema.GroupVersionKind
 	code     int32
 	patience string
 }
 
-// retryBudget is the time for retries of one failure, without a success in between. So a thousand
-// objects behind one dead webhook take no longer than one. A server that is busy now and then uses
-// up nothing.
+// retryBudget is the time for retrying one failure without a success in between. So a thousand
+// objects behind one dead webhook take no longer than one. A server that is only occasionally busy
+// uses up nothing.
 type retryBudget struct {
 	limit time.Duration
 
@@ -262,8 +262,8 @@ type retryBudget struct {
 
 type span struct{ began, latest time.Time }
 
-// spent returns how long all requests have had the failure. The failure is over once none has had
-// it for as long as the limit.
+// spent returns how long the failure has lasted across all requests. It is over once no request has
+// hit it for as long as the limit.
 func (t *retryBudget) spent(what failure) time.Duration { return t.spentSince(what, time.Now()) }
 
 func (t *retryBudget) spentSince(what failure, since time.Time) time.Duration {
@@ -317,12 +317,12 @@ func attemptOf(ctx context.Context) *attempt {
 	return &attempt{}
 }
 
-// A write in progress may continue so long after the run is stopped. Nearly every write is answered
-// by then, so the user learns what happened.
+// lastWord is how long a write in progress may continue after the run is stopped. Nearly every
+// write is answered by then, so the user learns what happened.
 const lastWord = 3 * time.Second
 
-// toTheEnd returns a context for one try, which ends with ctx. It ends later, by lastWord, if a
-// write has been sent. The caller must release it.
+// toTheEnd returns a context for one attempt, which ends with ctx. If a write has been sent, it
+// ends lastWord later. The caller must release it.
 func toTheEnd(ctx context.Context, a *attempt) (context.Context, context.CancelFunc) {
 	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

@@ -26,8 +26,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// transport disables client-go's own retries, which are up to ten and not reported. [Sender.Do]
-// retries and reports instead.
+// transport disables client-go's own retries, which can be up to ten and are not reported.
+// [Sender.Do] retries and reports instead.
 type transport struct {
 	Origin
 
@@ -43,7 +43,7 @@ type Origin struct {
 	// Sent counts the requests of several clients. If it is nil, each client counts its own.
 	Sent  *atomic.Int64
 	Guard Guard
-	// If Opening is nil, the first request opens a connection.
+	// Opening is the shared first connection. If it is nil, the first request opens a connection.
 	Opening *Opening
 }
 
@@ -100,7 +100,7 @@ func writes(req *http.Request) bool {
 
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// It has two forms (RFC 9110, 10.2.3).
+// The header has two forms (RFC 9110, 10.2.3).
 func retryAfter(header string) time.Duration {
 	if seconds, err := strconv.Atoi(header); err == nil {
 		return max(0, time.Duration(seconds)*time.Second)
@@ -140,21 +140,21 @@ const (
 	MaxConcurrency = 96
 	// With fewer slots, many small requests take longer than a large one.
 	narrow = 12
-	// attemptLimit is for a request without --request-timeout. The API server itself ends a request
-	// after a minute.
+	// attemptLimit applies to a request without --request-timeout. The API server itself ends a
+	// request after a minute.
 	attemptLimit = 2 * time.Minute
 )
 
 // Options are the options of a Sender.
 type Options struct {
-	// Timeout is how long to retry an unreachable server or a transient error. With 0, there is
-	// only one try.
+	// Timeout is how long to keep retrying when the server is unreachable or an error is transient.
+	// With 0, there is only one attempt.
 	Timeout time.Duration
-	// Outage replaces Timeout if it is longer, but not for errors of a webhook.
+	// Outage is used instead of Timeout if it is longer, but not for errors of a webhook.
 	Outage time.Duration
 	// Concurrency limits concurrent requests; 0 means [MaxConcurrency].
 	Concurrency int
-	// Telling is held while one of the functions is called.
+	// Telling is held while any of the callbacks runs.
 	Telling *sync.Mutex
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
 	// OnReachable is called when the server answers again, after an OnRetry with the zero Ref.
@@ -171,7 +171,7 @@ type Options struct {
 type Sender struct {
 	rest *rest.RESTClient
 	// timeout limits retries; hooks limits them if only a webhook is at fault. attempt limits one
-	// try; it is 0 if the configuration has its own limit.
+	// attempt; it is 0 if the configuration has its own limit.
 	timeout, hooks, attempt time.Duration
 	onRetry                 func(object.Ref, error, time.Duration, time.Duration)
 	outages                 *outages
@@ -264,7 +264,7 @@ func Carry(ctx, attempt context.Context) context.Context {
 	return withAttempt(ctx, attemptOf(attempt))
 }
 
-// A starting server is not ready before it can authorize other clients. A server that refuses us
+// A starting server is not ready until it can authorize other clients. A server that denies us
 // access to /readyz is reachable.
 func (s *Sender) health(ctx context.Context) (health, error) {
 	const patience = 5 * time.Second
@@ -295,12 +295,13 @@ func (s *Sender) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Clock is the API server's clock, from the Date header of answers. Times in objects must be
-// compared with it: to a laptop whose clock is an hour fast, every Lease has expired. The zero
-// value is this machine's clock.
+// Clock is the API server's clock, taken from the Date header of responses. Times in objects must
+// be compared with it: on a laptop whose clock is an hour fast, every Lease seems to have expired.
+// The zero value is this machine's clock.
 type Clock struct{ ahead atomic.Int64 }
 
-// A smaller difference is ignored. A Date has whole seconds, and an answer takes a moment.
+// tolerance is the difference up to which clocks count as equal. A Date has whole seconds, and a
+// response takes a moment.
 const tolerance = 5 * time.Second
 
 // Now returns the server's time. Before the first answer, it returns this machine's time.
@@ -308,7 +309,7 @@ func (c *Clock) Now() time.Time {
 	return time.Now().Add(time.Duration(c.ahead.Load()))
 }
 
-// sent and answered are by this machine's clock.
+// sent and answered are times of this machine's clock.
 func (c *Clock) hear(header http.Header, sent, answered time.Time) {
 	date, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
@@ -321,7 +322,7 @@ func (c *Clock) hear(header http.Header, sent, answered time.Time) {
 	case end.Before(sent.Add(-tolerance)):
 		ahead = end.Sub(sent)
 	}
-	// Keep the offset unless it is wrong, so that differences between times of this clock are
+	// Keep the offset unless it is wrong, so that differences between times on this clock stay
 	// exact.
 	if known := time.Duration(c.ahead.Load()); (ahead - known).Abs() > tolerance {
 		c.ahead.Store(int64(ahead))

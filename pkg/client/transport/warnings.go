@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Warnings reports each warning with the object of its request, which is in the request's context.
-// In a field, it would be the object of the latest request (edge case 34).
+// Warnings reports each warning with the object of its request, which it finds in the request's
+// context. A field would hold the object of the latest request instead (edge case 34).
 type Warnings struct {
 	tell func(object.Ref, string)
 
@@ -36,7 +36,7 @@ type announced struct {
 
 const miscWarning = 299
 
-// NewWarnings returns a handler that holds telling while it calls tell.
+// NewWarnings returns a handler that locks telling while it calls tell.
 func NewWarnings(telling *sync.Mutex, tell func(object.Ref, string)) *Warnings {
 	return &Warnings{tell: tell, telling: telling, told: map[object.Ref][]string{}, deprecated: map[announced]bool{}}
 }
@@ -73,10 +73,10 @@ func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 }
 
 // known reports whether both the API server and the webhook have warned about the same thing in the
-// object. It records this warning.
+// object. It also records this warning.
 func (w *Warnings) known(ref object.Ref, text string, ours bool) bool {
 	for _, told := range w.told[ref] {
-		// The webhook quotes the author of a CRD, who may use any words.
+		// The webhook quotes the author of a CRD, who may use any wording.
 		if strings.HasSuffix(text, ": "+told) || strings.HasSuffix(told, ": "+text) {
 			return true
 		}
@@ -90,7 +90,7 @@ func (w *Warnings) known(ref object.Ref, text string, ours bool) bool {
 }
 
 // deprecatedIn returns the deprecated version or field; "" if there is none. The result is the same
-// for the API server's words and for the webhook's.
+// for the API server's wording and for the webhook's.
 func deprecatedIn(ref object.Ref, text string) string {
 	if !strings.Contains(text, "deprecated") && !strings.Contains(text, "removed in") {
 		return ""
@@ -120,8 +120,8 @@ func isTakeover(text string) bool {
 }
 
 // Catalogue checks the answer to a discovery request below base. It ignores other answers.
-// client-go would treat everything that a wrong answer lacks as not served (edge case 85). refused
-// is the Status of a failed request, which client-go may drop.
+// client-go would treat everything missing from a wrong answer as not served (edge case 85).
+// refused is the Status of a failed request, which client-go may drop.
 func Catalogue(base, asked string, resp *http.Response) (refused *metav1.Status, err error) {
 	parts := strings.Split(strings.Trim(strings.TrimPrefix(asked, base), "/"), "/")
 	failed := resp.StatusCode >= http.StatusBadRequest
@@ -163,7 +163,7 @@ func isCatalogue(parts []string) bool {
 	return false
 }
 
-// A body without a content type counts as JSON.
+// A body without a content type is treated as JSON.
 func claimsJSON(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return err != nil || kind == "application/json" || kind == "text/plain"
@@ -175,7 +175,7 @@ type catalogue struct {
 	Paths                                                        map[string]json.RawMessage
 }
 
-// An empty answer does not belong to any path, because every server serves some groups.
+// An empty answer is wrong for every path, because every server serves some groups.
 func (c catalogue) isAt(parts []string) bool {
 	switch {
 	case parts[0] == "version":

@@ -84,7 +84,7 @@ func readsOf(e ast.Expr, variable string) Reads {
 		if e.Kind() == ast.ComprehensionKind {
 			c := e.AsComprehension()
 			if c.IterVar() == variable || c.IterVar2() == variable || c.AccuVar() == variable {
-				// A loop variable of the same name hides the variable.
+				// A loop variable of the same name shadows the variable.
 				out.All = true
 				return
 			}
@@ -113,7 +113,7 @@ func written(e ast.Expr, info *ast.SourceInfo) string {
 	if err != nil {
 		return "it"
 	}
-	// ExprToString breaks lines at operators, never inside a string.
+	// ExprToString breaks lines only at operators, never inside a string.
 	return strings.ReplaceAll(s, "\n", " ")
 }
 
@@ -159,7 +159,7 @@ func (r Reads) Of(v any) any {
 	return out
 }
 
-// And returns the union.
+// And returns the union of both.
 func (r Reads) And(other Reads) Reads {
 	return Reads{All: r.All || other.All, Paths: append(slices.Clip(r.Paths), other.Paths...), SpecTimes: r.SpecTimes || other.SpecTimes}
 }
@@ -176,7 +176,7 @@ func outermost(paths [][]string) [][]string {
 	return out
 }
 
-// keep copies as much of the path as exists. No path may be below another one.
+// keep copies as much of the path as exists. No path may lie below another one.
 func keep(out, obj map[string]any, path []string) {
 	v, ok := obj[path[0]]
 	if !ok {

@@ -27,7 +27,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// The other errors are mostly consequences of the first.
+// The other errors are mostly consequences of the first one.
 func first(issues *cel.Issues) (*Error, *common.Error) {
 	all := issues.Errors()
 	if len(all) == 0 {
@@ -103,7 +103,7 @@ func article(noun string) string {
 	return "a " + noun
 }
 
-// The position in CEL's error is that of the dot or of a macro.
+// CEL's error gives the position of the dot or of a macro.
 func nameAfter(text string, l common.Location, name string) int {
 	lines := strings.Split(text, "\n")
 	if l.Line() < 1 || l.Line() > len(lines) {
@@ -120,7 +120,7 @@ func nameAfter(text string, l common.Location, name string) int {
 	return len([]rune(before)) + 1
 }
 
-// singleEquals finds a single = outside of quotes.
+// singleEquals reports whether there is a single = outside quotes.
 func singleEquals(text string) bool {
 	var quote byte
 	for i := 0; i < len(text); i++ {

@@ -20,7 +20,7 @@ import (
 type explanation struct {
 	text  string
 	nodes map[int64]ast.Expr
-	// The operands of the outermost &&, or the whole expression.
+	// parts are the operands of the outermost &&, or the whole expression.
 	parts   []part
 	derives bool
 }
@@ -37,7 +37,7 @@ type shown struct {
 	// Without steps, the value is the result of the subexpression with this id.
 	at Place
 	id int64
-	// brief omits a list or a map of which a derived result is shown.
+	// brief omits a list or a map if a result derived from it is shown.
 	brief bool
 	// fields are the fields of a list's items that the expression reads.
 	fields Reads
@@ -83,7 +83,7 @@ func (c *collector) add(s shown) {
 	known.fields = Reads{All: known.fields.All || s.fields.All, Paths: slices.Concat(known.fields.Paths, s.fields.Paths)}
 }
 
-// place adds e if it is a place in the object. It returns true for a place of any variable.
+// place adds e if it is a place in the object. It returns true for a place in any variable.
 func (c *collector) place(e ast.Expr, brief bool, fields Reads) (ok bool) {
 	p, ok := placeOf(e)
 	if ok && p.Variable == Self && len(p.Steps) > 0 {
@@ -125,8 +125,8 @@ func (c *collector) operand(e ast.Expr) bool {
 	return true
 }
 
-// A comprehension is a macro that iterates over a list. Only the fields of the items that it reads
-// are shown.
+// A comprehension is a macro that iterates over a list. Only the item fields that it reads are
+// shown.
 func (c *collector) comprehension(e ast.ComprehensionExpr, brief bool) {
 	element := e.IterVar()
 	if e.HasIterVar2() {
@@ -146,7 +146,7 @@ func (c *collector) comprehension(e ast.ComprehensionExpr, brief bool) {
 	}
 }
 
-// Other values differ in each round of a loop.
+// places collects only places, because other values differ in each iteration of a loop.
 func (c *collector) places(e ast.Expr) {
 	if c.place(e, true, Reads{All: true}) {
 		return

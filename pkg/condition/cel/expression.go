@@ -24,8 +24,8 @@ const (
 	// maxCost is ten times the API server's limit for a CRD's rules (apiserver/pkg/apis/cel,
 	// PerCallLimit), because only the user waits.
 	maxCost = 10_000_000
-	// The context is checked after so many loop rounds. Nested loops can have a low cost and still
-	// run forever, so longest limits the duration.
+	// interruptEach is the number of loop iterations between checks of the context. Nested loops
+	// can have a low cost and still run forever, so longest limits the duration.
 	interruptEach = 100
 	longest       = 2 * time.Second
 )
@@ -35,10 +35,10 @@ type Result struct {
 	Met bool
 	// Reason is one stable word; Message is one sentence.
 	Reason, Message string
-	// Values have the order in the expression. Values of Secrets are masked.
+	// Values are in the order of the expression. Values of Secrets are masked.
 	Values []readiness.Value
-	// Err says why the expression could not be evaluated. Then the condition is neither met nor not
-	// met.
+	// Err says why the expression could not be evaluated. It is then unknown whether the condition
+	// is met.
 	Err error
 }
 
@@ -47,7 +47,8 @@ type Expression struct {
 	gvk   schema.GroupVersionKind
 	shape *shape
 	Read  Reads
-	// If the result has to be explained, tracking evaluates again and keeps intermediate values.
+	// If the result must be explained, tracking evaluates the expression again and keeps
+	// intermediate values.
 	program, tracking cel.Program
 	longest           time.Duration
 	explanation
@@ -95,7 +96,8 @@ func isTooCostly(err error) bool {
 	return ok && cancelled.Cause == interpreter.CostLimitExceeded
 }
 
-// noOverload is cel-go's error for operands whose types do not match, for [errors.Is].
+// noOverload returns cel-go's error for operands whose types do not match, for use with
+// [errors.Is].
 func noOverload() error {
 	err, _ := types.NoSuchOverloadErr().(*types.Err)
 	return errors.Unwrap(err)
@@ -185,7 +187,7 @@ func (x *Expression) isAbsence(err *types.Err, state interpreter.EvalState) bool
 }
 
 // isResolution recognizes cel-go's error for a missing key, field or index. Its type is not
-// exported, but among the errors below a types.Err, only it has a method Is.
+// exported, but it is the only error wrapped in a types.Err that has an Is method.
 func isResolution(e *types.Err) bool {
 	_, ok := e.Unwrap().(interface{ Is(error) bool })
 	return ok

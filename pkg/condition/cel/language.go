@@ -27,9 +27,9 @@ import (
 // Language is CEL for one kind.
 type Language struct {
 	GVK schema.GroupVersionKind
-	// With a nil Schema, expressions are untyped.
+	// Schema is the kind's schema; if it is nil, expressions are untyped.
 	Schema *spec.Schema
-	// base takes some milliseconds to make, so the first expression makes it.
+	// base takes a few milliseconds to build, so it is built for the first expression.
 	base *cel.Env
 }
 
@@ -69,7 +69,7 @@ func (l *Language) Compile(typed string) (*Expression, error) {
 
 func (l *Language) kubernetes() *cel.Env {
 	if l.base == nil {
-		// Kubernetes accepts this language in stored expressions.
+		// This is the language that Kubernetes accepts in stored expressions.
 		l.base = environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).StoredExpressionsEnv()
 	}
 	return l.base
@@ -106,7 +106,7 @@ func (l *Language) environment(r Reads) (*cel.Env, *shape, error) {
 const maxSize = 4 << 20
 
 // limits limits the cost, as in the API server, and the size of each call's result. The cost of a
-// call is known only after it: three calls of replace can make gigabytes from one object.
+// call is known only afterwards: three calls of replace can turn one object into gigabytes.
 func limits(env *cel.Env) []cel.ProgramOption {
 	sizes, declared := sizes(), env.Functions()
 	decorate := func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
@@ -135,8 +135,8 @@ func limits(env *cel.Env) []cel.ProgramOption {
 	}
 }
 
-// If no function implements the overload, implementation returns one that chooses by the types of
-// the arguments.
+// implementation returns the function that implements the overload, or else one that chooses by the
+// types of the arguments.
 func implementation(bindings []*functions.Overload, call interpreter.InterpretableCall) functions.FunctionOp {
 	switch call.Function() { // cel-go evaluates these without a binding.
 	case operators.Equals:
@@ -160,7 +160,7 @@ func implementation(bindings []*functions.Overload, call interpreter.Interpretab
 	return nil
 }
 
-// sizes has each function whose result, or number of rounds, may be many times its input, with an
+// sizes maps each function whose result, or number of iterations, may be many times its input to an
 // upper bound.
 func sizes() map[string]func(args []ref.Val) int {
 	sum := func(args []ref.Val) int { return weight(args[0], 0) + weight(args[1], 0) }
@@ -205,8 +205,8 @@ func length(v ref.Val) int {
 	return 1
 }
 
-// weight adds the size of a value to n, up to [maxSize]. It counts a shared part each time: a value
-// of a few bytes may refer to another one a million times.
+// weight adds the size of a value to n, up to [maxSize]. It counts a shared part every time: a
+// value of a few bytes may refer to another one a million times.
 func weight(v ref.Val, n int) int {
 	if n > maxSize {
 		return n

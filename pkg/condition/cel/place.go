@@ -43,7 +43,7 @@ func (p Place) Names() []string {
 			break
 		}
 		out = append(out, name)
-		// CEL escapes some names. Only the object shows whether this name is escaped.
+		// CEL escapes some names. Only the object shows whether this one is escaped.
 		if unescaped, ok := apiservercel.Unescape(name); ok && unescaped != name {
 			return out[:len(out)-1]
 		}
@@ -105,7 +105,7 @@ func (p Place) String() string {
 	return b.String()
 }
 
-// The schema of a variable is nil if it is unknown.
+// scope maps variables to their schemas, which are nil if unknown.
 type scope map[string]*spec.Schema
 
 type sight struct {

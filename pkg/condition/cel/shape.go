@@ -23,13 +23,13 @@ type shape struct {
 	properties map[string]common.Schema
 	items      *shape
 	additional *shape
-	// The schema does not describe a dynamic value.
+	// dynamic is set if the schema does not describe the value.
 	dynamic bool
 	// open is set if this shape, or one below it, is dynamic.
 	open bool
 }
 
-// shapeOf has only what the expression reads. A Deployment has many other fields.
+// shapeOf includes only what the expression reads. A Deployment has many other fields.
 func shapeOf(s *spec.Schema, r Reads) *shape {
 	sh := &shape{Schema: &openapi.Schema{Schema: s}}
 	if sh.dynamic = IsOpen(s); sh.dynamic {
@@ -89,8 +89,8 @@ func (s schemaOrBool) Schema() common.Schema { return s.shape }
 
 func (s schemaOrBool) Allows() bool { return true }
 
-// If the schema describes the whole value, it has Kubernetes' types, and otherwise those of plain
-// JSON.
+// If the schema describes the whole value, value uses Kubernetes' types, and otherwise those of
+// plain JSON.
 func (s *shape) value(v any) ref.Val {
 	if s == nil || s.dynamic || v == nil {
 		return types.DefaultTypeAdapter.NativeToValue(v)
@@ -163,7 +163,7 @@ func Below(s *spec.Schema, name string) *spec.Schema {
 	return nil
 }
 
-// IsOpen reports whether a schema leaves the fields of an object, or the type of a value, open.
+// IsOpen reports whether a schema leaves open the fields of an object or the type of a value.
 func IsOpen(s *spec.Schema) bool {
 	o := &openapi.Schema{Schema: s}
 	if o.IsXIntOrString() {
@@ -184,8 +184,8 @@ func IsOpen(s *spec.Schema) bool {
 	}
 }
 
-// HasNoStatus reports whether a kind certainly has no status. A schema without fields, or with any
-// field, proves nothing.
+// HasNoStatus reports whether a kind certainly has no status. A schema that declares no fields, or
+// allows any, proves nothing.
 func HasNoStatus(s *spec.Schema) bool {
 	if s == nil || len(s.Properties) == 0 {
 		return false

@@ -24,7 +24,7 @@ import (
 
 // Question is the upgrade that a [Tally] checks.
 type Question struct {
-	// Server is the current release of the server; zero without a server. Release is the release to
+	// Server is the server's current release; zero if there is no server. Release is the release to
 	// upgrade to.
 	Server, Release deprecation.Release
 	Custom          deprecation.Custom
@@ -55,7 +55,7 @@ func (q *Question) Concerns(kind object.Kind) bool {
 }
 
 // Tally collects uses. It is not safe for concurrent use: give each goroutine its own, and merge
-// them.
+// them afterwards.
 type Tally struct {
 	question *Question
 	uses     map[use]*event.DeprecatedUse
@@ -72,7 +72,7 @@ type verdict struct {
 	event.DeprecatedUse
 	deprecated bool
 	// counts means that a manager that writes the version has to change. Most versions that are
-	// deprecated and not removed, such as Endpoints, are written by Kubernetes itself.
+	// deprecated but not removed, such as Endpoints, are written by Kubernetes itself.
 	counts, served bool
 }
 
@@ -98,9 +98,9 @@ func (t *Tally) verdict(gvk schema.GroupVersionKind) verdict {
 }
 
 // Live checks a live object. An applier has one entry, at the version of its last apply. An updater
-// has one for each version. The newest is how it writes now; the others stay until other managers
-// own their fields. kubectl's annotation shows the version of the last kubectl apply. It decides
-// between entries of the same second, and if the managed fields were cleared.
+// has one for each version: the newest shows how it writes now; the others stay until other
+// managers own their fields. kubectl's annotation shows the version of the last kubectl apply. It
+// decides between entries of the same second, and also if the managed fields were cleared.
 func (t *Tally) Live(ref object.Ref, entries []metav1.ManagedFieldsEntry, lastApplied string) {
 	applied := kindOf(lastApplied)
 	version := applied.GroupVersion().String()
@@ -180,7 +180,7 @@ func (t *Tally) at(key use, found event.DeprecatedUse) *event.DeprecatedUse {
 	return t.uses[key]
 }
 
-// Manifest checks an object of a file. locate finds a field in the file.
+// Manifest checks an object from a file. locate finds a field in the file.
 func (t *Tally) Manifest(ref object.Ref, m object.Manifest, locate func(object.Source, []any) (object.Source, string)) {
 	t.manifest(ref, m.Object, func(found *event.DeprecatedUse, steps []any) {
 		source, _ := locate(m.Source, steps)
@@ -193,7 +193,7 @@ func (t *Tally) Rendered(ref object.Ref, u *unstructured.Unstructured, of event.
 	t.manifest(ref, u, func(found *event.DeprecatedUse, _ []any) { found.Releases = append(found.Releases, of) })
 }
 
-// place records where the object is written.
+// manifest checks an object. place records where it is written.
 func (t *Tally) manifest(ref object.Ref, u *unstructured.Unstructured, place func(*event.DeprecatedUse, []any)) {
 	if t.verdict(ref.GVK).deprecated {
 		place(t.version(ref), []any{"apiVersion"})
@@ -220,7 +220,7 @@ func (t *Tally) Merge(other *Tally) {
 	}
 }
 
-// Result returns the uses so far, sorted.
+// Result returns the uses found so far, sorted.
 func (t *Tally) Result() event.Deprecations {
 	out := event.Deprecations{Release: t.question.Release.String(), Server: t.question.Server.String(), Left: t.left}
 	for _, found := range t.uses {

@@ -31,8 +31,9 @@ func isFilledByOthers(u *unstructured.Unstructured) bool {
 	return len(u.GetOwnerReferences()) > 0
 }
 
-// mayBring reports whether another object in the set may cause a missing object to be created. That
-// object names the missing one outside of a Pod's references, or grants the right to create it.
+// mayBring reports whether another object in the set may cause a missing object to be created. Such
+// an object names the missing one other than in a Pod's references, or grants the right to create
+// it.
 func (s *set) mayBring(ref object.Ref, by *Object) bool {
 	for i := range s.objects {
 		o := &s.objects[i]
@@ -77,7 +78,7 @@ func (s *set) brings(o *Object, ref object.Ref) bool {
 	return false
 }
 
-// The role or binding may grant a program in the set one of the verbs.
+// allows reports whether the role or binding may grant one of the verbs to a program in the set.
 func (s *set) allows(o *Object, namespace, resource string, verbs ...string) bool {
 	if o.After == nil || o.Ref.GVK.Group != "rbac.authorization.k8s.io" || o.Ref.Namespace != "" && o.Ref.Namespace != namespace {
 		return false
@@ -102,7 +103,7 @@ func (s *set) allows(o *Object, namespace, resource string, verbs ...string) boo
 	return false
 }
 
-// The role is neither in the set nor a known default role.
+// isUnknownRole reports whether the role is neither in the set nor a known default role.
 func (s *set) isUnknownRole(kind, namespace, name string) bool {
 	if kind == "ClusterRole" {
 		namespace = ""

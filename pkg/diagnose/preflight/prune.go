@@ -118,13 +118,13 @@ func backends(u *unstructured.Unstructured) []string {
 }
 
 const (
-	// Facts beyond these limits are unknown.
+	// Facts that would exceed these limits stay unknown.
 	requests = 60
 	within   = 8 * time.Second
 )
 
 // Foresee returns remarks about what will not work in the set. With a nil reader, it sends no
-// requests. If ctx ends, it uses the facts read until then.
+// requests. If ctx ends, it uses the facts read so far.
 func Foresee(ctx context.Context, reader diagnose.Reader, of Set) []event.Remarked {
 	if !slices.ContainsFunc(of.Objects, func(o Object) bool { return o.Changes && Concerns(o.Ref) }) {
 		return nil
@@ -175,8 +175,8 @@ func (k keysOnly) Get(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return keys, err
 }
 
-// Kept is an unchanged object whose image may be outdated, because nodes do not pull a tag again
-// that they have.
+// Kept is an unchanged object whose image may be outdated, because nodes do not pull a tag that
+// they already have.
 type Kept struct {
 	Ref   object.Ref
 	Image string
@@ -228,7 +228,8 @@ func tagOf(image string) string {
 	return "latest"
 }
 
-// A moving tag is a word (main, dev, latest) or a snapshot, and not a version, date or commit.
+// isMoving reports whether a tag is a word (main, dev, latest) or a snapshot, and not a version,
+// date or commit.
 func isMoving(tag string) bool {
 	return strings.Contains(strings.ToLower(tag), "snapshot") || tag != "" && !strings.ContainsAny(tag, "0123456789")
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// quotas assumes the least possible use.
+// quotas assumes the lowest possible usage.
 func (v *view) quotas() []event.Remarked {
 	demands, order := map[string][]demand{}, []string{}
 	for _, o := range v.set.objects {
@@ -65,7 +65,7 @@ func (v *view) quotasOf(namespace string) []*corev1.ResourceQuota {
 }
 
 type balance struct {
-	// The set frees and takes these amounts.
+	// freed and taken are the amounts that the set frees and takes.
 	freed, taken resource.Quantity
 }
 
@@ -198,7 +198,7 @@ func demandOf(s *set, o Object) (demand, bool) {
 
 func (d demand) makes() bool { return d.after > d.before || d.old != nil && d.after > 0 }
 
-// podsOf returns how many Pods an object needs at once, or 0. Those of a Job may run one after
+// podsOf returns how many Pods an object needs at once, or 0. The Pods of a Job may run one after
 // another.
 func podsOf(u *unstructured.Unstructured) int64 {
 	if u == nil {

@@ -216,7 +216,7 @@ func (v *view) accounts() []event.Remarked {
 	return out
 }
 
-// An image in a private registry needs one of the pull Secrets.
+// pullSecrets covers images in private registries, which need one of the pull Secrets.
 func (v *view) pullSecrets() []event.Remarked {
 	var out []event.Remarked
 	told := map[object.Key]bool{}

@@ -19,7 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// The budgets allow no eviction even if all Pods are healthy, so nodes cannot be drained.
+// budgets reports those that allow no eviction even if all Pods are healthy, so nodes cannot be
+// drained.
 func (v *view) budgets() []event.Remarked {
 	var out []event.Remarked
 	budgets := diagnose.KindOf("policy/v1", "PodDisruptionBudget")
@@ -105,7 +106,7 @@ func blocked(ref object.Ref, path, said string) event.Remarked {
 }
 
 // selected returns how many Pods a selector matches, and their workload. It returns false unless
-// they belong to one workload in the set that nothing else scales.
+// all of them belong to one workload in the set that nothing else scales.
 func (v *view) selected(namespace string, selector labels.Selector) (int64, *Object, bool) {
 	var of *Object
 	for _, t := range v.set.templates[namespace] {
@@ -150,9 +151,9 @@ func (v *view) mayScale(of *Object) bool {
 	return !sure || name != ""
 }
 
-// replicas reports autoscaled workloads that fall to one replica, the server's default. Usually the
-// manifest no longer sets the replicas, as every guide on autoscaling recommends. But the manager
-// that applied them still owns the field.
+// replicas reports autoscaled workloads that will drop to one replica, the server's default.
+// Usually the manifest no longer sets the replicas, as every guide to autoscaling recommends, but
+// the manager that applied them still owns the field.
 func (v *view) replicas() []event.Remarked {
 	var out []event.Remarked
 	for i := range v.set.objects {

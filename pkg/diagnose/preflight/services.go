@@ -98,7 +98,7 @@ func (s *set) replaces(u *unstructured.Unstructured) bool {
 	})
 }
 
-// One label of the template differs slightly.
+// nearestLabels finds a template in which only one label differs, and only slightly.
 func (v *view) nearestLabels(namespace string, selector map[string]string) string {
 	for _, t := range v.set.templates[namespace] {
 		var differing []string
@@ -160,7 +160,8 @@ func ports(templates []template) []string {
 	return names
 }
 
-// New Pods of the template replace the Pod, or the Pod already has the same ports.
+// isOf reports whether new Pods of a template replace the Pod, or the Pod already has the same
+// ports.
 func isOf(pod *unstructured.Unstructured, templates []template) bool {
 	owner := pod.GetOwnerReferences()
 	for _, t := range templates {
@@ -233,7 +234,7 @@ func undefinedIn(ref object.Ref, path, name string) event.Remarked {
 	return r
 }
 
-// A variable of that name usually has this field of a Pod.
+// downward returns the field of a Pod that a variable of that name usually holds.
 func downward(name string) string {
 	switch strings.TrimPrefix(strings.TrimPrefix(name, "MY_"), "K8S_") {
 	case "POD_NAME":
@@ -269,7 +270,7 @@ func undefined(c corev1.Container, said string) []string {
 	return names
 }
 
-// Kubernetes sets such variables for each Service.
+// Kubernetes sets variables with such names for each Service.
 func isOfService(name string) bool {
 	return strings.HasPrefix(name, "KUBERNETES_") || strings.HasSuffix(name, "_SERVICE_HOST") ||
 		strings.Contains(name, "_SERVICE_PORT") || strings.HasSuffix(name, "_PORT") || strings.Contains(name, "_PORT_")

@@ -16,18 +16,18 @@ import (
 // Object is an object in a set.
 type Object struct {
 	Ref object.Ref
-	// The run creates or changes the object.
+	// Changes is set if the run creates or changes the object.
 	Changes bool
 	// Before is the live object; nil if there is none, or if it does not change.
 	Before *unstructured.Unstructured
-	// After is the object as it will be or, if that is unknown, the manifest.
+	// After is the object as it will be; if that is unknown, it is the manifest.
 	After *unstructured.Unstructured
 }
 
 // Set contains the objects of a run, in order.
 type Set struct {
 	Objects []Object
-	// The run deletes objects that left the set.
+	// Prunes is set if the run deletes objects that left the set.
 	Prunes bool
 }
 
@@ -191,7 +191,7 @@ func others(n int, noun, also string) string {
 	}
 }
 
-// An answer may be unknown.
+// truth is an answer that may be unknown.
 type truth int
 
 const (
@@ -207,7 +207,7 @@ func of(is bool) truth {
 	return no
 }
 
-// All scopes of the quota must apply.
+// counts requires that all scopes of the quota apply.
 func (v *view) counts(q *corev1.ResourceQuota, d demand) truth {
 	all := yes
 	for _, scope := range q.Spec.Scopes {
@@ -263,7 +263,8 @@ func (v *view) inScope(scope corev1.ScopedResourceSelectorRequirement, d demand)
 	return perhaps
 }
 
-// bestEffort reports whether no container has requests or limits, its own or those of a LimitRange.
+// bestEffort reports whether no container has requests or limits, whether its own or those of a
+// LimitRange.
 func (v *view) bestEffort(d demand) truth {
 	if d.spec.Resources != nil {
 		return perhaps

@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// volumes reports rollouts that start a second Pod while the first one uses a volume for one Pod or
-// one node.
+// volumes reports rollouts that start a second Pod while the first one uses a volume that only one
+// Pod or one node can use.
 func (v *view) volumes() []event.Remarked {
 	var out []event.Remarked
 	for _, t := range v.set.fresh() {
@@ -152,8 +152,8 @@ func claimsOf(u *unstructured.Unstructured, spec *corev1.PodSpec, name string) b
 	})
 }
 
-// A StatefulSet creates a claim for each Pod from these templates. The claims replace volumes of
-// the same name in its Pod template.
+// ownClaims returns the names of the templates from which a StatefulSet creates claims for each
+// Pod. The claims replace volumes of the same name in its Pod template.
 func ownClaims(u *unstructured.Unstructured) []string {
 	if u.GroupVersionKind().GroupKind().String() != "StatefulSet.apps" {
 		return nil
@@ -173,7 +173,7 @@ func setByControllers() []string {
 	}
 }
 
-// Controllers or programs may set labels, so the selector may match later.
+// maySelect considers that controllers or programs may set labels, so the selector may match later.
 func (s *set) maySelect(selector map[string]string, t template) bool {
 	if labels.SelectorFromSet(selector).Matches(labels.Set(t.labels)) {
 		return true
@@ -193,7 +193,7 @@ func (s *set) maySelect(selector map[string]string, t template) bool {
 	return shared
 }
 
-// A program in the template may change labels of Pods.
+// writesPods reports whether a program in the template may change the labels of Pods.
 func (s *set) writesPods(t template) bool {
 	account := t.spec.ServiceAccountName
 	return account != "" && account != "default" || slices.ContainsFunc(s.objects, func(o Object) bool {
@@ -212,12 +212,12 @@ func (t template) isInjected() bool {
 	return false
 }
 
-// Webhooks add such variables for a cloud's identities.
+// Webhooks inject variables with such names, for example for cloud identities.
 func isInjectedVariable(name string) bool {
 	return slices.ContainsFunc([]string{"AWS_", "AZURE_", "GOOGLE_", "OTEL_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// The proxy of a service mesh may have the port.
+// The port may belong to the proxy of a service mesh.
 func isInjectedPort(name string) bool {
 	return slices.ContainsFunc([]string{"envoy", "istio", "linkerd", "dapr", "kuma", "consul", "proxy"}, func(part string) bool { return strings.Contains(name, part) })
 }
@@ -227,13 +227,13 @@ func hasCredentials(registry string) bool {
 		func(suffix string) bool { return strings.HasSuffix(registry, suffix) })
 }
 
-// In doubt, noDefaults returns false.
+// noDefaults returns false if in doubt.
 func (v *view) noDefaults(namespace string) bool {
 	ranges, sure := v.List(diagnose.KindOf("v1", "LimitRange"), namespace)
 	return sure && len(ranges) == 0 && len(v.set.of("", "LimitRange", namespace)) == 0
 }
 
-// Something may change the requests of Pods when they are created.
+// mayResize reports whether something may change the requests of Pods when they are created.
 func (v *view) mayResize(t template) bool {
 	gvk := schema.GroupVersionKind{Group: "autoscaling.k8s.io", Version: "v1", Kind: "VerticalPodAutoscaler"}
 	live, sure := v.List(gvk, t.of.Ref.Namespace)

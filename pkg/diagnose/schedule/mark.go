@@ -28,7 +28,7 @@ func (m *Marks) Moved(u *unstructured.Unstructured) bool {
 	return true
 }
 
-// Counts of failures and restarts also grow while an object is stuck, so they are omitted.
+// counted omits counts of failures and restarts, because they also grow while an object is stuck.
 func counted() []string {
 	return []string{
 		"observedGeneration", "replicas", "readyReplicas", "updatedReplicas", "availableReplicas", "currentReplicas", // workloads
@@ -37,7 +37,7 @@ func counted() []string {
 	}
 }
 
-// Messages and times are omitted, because some controllers write the time of day.
+// markOf omits messages and times, because some controllers write the time of day.
 func markOf(u *unstructured.Unstructured) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintln(h, u.GetUID(), u.GetGeneration(), u.GetDeletionTimestamp() != nil, u.GetFinalizers())
@@ -79,7 +79,7 @@ func containerMark(status any) string {
 	return strings.Join(said, " ")
 }
 
-// Told is the explanation that was reported last.
+// Told is the last explanation that was reported.
 type Told struct{ text string }
 
 // News reports whether an explanation differs from the last one, and records it. It compares codes
@@ -107,10 +107,10 @@ func textOf(causes []event.Cause, err error) string {
 // calm is the shortest pause between two reports about an object.
 const calm = time.Second
 
-// Burst limits the reports about one object. The zero value is ready to use.
+// Burst limits the rate of reports about one object. The zero value is ready to use.
 type Burst struct{ last time.Time }
 
-// Left returns how long the next report has to wait. With 0, the report counts as made.
+// Left returns how long the next report must wait. If it returns 0, the report counts as made.
 func (b *Burst) Left(now time.Time) time.Duration {
 	if left := b.last.Add(calm).Sub(now); left > 0 && !b.last.IsZero() {
 		return left

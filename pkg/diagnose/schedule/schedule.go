@@ -10,14 +10,14 @@ import (
 
 // Limits bound how soon and how often stuck objects are examined.
 type Limits struct {
-	// An object is examined if it makes no progress for After, or for the shorter AfterBad after a
-	// fault.
+	// After is how long an object must make no progress before it is examined. AfterBad is the
+	// shorter time after a fault.
 	After, AfterBad time.Duration
 	// Again is the minimum pause between two examinations of an object.
 	Again time.Duration
-	// Each limits the requests in a minute for one object, and All those for all objects.
+	// Each limits the requests per minute for one object, and All those for all objects.
 	Each, All int
-	// Most limits how many objects are examined, and Batch how many at the same time.
+	// Most limits how many objects are examined, and Batch how many at once.
 	Most, Batch int
 }
 
@@ -35,7 +35,7 @@ type Schedule[K comparable] struct {
 	all     budget
 	objects map[K]*hanging
 	looked  int
-	// set while a batch is being examined
+	// underway is set while a batch is being examined.
 	underway bool
 	order    int
 }
@@ -45,10 +45,11 @@ type hanging struct {
 	bad    bool
 	order  int
 	budget budget
-	// asked is the last examination; zero for never. cheap is the number of requests for the next.
+	// asked is the time of the last examination; zero for never. cheap is the number of requests
+	// that the next one needs.
 	asked time.Time
 	cheap float64
-	// by is when the object must be examined even without budget; zero for never.
+	// by is when the object must be examined even if the budget is spent; zero for never.
 	by time.Time
 }
 
@@ -76,15 +77,15 @@ func (s *Schedule[K]) Drop(k K) {
 	delete(s.objects, k)
 }
 
-// By schedules another examination, unless the object makes progress before.
+// By schedules another examination, unless the object makes progress first.
 func (s *Schedule[K]) By(k K, at time.Time) {
 	if o := s.objects[k]; o != nil {
 		o.by = at
 	}
 }
 
-// Asked records an examined batch. requests are for each object, and shared for all. again is the
-// number to expect for one object.
+// Asked records an examined batch. requests counts those for each object, and shared those for all.
+// again is the number to expect for one object next time.
 func (s *Schedule[K]) Asked(now time.Time, requests map[K]int, shared, again int) {
 	s.underway = false
 	total := shared
@@ -106,8 +107,8 @@ func (s *Schedule[K]) Asked(now time.Time, requests map[K]int, shared, again int
 	s.all.pay(now, float64(total))
 }
 
-// Due returns one batch of objects to examine now. It returns no other until [Schedule.Asked] was
-// called.
+// Due returns one batch of objects to examine now. It returns no other until [Schedule.Asked] has
+// been called.
 func (s *Schedule[K]) Due(now time.Time) []K {
 	if s.underway {
 		return nil
@@ -164,7 +165,7 @@ func (s *Schedule[K]) isDue(o *hanging, now time.Time) bool {
 	}
 }
 
-// Passed returns how many stuck objects are not examined because of Most.
+// Passed returns how many stuck objects are left unexamined because of Most.
 func (s *Schedule[K]) Passed(now time.Time) int {
 	if s.looked < s.limits.Most {
 		return 0
@@ -178,7 +179,7 @@ func (s *Schedule[K]) Passed(now time.Time) int {
 	return n
 }
 
-// A budget refills at full per minute. One examination may overdraw it.
+// budget refills at the rate of full per minute. One examination may overdraw it.
 type budget struct {
 	full, left float64
 	at         time.Time

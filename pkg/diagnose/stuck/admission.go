@@ -20,7 +20,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Admission treats the update that removes an owner reference alike.
+// releases stands for the update that removes an owner reference, which admission treats alike.
 const releases = ""
 
 func purpose(finalizer string) string {
@@ -30,8 +30,8 @@ func purpose(finalizer string) string {
 	return "the update that removes the finalizer " + text.Excerpt(finalizer)
 }
 
-// admission finds out whether the update that removes the finalizer is admitted (edge case 61). It
-// sends a dry run for one object of each class.
+// admission finds out whether the update that removes the finalizer would be admitted (edge case
+// 61). It sends one dry run for each class of objects.
 func (d *diagnosis) admission(u *unstructured.Unstructured, finalizer string) []finding {
 	if !d.settled() {
 		return nil // First read which webhooks the server calls.
@@ -86,7 +86,7 @@ func (d *diagnosis) standIn(u *unstructured.Unstructured, finalizer string, hook
 	return d.classes[key]
 }
 
-// replay returns nil, too, if there is no answer yet.
+// replay also returns nil if there is no answer yet.
 func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	q := diagnose.Question{Verb: diagnose.Replay, GVK: ref.GVK, Namespace: ref.Namespace, Name: ref.Name, Detail: finalizer}
 	a, _ := d.Ask(q)
@@ -96,7 +96,7 @@ func (d *diagnosis) replay(ref object.Ref, finalizer string) error {
 	return a.Err
 }
 
-// Without the right to patch, the error looks like a refusal by admission.
+// Without permission to patch, the error looks like a refusal by admission.
 func (d *diagnosis) mayPatch(ref object.Ref) bool {
 	yes, sure := d.Allowed("", "patch", ref)
 	return yes || !sure
@@ -110,7 +110,7 @@ func quotedIn(hooks []diagnose.Hook, text string) (diagnose.Hook, bool) {
 	return hooks[i], true
 }
 
-// Only the message shows it: a webhook can choose any code.
+// Only the message reveals the denial: a webhook can choose any code.
 func deniedByHook(err error) bool {
 	_, of, ok := strings.Cut(err.Error(), "admission webhook \"")
 	return ok && strings.Contains(of, "\" denied the request")
@@ -189,7 +189,7 @@ func (d *diagnosis) refused(u *unstructured.Unstructured, finalizer string, err 
 	return f
 }
 
-// Policies do not name fields.
+// Errors from policies do not name fields.
 func invalidFields(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// A claim stays while a Pod uses it (edge case 63).
+// A claim cannot go away while a Pod uses it (edge case 63).
 func (d *diagnosis) claim(u *unstructured.Unstructured, finalizer string) []finding {
 	objects, sure := d.List(diagnose.KindOf("v1", "Pod"), u.GetNamespace())
 	var users []*unstructured.Unstructured
@@ -32,7 +32,7 @@ func (d *diagnosis) claim(u *unstructured.Unstructured, finalizer string) []find
 	}
 }
 
-// A Pod keeps a claim from its assignment to a node until its deletion, even after it has finished.
+// A Pod uses a claim from its assignment to a node until its deletion, even after it has finished.
 func uses(p corev1.Pod, claim string) bool {
 	if p.Spec.NodeName == "" {
 		return false
@@ -72,7 +72,7 @@ func (d *diagnosis) inUse(u *unstructured.Unstructured, users []*unstructured.Un
 	return append(found, f)
 }
 
-// The command removes a Pod for good.
+// stopping returns the command that removes a Pod for good.
 func (d *diagnosis) stopping(pod *unstructured.Unstructured) (next, risk string) {
 	ref := object.RefOf(pod)
 	owner := metav1.GetControllerOf(pod)
@@ -94,7 +94,7 @@ func (d *diagnosis) stopping(pod *unstructured.Unstructured) (next, risk string)
 	}
 }
 
-// A volume stays while it is bound (k/k#69697).
+// A volume cannot go away while it is bound (k/k#69697).
 func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []finding {
 	pv, ok := diagnose.As[corev1.PersistentVolume](d.Whole(u))
 	if !ok {
@@ -132,7 +132,7 @@ func (d *diagnosis) volume(u *unstructured.Unstructured, finalizer string) []fin
 	return append(found, f)
 }
 
-// The driver has failed or has not finished.
+// storage covers volumes whose driver has failed or has not finished.
 func (d *diagnosis) storage(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "PersistentVolume") {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// These are finalizers of extensions to Kubernetes (edge case 60).
+// custom covers finalizers of extensions to Kubernetes (edge case 60).
 func (d *diagnosis) custom(u *unstructured.Unstructured, finalizer string) []finding {
 	s := d.Controller(u, finalizer)
 	if len(s.Workloads) == 0 {
@@ -111,7 +111,7 @@ func codeOf(h diagnose.Health) string {
 	}
 }
 
-// With only the right to update, the workload may not be the finalizer's controller.
+// If its only clue is the right to update, the workload may not be the finalizer's controller.
 func owner(c diagnose.Candidate, finalizer string) string {
 	who := "the controller of the finalizer "
 	if !c.Likely() {
@@ -129,7 +129,7 @@ func (d *diagnosis) silent(u *unstructured.Unstructured, finalizer string, by ob
 	}}
 }
 
-// The controller renews its Lease, but its workload was not found.
+// silentElsewhere is for a controller that renews its Lease but whose workload was not found.
 func (d *diagnosis) silentElsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	f := d.silent(u, finalizer, object.RefOf(u))
 	f.Message = "the controller of the finalizer " + text.Excerpt(finalizer) + " is alive, but does not remove it; its workload was not found and may run outside the cluster"
@@ -154,7 +154,7 @@ func (d *diagnosis) unproven(u *unstructured.Unstructured, finalizer string, s d
 	}}
 }
 
-// The manager still writes, but its workload was not found.
+// elsewhere is for a manager that still writes but whose workload was not found.
 func (d *diagnosis) elsewhere(u *unstructured.Unstructured, finalizer string, s diagnose.Search) finding {
 	return finding{rank: rankSilent, Cause: event.Cause{
 		Code: FinalizerUnknown,

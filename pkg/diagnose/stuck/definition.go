@@ -20,7 +20,7 @@ import (
 
 const definitions = "apiextensions.k8s.io"
 
-// A CRD stays while it has instances (edge case 64).
+// A CRD cannot go away while it has instances (edge case 64).
 func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, definitions, "CustomResourceDefinition") {
 		return nil
@@ -36,7 +36,7 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 	c.add(objects)
 	found := c.causes(d)
 	t := object.ConditionOf(live, "Terminating")
-	// The API server retries within a quarter of an hour, and at once when the CRD is written.
+	// The API server retries within a quarter of an hour, or immediately when the CRD is written.
 	failed := t.Status == "True" && (t.Reason == "InstanceDeletionFailed" || t.Reason == "InstanceDeletionCheck") && slices.Contains(live.GetFinalizers(), cleanup)
 	switch {
 	case c.total() > 0:
@@ -58,7 +58,7 @@ func (d *diagnosis) definition(u *unstructured.Unstructured) []finding {
 // The API server keeps a CRD with this finalizer until it has deleted the instances.
 const cleanup = "customresourcecleanup.apiextensions.k8s.io"
 
-// The storage version needs no conversion.
+// instances prefers the storage version, which needs no conversion.
 func instances(crd *unstructured.Unstructured) (schema.GroupVersionKind, bool) {
 	gvk := schema.GroupVersionKind{Group: diagnose.Text(crd, "spec", "group"), Kind: diagnose.Text(crd, "spec", "names", "kind")}
 	for _, v := range diagnose.Items(crd, "spec", "versions") {
@@ -137,8 +137,8 @@ func (d *diagnosis) unlisted(crd *unstructured.Unstructured) []string {
 
 func ofConversion(words string) bool { return strings.Contains(words, "conversion webhook") }
 
-// foreground covers objects that are deleted after their dependents (edge case 62). Only dependents
-// with blockOwnerDeletion count.
+// foreground covers objects that the server deletes only after their dependents (edge case 62).
+// Only dependents with blockOwnerDeletion count.
 func (d *diagnosis) foreground(u *unstructured.Unstructured) []finding {
 	blocking, sure := d.dependents(u, u.GetNamespace(), blocks)
 	if len(blocking) > 0 {
@@ -174,7 +174,7 @@ func (d *diagnosis) orphan(u *unstructured.Unstructured) []finding {
 	return found
 }
 
-// dependents returns false if not all kinds could be read.
+// dependents returns false if some kinds could not be read.
 func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, which func(metav1.OwnerReference) bool) ([]*unstructured.Unstructured, bool) {
 	kinds, sure := d.Kinds()
 	var found []*unstructured.Unstructured
@@ -193,7 +193,7 @@ func (d *diagnosis) dependents(u *unstructured.Unstructured, namespace string, w
 	return found, sure
 }
 
-// The dependents have to be deleted first.
+// heldBy is for dependents that have to be deleted first.
 func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructured.Unstructured) []finding {
 	var c contents
 	c.add(dependents)
@@ -226,7 +226,8 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	return append(found, f)
 }
 
-// The dependent is in another namespace than its owner (event OwnerRefInvalidNamespace).
+// ownerElsewhere is for a dependent in another namespace than its owner (event
+// OwnerRefInvalidNamespace).
 func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	ref := object.RefOf(dependent)
 	lost := "if the reference stays, the garbage collector deletes " + diagnose.Name(ref) + ", because it does not find the owner"

@@ -1,9 +1,9 @@
 // Package stuck explains why an object's deletion is stuck. Start with [Explainer.Gather] and
-// [Diagnose]. Each family of causes has a file of rules. It never changes the cluster, waits or
-// prints.
+// [Diagnose]. Each family of causes has its own file of rules. It never changes the cluster, waits
+// or prints.
 package stuck
 
-// FinalizerControllerGone and the others are codes of causes, which are stable.
+// FinalizerControllerGone and the others are the stable codes of causes.
 const (
 	// The finalizer's controller.
 	FinalizerControllerGone       = "FinalizerControllerGone"

@@ -110,7 +110,7 @@ func (e *Explainer) remember(uid types.UID, now Look) (Look, bool) {
 	return before, seen
 }
 
-// The object is slow but not stuck (edge case 58).
+// progress is for an object whose deletion is slow but not stuck (edge case 58).
 func progress(f Facts) (finding, bool) {
 	gone := f.Before.Left - f.After.Left
 	took := f.After.At.Sub(f.Before.At)
@@ -157,7 +157,7 @@ type UnreadError struct {
 	Errs  []error
 }
 
-// Hint names a missing permission, or is the first hint of the errors.
+// Hint names a missing permission, or returns the first hint of the errors.
 func (e *UnreadError) Hint() string {
 	if slices.ContainsFunc(e.Errs, apierrors.IsForbidden) {
 		return "reading them requires the verb list; see: " + command.Kubectl("auth", "can-i") + " --list. " +

@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// A cause comes before causes that cannot be fixed without it.
+// rank puts a cause before those that cannot be fixed without it.
 type rank int
 
 const (
@@ -36,7 +36,7 @@ type finding struct {
 
 type diagnosis struct {
 	*diagnose.Run
-	// looked is the current chain of objects, each blocked by the next.
+	// looked is the current chain of objects, each of which is blocked by the next.
 	looked  []object.Key
 	classes map[class]object.Ref
 	// rules are in a field because some of them call the others for further objects.
@@ -61,28 +61,28 @@ func sorted(findings []finding) []event.Cause {
 // Facts are the facts about an object that is being deleted.
 type Facts struct {
 	Now time.Time
-	// Object may have only its metadata.
+	// Object may contain only metadata.
 	Object *unstructured.Unstructured
-	// Before and After count the contents; After may be zero.
+	// Before and After are counts of the contents; After may be zero.
 	Before, After Look
 
 	known *diagnose.Facts
 }
 
-// Look is a count of the contents of an object, with its time.
+// Look is a count of an object's contents at a time.
 type Look struct {
 	At   time.Time
 	Left int
 }
 
-// For one class of objects, one dry run of the removal is enough.
+// class groups objects for which a single dry run of the removal is enough.
 type class struct {
 	kind      schema.GroupKind
 	finalizer string
 	hooks     string
 }
 
-// A chain of objects, such as namespace, claim, Pod, is at most so long.
+// deepest limits the length of a chain of objects, such as namespace, claim, Pod.
 const deepest = 3
 
 func (d *diagnosis) causes(u *unstructured.Unstructured) []finding {
@@ -131,8 +131,8 @@ func (d *diagnosis) explain(f Facts) []event.Cause {
 
 func said(c object.Condition) string { return text.Excerpt(c.Reason + ": " + c.Message) }
 
-// delete refuses to remove a finalizer of an object that is not being deleted, so only waiting
-// helps.
+// removing suggests removing the finalizer. delete refuses to do so unless the object is being
+// deleted, so otherwise only waiting helps.
 func removing(c event.Cause, u *unstructured.Unstructured, finalizer, risk string) event.Cause {
 	if diagnose.Terminating(u) {
 		c.Next = command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(object.RefOf(u)) + " --remove-finalizer=" + text.ShellQuote(finalizer)
@@ -161,8 +161,9 @@ func (d *diagnosis) deleted(u *unstructured.Unstructured) string {
 	return "deleted " + diagnose.Ago(d.Now.Sub(diagnose.Since(u))) + " ago"
 }
 
-// Lastings returns, by code, whether a cause ends a wait for a deletion and after how long. In
-// doubt, it does not: if a wait ends for a cause that would have passed, a healthy teardown fails.
+// Lastings returns, by code, whether a cause ends a wait for a deletion, and after how long. When
+// in doubt, it does not: if a wait ended for a cause that would have passed, a healthy teardown
+// would fail.
 func Lastings() map[string]diagnose.Lasting {
 	const (
 		decided = time.Minute     // for what the object itself shows
@@ -237,7 +238,7 @@ type Explained struct {
 // Root is a cause with all objects that it blocks.
 type Root struct {
 	Cause event.Cause
-	// Holds are the objects that wait because of the cause, sorted.
+	// Holds lists the objects that wait because of the cause, sorted.
 	Holds []object.Ref
 	Total int
 }
@@ -255,7 +256,7 @@ func keyOf(c event.Cause) rootKey {
 	return key
 }
 
-// Roots groups objects by their first cause. The causes of most objects come first.
+// Roots groups objects by their first cause. The cause with the most objects comes first.
 func Roots(objects []Explained) []Root {
 	byKey := map[rootKey]*Root{}
 	for _, o := range objects {
@@ -267,8 +268,8 @@ func Roots(objects []Explained) []Root {
 			byKey[key] = &Root{Cause: o.Causes[0]}
 		}
 		if len(o.Causes[0].Evidence) < len(byKey[key].Cause.Evidence) {
-			// An object that the cause blocks directly has less evidence than objects that wait for
-			// it.
+			// An object that the cause blocks directly has less evidence than the objects that wait
+			// for it.
 			byKey[key].Cause = o.Causes[0]
 		}
 		byKey[key].Holds = append(byKey[key].Holds, o.Ref)

@@ -21,7 +21,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Each condition of a namespace is traced to a cause, and its contents are explained (edge case
+// namespace traces each condition of a namespace to a cause, and explains its contents (edge case
 // 59).
 func (d *diagnosis) namespace(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "Namespace") {
@@ -67,7 +67,7 @@ func (d *diagnosis) discovery(live *unstructured.Unstructured) []finding {
 	return []finding{stale(live, failures, "every APIService is available", "the namespace controller")}
 }
 
-// The condition is outdated (k/k#72244).
+// stale is for conditions that are outdated (k/k#72244).
 func stale(live *unstructured.Unstructured, said []string, but, who string) finding {
 	return finding{rank: rankWaiting, Cause: event.Cause{
 		Code:     ConditionStale,
@@ -77,7 +77,7 @@ func stale(live *unstructured.Unstructured, said []string, but, who string) find
 	}}
 }
 
-// Any write makes a controller examine an object at once.
+// lookAgain writes an annotation, because any write makes a controller examine the object at once.
 func lookAgain(live *unstructured.Unstructured) string {
 	return command.Kubectl("annotate") + " " + diagnose.On(object.RefOf(live)) + " --overwrite k8sconnect.io/look-again=\"$(date +%s)\""
 }
@@ -118,7 +118,7 @@ func specFinalizers(live *unstructured.Unstructured) []finding {
 	return found
 }
 
-// The server does not allow these objects to be deleted.
+// undeleted covers objects that the server refuses to delete.
 func (d *diagnosis) undeleted(live *unstructured.Unstructured, c contents) []finding {
 	failure := object.ConditionOf(live, string(corev1.NamespaceDeletionContentFailure))
 	if failure.Status != "True" || len(c.present) == 0 {
@@ -178,16 +178,16 @@ func (d *diagnosis) contents(namespace string) contents {
 	return c
 }
 
-// Events are not counted: they come and go all the time.
+// holds excludes events, which come and go all the time.
 func holds(k object.Kind) bool {
 	return slices.Contains(k.Verbs, "list") && slices.Contains(k.Verbs, "delete") && k.Resource != "events"
 }
 
-// More objects than explained usually have the same causes.
+// explained limits how many objects are explained; any others usually have the same causes.
 const explained = 300
 
-// causes returns the causes that block the contents, or will once their deletion is requested, with
-// the number of objects.
+// causes returns the causes that block the contents, or will do so once their deletion is
+// requested, with the number of objects.
 func (c contents) causes(d *diagnosis) []finding {
 	var all []finding
 	held := map[rootKey][]string{}
@@ -277,7 +277,7 @@ func (d *diagnosis) deadAPIs() (found []finding, sure bool) {
 	return found, sure
 }
 
-// The group or version is malformed.
+// unreadable is for a malformed group or version.
 func (d *diagnosis) unreadable(said []string) finding {
 	f := finding{rank: rankAdmission, Cause: event.Cause{
 		Code:     GroupVersionUnreadable,

@@ -16,7 +16,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// A Pod is deleted once the kubelet of its node has confirmed that (edge case 63).
+// A Pod is removed only once the kubelet of its node has confirmed that it has stopped (edge case
+// 63).
 func (d *diagnosis) pod(u *unstructured.Unstructured) []finding {
 	if !diagnose.IsKind(u, "", "Pod") {
 		return nil
@@ -78,7 +79,7 @@ func running(p corev1.Pod) []string {
 	return diagnose.Some(names, 3)
 }
 
-// These volumes may hang when they are unmounted.
+// volumesOf returns volumes whose unmounting may hang.
 func volumesOf(p corev1.Pod) []string {
 	var found []string
 	for _, v := range p.Spec.Volumes {
@@ -94,7 +95,7 @@ func volumesOf(p corev1.Pod) []string {
 	return diagnose.Some(found, 3)
 }
 
-// People often suspect disruption budgets, which are not the cause (edge case 65).
+// People often suspect disruption budgets, but these are not the cause (edge case 65).
 func (d *diagnosis) budgets(p corev1.Pod) []string {
 	objects, _ := d.List(diagnose.KindOf("policy/v1", "PodDisruptionBudget"), p.Namespace)
 	for _, b := range diagnose.All[policyv1.PodDisruptionBudget](objects) {
@@ -187,7 +188,7 @@ func builtIn(finalizer string) (waits string, ok bool) {
 	return waits, ok
 }
 
-// A controller of Kubernetes itself removes these finalizers.
+// builtIn covers finalizers that a controller of Kubernetes itself removes.
 func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits string) []finding {
 	if down := d.controllerManager(); len(down) > 0 {
 		return down
@@ -205,7 +206,7 @@ func (d *diagnosis) builtIn(u *unstructured.Unstructured, finalizer, waits strin
 	}}}
 }
 
-// kube-controller-manager does Kubernetes' own part of deletions.
+// kube-controller-manager performs Kubernetes' own part of a deletion.
 func (d *diagnosis) controllerManager() []finding {
 	const namespace, lease = "kube-system", "kube-controller-manager"
 	u, _ := d.Get(diagnose.KindOf("coordination.k8s.io/v1", "Lease"), namespace, lease)

@@ -44,20 +44,20 @@ func (d *diagnosis) unknown(u *unstructured.Unstructured) finding {
 type gap int
 
 const (
-	// Another cause already covers the question.
+	// gapUntold is for a question that another cause already covers.
 	gapUntold gap = iota
-	// We may not read it.
+	// gapForbidden is for an object that we may not read.
 	gapForbidden
-	// This read failed, but not the server as a whole.
+	// gapUnanswered is for a read that failed although the server as a whole works.
 	gapUnanswered
-	// The server as a whole is at fault.
+	// gapThrottled and gapFailing are for faults of the server as a whole.
 	gapThrottled
 	gapFailing
-	// The server cannot read the object from its store.
+	// gapUnreadable is for an object that the server cannot read from its store.
 	gapUnreadable
 )
 
-// Failed questions are grouped, so that unknown is not mistaken for absent (edge case 67).
+// gaps groups failed questions, so that unknown is not mistaken for absent (edge case 67).
 func (d *diagnosis) gaps() map[gap][]string {
 	blame := d.blame()
 	told := map[gap][]string{}
@@ -161,8 +161,8 @@ func (d *diagnosis) server() []finding {
 	return found
 }
 
-// If only one API group fails and others answer, the storage of one kind is at fault and not the
-// server.
+// If only one API group fails and others answer, the storage of one kind is at fault rather than
+// the server.
 func (d *diagnosis) blame() func(error) bool {
 	failing := map[string]bool{}
 	for q, err := range d.Unanswered() {

@@ -21,19 +21,20 @@ type workload struct {
 	ref      object.Ref
 	object   metav1.Object
 	template corev1.PodSpec
-	// selector is empty if the Pods were read already.
+	// selector is empty if the Pods have already been read.
 	selector string
-	// The workload has fewer Pods than it should have.
+	// short is set if the workload has fewer Pods than it should have.
 	short bool
-	// refusal is the server's first answer to the creation of a Pod, from the status at refusedAt.
-	// Later answers are in events.
+	// refusal is the server's first refusal to create a Pod, from the status at refusedAt. Later
+	// ones are in events.
 	refusal   string
 	refusedAt time.Time
-	// The controller will replace these Pods regardless of their state. It may be nil.
+	// replaced reports whether the controller will replace a Pod regardless of its state. It may be
+	// nil.
 	replaced func(*corev1.Pod) bool
 }
 
-// It explains Jobs of a CronJob, too.
+// refused also explains the Jobs of a CronJob.
 func (v *rules) refused(w workload) []rule.Finding {
 	if !w.short {
 		return nil
@@ -178,7 +179,7 @@ func (v *rules) podSecurity(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-// complying returns a securityContext that passes the checks, or "".
+// complying returns a securityContext that satisfies the checks, or "".
 func complying(checks []string) string {
 	var lines []string
 	for _, field := range [][2]string{
@@ -198,8 +199,8 @@ func complying(checks []string) string {
 	return "paste into each of these containers: securityContext: {" + strings.Join(lines, ", ") + "}"
 }
 
-// violations parses "check (details), check, …" of Pod security. details has the checks with
-// details in full.
+// violations parses "check (details), check, …", as Pod security writes it. details contains the
+// checks with their full details.
 func violations(why string) (checks, details []string) {
 	depth, quoted, start := 0, false, 0
 	add := func(one string) {
@@ -291,8 +292,8 @@ func (v *rules) priority(w workload, said string, c *event.Cause) bool {
 	return true
 }
 
-// The reason for the refusal is gone. The controller retries at intervals of up to a quarter of an
-// hour.
+// overcome is for a refusal whose reason no longer exists. The controller retries at intervals of
+// up to a quarter of an hour.
 func overcome(w workload, r object.Ref) string {
 	return "Pods of " + rule.Name(w.ref) + " were refused while " + rule.Name(r) + " did not exist; it does now, and their controller will retry"
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// The cause is in the object's status, in the objects that its controller created, or in a missing
-// controller.
+// custom looks for the cause in the object's status, in the objects that its controller created,
+// and in a missing controller.
 func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	misses := v.Misses()
 	if missing := v.references(u); len(missing) > 0 {
@@ -36,7 +36,7 @@ func (v *rules) custom(u *unstructured.Unstructured) []rule.Finding {
 	}
 	found = append(found, said...)
 	if looked && len(said) == 0 && len(found) == 0 && isStale(u) == nil {
-		// The search for a controller takes many lists, so it comes last.
+		// The search for a controller needs many lists, so it comes last.
 		found = append(found, v.silent(u)...)
 	}
 	if len(found) > 0 {
@@ -103,7 +103,7 @@ func saying(u *unstructured.Unstructured) []rule.Finding {
 	return found
 }
 
-// Without a code, the statement is no cause.
+// A statement for which newsOf returns no code is not a cause.
 func newsOf(s readiness.Statement) (code, message string, how rule.Rank) {
 	what := text.Excerpt(s.Name)
 	if s.Within != "" {
@@ -143,7 +143,7 @@ func detail(c readiness.Statement) string {
 	return said
 }
 
-// isStale returns the last handled generation if the object has a newer one.
+// isStale returns the last generation that was handled if the object has a newer one.
 func isStale(u *unstructured.Unstructured) *int64 {
 	value, found, _ := unstructured.NestedFieldNoCopy(u.Object, "status", "observedGeneration")
 	n, ok := object.WholeNumber(value)
@@ -225,8 +225,7 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 		return f // The control plane usually is not a workload.
 	}
 	if workloads, sure := v.Workloads(); !sure && len(workloads) == 0 {
-		// Without the right to list workloads, Leases, roles and webhooks do not lead to a
-		// workload.
+		// If we may not list workloads, Leases, roles and webhooks do not lead to a workload.
 		return unknown(f)
 	}
 	s := v.Controller(u, "")
@@ -341,8 +340,8 @@ func whyStuck(ref object.Ref) string {
 	return rule.Kubectl(ref.Namespace, "k8sconnect", "stuck", ref.Resource())
 }
 
-// Complains reports whether the status hints at a fault, so that an early explanation is worth its
-// cost.
+// Complains reports whether the status hints at a fault, in which case an early explanation is
+// worth its cost.
 func Complains(u *unstructured.Unstructured) bool {
 	if slices.ContainsFunc(readiness.Read(u.Object), readiness.Statement.Complains) {
 		return true

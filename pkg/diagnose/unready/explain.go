@@ -16,17 +16,18 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Facts are about an object that is not ready, and about the objects that it depends on.
+// Facts are facts about an object that is not ready, and about the objects on which it depends.
 type Facts struct {
 	Object *unstructured.Unstructured
-	// If Now is zero, causes do not mention ages.
+	// Now is the current time. If it is zero, causes do not mention ages.
 	Now time.Time
 
 	known *diagnose.Facts
 }
 
 // Gather reads the facts about an object, and marks those that cannot be read. It returns an error
-// only if ctx ends, with the facts read so far. A method Now of the reader tells the time.
+// only if ctx ends, together with the facts read so far. If the reader has a method Now, it
+// supplies the time.
 func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unstructured) (Facts, error) {
 	now := time.Now
 	if clock, ok := reader.(interface{ Now() time.Time }); ok {
@@ -37,7 +38,7 @@ func Gather(ctx context.Context, reader diagnose.Reader, live *unstructured.Unst
 		Now:         now,
 		Reader:      reader,
 		ReadTimeout: time.Hour, // ctx is the limit.
-		// Only a few Pods are examined, which needs few single reads. A list of all nodes or claims
+		// Only a few Pods are examined, which takes few single reads. A list of all nodes or claims
 		// may be much longer.
 		WorthList: 100,
 	}
@@ -77,7 +78,7 @@ func (v *rules) explain() []event.Cause {
 
 func (v *rules) apply() []rule.Finding { return slices.Concat(v.namespace(), v.subject(v.Object)) }
 
-// The other answers show which holders of volumes and warnings are needed.
+// askLast asks for holders of volumes and warnings once the other answers show which are needed.
 func (v *rules) askLast() {
 	if v.Misses() == 0 {
 		v.volumes.AskHolders()
@@ -155,7 +156,7 @@ const (
 )
 
 // Explainer explains stuck objects repeatedly, and reuses facts for a while. Reader is required. It
-// is safe for concurrent use, but makes one explanation at a time.
+// is safe for concurrent use, but makes only one explanation at a time.
 type Explainer struct {
 	Reader diagnose.Reader
 	// Now returns the time; nil means time.Now.
@@ -175,13 +176,13 @@ type Asked struct {
 
 // Cost counts the requests of an explanation.
 type Cost struct {
-	// Own counts requests for each object and its namespace, Shared those that serve all objects.
-	// Again counts the requests that the next explanation repeats.
+	// Own counts requests for each object and its namespace, and Shared those that serve all
+	// objects. Again counts the requests that the next explanation will repeat.
 	Own, Shared, Again int
 }
 
 // Explain explains why each object is not ready, as [Diagnose] does; nil for an object that is gone
-// or cannot be read. If ctx ends, it uses the facts that it has.
+// or cannot be read. If ctx ends, it uses the facts read so far.
 func (e *Explainer) Explain(ctx context.Context, asked []Asked) ([][]event.Cause, Cost) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

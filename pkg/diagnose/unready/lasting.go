@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// atOnce is for causes that the object itself shows. It covers the moment between two writes.
+	// atOnce is for causes that the object itself shows. It bridges the moment between two writes.
 	atOnce = 15 * time.Second
-	// decided is for refusals that the server would repeat, given what it stores now.
+	// decided is for refusals that the server would repeat, given its current state.
 	decided = time.Minute
-	// comes is for missing things that another client may still create. Within this time, a kubelet
-	// has tried four times.
+	// comes is for missing things that another client may yet create. A kubelet makes four attempts
+	// within this time.
 	comes = 2 * time.Minute
 )
 

@@ -119,13 +119,13 @@ func selectorMatchesNothing(s *corev1.Service) rule.Finding {
 	}}
 }
 
-// IsEntrance reports whether [Unanswered] covers the kind of an object.
+// IsEntrance reports whether [Unanswered] covers the object's kind.
 func IsEntrance(ref object.Ref) bool {
 	return ref.GVK == diagnose.KindOf("v1", "Service") || ref.GVK == diagnose.KindOf("networking.k8s.io/v1", "Ingress")
 }
 
-// Unanswered returns remarks on Services and Ingresses that are ready although nothing can answer
-// their requests, at most on [MostRunning]. In doubt, it makes no remark.
+// Unanswered returns remarks on Services and Ingresses, [MostRunning] at most, that are ready
+// although nothing can answer their requests. When in doubt, it makes no remark.
 func Unanswered(ctx context.Context, reader diagnose.Reader, refs []object.Ref) []event.Remarked {
 	refs = refs[:min(len(refs), MostRunning)]
 	var found []event.Remarked
@@ -174,7 +174,7 @@ func (v *rules) answers(s *corev1.Service, endpoints []*unstructured.Unstructure
 		if len(s.Spec.Ports) > 0 && len(slice.Ports) == 0 {
 			continue // Its Pods have none of the Service's ports.
 		}
-		// An endpoint that does not say whether it is ready is ready.
+		// An endpoint without a ready condition counts as ready.
 		if slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }) {
 			return true
 		}
@@ -280,7 +280,7 @@ func ingressRefs(i *networkingv1.Ingress) (services, secrets []string) {
 	return rule.Stated(services), rule.Stated(secrets)
 }
 
-// selectorOf returns "" for a selector that is invalid or selects nothing.
+// selectorOf returns "" if a selector is invalid or empty.
 func selectorOf(s *metav1.LabelSelector) string {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil || selector.Empty() {
@@ -291,7 +291,7 @@ func selectorOf(s *metav1.LabelSelector) string {
 
 const gatewayGroup = "gateway.networking.k8s.io"
 
-// The status of an object of the Gateway API does not show missing objects to which it refers.
+// The status of a Gateway API object does not mention missing objects to which it refers.
 func (v *rules) references(u *unstructured.Unstructured) []rule.Finding {
 	if u.GroupVersionKind().Group != gatewayGroup {
 		return nil
@@ -334,7 +334,7 @@ func gatewayKind(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: gatewayGroup, Version: "v1", Kind: kind}
 }
 
-// namedBy ignores other kinds, because their served version is unknown.
+// namedBy ignores other kinds, because it is unknown at which version they are served.
 func namedBy(u *unstructured.Unstructured, gvk schema.GroupVersionKind, path ...string) []object.Ref {
 	list, _, _ := unstructured.NestedSlice(u.Object, path...)
 	var refs []object.Ref

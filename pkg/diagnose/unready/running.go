@@ -23,7 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// MostRunning limits the workloads of [Running].
+// MostRunning limits how many workloads [Running] examines.
 const MostRunning = 10
 
 // HasPods reports whether an object is a workload whose Pods keep running.
@@ -97,7 +97,7 @@ func runningAs(c corev1.Container, pods []corev1.Pod) []event.Image {
 	return images
 }
 
-// Images are compared by their digest, if they have one.
+// same returns the part of an image ID to compare: the digest, if there is one.
 func same(id string) string { return cmp.Or(pod.Digest(id), id) }
 
 // DifferingImages returns a remark about ready Pods of the same template that run different images,
@@ -129,7 +129,7 @@ type unread struct {
 	err error
 }
 
-// Causes may be missing if something could not be read (edge case 67).
+// unread reports that causes may be missing because something could not be read (edge case 67).
 func (v *rules) unread() []rule.Finding {
 	var forbidden, failed []unread
 	for _, u := range v.unreadRefs() {
@@ -198,7 +198,7 @@ func (v *rules) unreadRefs() []unread {
 	return all
 }
 
-// A kind that is forbidden in the whole cluster is named once.
+// whats names a kind that is forbidden in the whole cluster only once.
 func whats(all []unread) []string {
 	everywhere := map[schema.GroupKind]bool{}
 	for _, u := range all {

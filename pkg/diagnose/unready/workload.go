@@ -39,7 +39,7 @@ func (v *rules) deployment(d *appsv1.Deployment) []rule.Finding {
 	for _, rs := range sets {
 		below := v.replicaSetOf(rs)
 		for i := range below {
-			// The controller deletes Pods of older revisions whatever their state is.
+			// The controller deletes Pods of older revisions regardless of their state.
 			below[i].Passing = rs.Annotations[deploymentRevision] != d.Annotations[deploymentRevision]
 		}
 		found = append(found, below...)
@@ -77,7 +77,7 @@ func (v *rules) deadline(d *appsv1.Deployment, c appsv1.DeploymentCondition) rul
 
 const deploymentRevision = "deployment.kubernetes.io/revision"
 
-// It reads the ReplicaSets that have or want Pods, and their Pods.
+// replicaSetsOf reads the ReplicaSets that have or want Pods, and those Pods.
 func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool) {
 	selector := selectorOf(d.Spec.Selector)
 	if selector == "" {
@@ -109,7 +109,7 @@ func (v *rules) replicaSetsOf(d *appsv1.Deployment) ([]*appsv1.ReplicaSet, bool)
 	return sets, sure
 }
 
-// Without its ReplicaSets, the Deployment's status explains why Pods are not created.
+// If its ReplicaSets are unknown, the Deployment's status explains why Pods are not created.
 func (v *rules) refusedBelow(d *appsv1.Deployment) []rule.Finding {
 	w := workload{ref: diagnose.RefOf("apps/v1", "Deployment", d.Namespace, d.Name), object: d, template: d.Spec.Template.Spec}
 	for _, c := range d.Status.Conditions {
@@ -211,7 +211,7 @@ func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 	if s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
 		return append(found, v.onDelete(r, pods, old)...)
 	}
-	// If a Pod of an older revision never got ready, the controller waits for it and does not
+	// If a Pod of an older revision never became ready, the controller waits for it and does not
 	// replace it (k/k#67250).
 	i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return old(pod) && !rule.Ready(pod) && pod.DeletionTimestamp == nil })
 	if i < 0 || s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement {
@@ -231,7 +231,8 @@ func (v *rules) statefulSet(s *appsv1.StatefulSet) []rule.Finding {
 	}})
 }
 
-// The StatefulSet does not wait until Pods of an older revision are ready.
+// replacesInTurn reports whether the StatefulSet replaces Pods of an older revision without waiting
+// for them to become ready.
 func replacesInTurn(s *appsv1.StatefulSet) bool {
 	rolling := s.Spec.UpdateStrategy.RollingUpdate
 	return s.Spec.UpdateStrategy.Type != appsv1.OnDeleteStatefulSetStrategyType && s.Spec.PodManagementPolicy == appsv1.ParallelPodManagement &&

@@ -112,8 +112,8 @@ func (v Rules) waiting(b Container, w *corev1.ContainerStateWaiting) []rule.Find
 	}
 }
 
-// A container that exited recently will probably exit again. The kubelet pauses for at most five
-// minutes, and resets the pause after ten.
+// A container that exited recently will probably exit again. The kubelet backs off for at most five
+// minutes, and resets the back-off after ten.
 func (v Rules) recent(t *corev1.ContainerStateTerminated) bool {
 	if t == nil {
 		return false

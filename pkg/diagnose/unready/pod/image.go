@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// The registry's answer is known only as text.
+// The registry's answer is available only as text.
 func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Finding {
 	image := text.Excerpt(b.Spec.Image)
 	said := w.Message
@@ -26,7 +26,7 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 		Evidence: rule.Stated([]string{"Pod " + b.pod.Name + ": waiting, " + text.Excerpt(w.Reason), text.Excerpt(said)}),
 		Next:     rule.Kubectl(b.pod.Namespace, "describe", "pod", b.pod.Name),
 	}
-	// The name of the image may contain any of the words below.
+	// The name of the image may itself contain any of the words below.
 	lower := strings.ReplaceAll(strings.ToLower(said), strings.ToLower(repository(b.Spec.Image)), " ")
 	holds := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(lower, part) })
@@ -37,7 +37,8 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 	case w.Reason == "ErrImageNeverPull":
 		c.Code, c.Message = "ImageNeverPulled", b.role+": image "+image+" is not on the node, and imagePullPolicy is Never"
 	case holds("too many requests", "toomanyrequests", "quota exceeded", "rate limit", "dial tcp"):
-		// Registries and kernels also say "denied" for a rate limit or a network fault, which pass.
+		// Registries and kernels also say "denied" for a rate limit or a network fault, both of
+		// which pass.
 		c.Code, c.Message = "ImagePullFailed", b.role+": image "+image+" cannot be pulled"
 	case holds("no match for platform", "no matching manifest"):
 		c.Code, c.Message = "ImagePlatformMissing", b.role+": image "+image+" exists, but not for the node's platform"
@@ -66,7 +67,7 @@ func (v Rules) pulling(b Container, w *corev1.ContainerStateWaiting) rule.Findin
 	return rule.Of(b.pod, rule.Direct, c)
 }
 
-// repository returns the name of an image without registry, tag and digest.
+// repository returns the name of an image without its registry, tag and digest.
 func repository(image string) string {
 	name, _, _ := strings.Cut(image, "@")
 	if host, path, ok := strings.Cut(name, "/"); ok && strings.ContainsAny(host, ".:") {
@@ -155,7 +156,7 @@ func Pulls(p *corev1.Pod, container string) bool {
 	})
 }
 
-// Digest returns the digest in the ID of an image; "" for an ID of the container runtime.
+// Digest returns the digest in an image ID; "" for an ID of the container runtime.
 func Digest(image string) string {
 	_, digest, ok := strings.Cut(image, "@sha256:")
 	if !ok {
@@ -164,7 +165,7 @@ func Digest(image string) string {
 	return "sha256:" + digest
 }
 
-// Short shortens a digest.
+// Short abbreviates a digest.
 func Short(digest string) string {
 	return text.Excerpt(digest[:min(len(digest), len("sha256:")+12)])
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Explain explains why a Pod is not ready, by the first step at which it is stuck.
+// Explain explains why a Pod is not ready, based on the first step at which it is stuck.
 func (v Rules) Explain(p *corev1.Pod) []rule.Finding {
 	defer v.OnlyKnownUnless(v.IsDetailed(p))()
 	switch {

@@ -53,8 +53,8 @@ func (v Rules) unseen(p *corev1.Pod) rule.Finding {
 	})
 }
 
-// The scheduler's verdict exists only as text: "0/5 nodes are available: 3 Insufficient cpu, 2
-// node(s) were unschedulable. …"
+// verdict is the scheduler's, which exists only as text: "0/5 nodes are available: 3 Insufficient
+// cpu, 2 node(s) were unschedulable. …"
 type verdict struct {
 	nodes   int
 	reasons []nodeReason
@@ -99,7 +99,7 @@ func readVerdict(message string) verdict {
 	return out
 }
 
-// text follows "has".
+// text completes a sentence after "has".
 type class struct{ text, next string }
 
 // nodeClass knows the reasons of the scheduler's own plugins.

@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Ephemeral volumes have claims, too.
+// claimNames includes the claims of ephemeral volumes.
 func claimNames(p *corev1.Pod) []string {
 	var names []string
 	for _, vol := range p.Spec.Volumes {
@@ -29,7 +29,7 @@ func claimNames(p *corev1.Pod) []string {
 	return rule.Stated(names)
 }
 
-// ClaimsOf explains the claims that a Pod waits for.
+// ClaimsOf explains the claims for which a Pod waits.
 func (v VolumeRules) ClaimsOf(p *corev1.Pod) []rule.Finding {
 	var found []rule.Finding
 	for _, claim := range claimNames(p) {
@@ -124,15 +124,15 @@ const (
 	provisionerOf = "volume.kubernetes.io/storage-provisioner"
 )
 
-// The name is empty without a class; class is nil if it does not exist.
+// ref has no name if the claim has no class; class is nil if the class does not exist.
 type claimClass struct {
 	ref   object.Ref
 	class *storagev1.StorageClass
 }
 
 func (v VolumeRules) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, bool) {
-	// The server sets the default class as soon as there is one. It never looks for a class with
-	// the name "".
+	// The server fills in the default class as soon as there is one. It never looks for a class
+	// named "".
 	if pvc.Spec.StorageClassName == nil || *pvc.Spec.StorageClassName == "" {
 		return claimClass{}, true
 	}
@@ -145,8 +145,8 @@ func (v VolumeRules) classOf(pvc *corev1.PersistentVolumeClaim) (claimClass, boo
 	return claimClass{ref: r, class: class}, true
 }
 
-// Only one node or one Pod can use such a volume. Holders are read last, because other answers show
-// which volumes matter.
+// exclusive volumes can be used by only one node or one Pod. Their holders are read last, because
+// other answers show which volumes matter.
 type exclusive struct {
 	claims  map[string][]string
 	volumes []string

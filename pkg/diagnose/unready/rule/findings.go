@@ -9,11 +9,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Rank is the order of causes.
+// Rank determines the order of causes.
 type Rank int
 
 const (
-	// Root causes come first. Nothing known explains them further.
+	// Root causes come first. Nothing that is known explains them further.
 	Root Rank = iota
 	// Direct is a fault in a Pod or a similar object.
 	Direct

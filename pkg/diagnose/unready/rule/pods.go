@@ -17,16 +17,16 @@ import (
 
 const (
 	keepUnready = 200
-	// Ready Pods are kept to compare unready ones with them.
+	// keepReady is the number of ready Pods that are kept for comparison with unready ones.
 	keepReady = 20
-	// Failed Pods were replaced, or all failed for the same reason.
+	// keepFailed is low because failed Pods were replaced, or all failed for the same reason.
 	keepFailed = 20
-	// MostDetailed limits for how many Pods the objects to which they refer are read.
+	// MostDetailed limits the number of Pods for which the objects that they refer to are read.
 	MostDetailed = 10
 )
 
-// ReadPods lists the Pods for which mine is true (nil: all) and chooses those to examine in detail.
-// kept names this filter.
+// ReadPods lists the Pods for which mine is true (all if nil) and chooses which of them to examine
+// in detail. kept names this filter.
 func (v *View) ReadPods(namespace, labels, kept string, mine func(*unstructured.Unstructured) bool) Pods {
 	q := diagnose.Question{Verb: diagnose.List, GVK: diagnose.KindOf("v1", "Pod"), Namespace: namespace, Labels: labels, Kept: "telling " + kept}
 	if list, ok := v.lists[q]; ok {
@@ -83,7 +83,7 @@ func (t *telling) Collected() ([]*unstructured.Unstructured, int) {
 	return t.kept, max(0, t.unready-keepUnready)
 }
 
-// PodsOf returns the Pods that an object controls, of those that were read.
+// PodsOf returns those Pods that an object controls, among the Pods that were read.
 func (v *View) PodsOf(owner types.UID) []*corev1.Pod {
 	var out []*corev1.Pod
 	for _, pod := range v.Pods {
@@ -117,13 +117,13 @@ func (v *View) chooseDetailed(pods []*corev1.Pod) {
 	}
 }
 
-// IsDetailed reports whether the objects are read to which the Pod refers.
+// IsDetailed reports whether the objects that the Pod refers to are read.
 func (v *View) IsDetailed(p *corev1.Pod) bool { return v.detailed[nameOf(p)] }
 
-// Pods are the Pods that were kept from a list. If Sure is not set, it could not be read.
+// Pods are the Pods that were kept from a list. If Sure is not set, the list could not be read.
 type Pods struct {
 	Pods []*corev1.Pod
-	// More is how many unready Pods were left out.
+	// More is the number of unready Pods that were left out.
 	More int
 	Sure bool
 }

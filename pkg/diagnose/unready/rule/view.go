@@ -1,5 +1,5 @@
-// Package rule has what the rules of package unready share. A [View] answers their questions, and
-// [Causes] merges their [Finding] values. Start with [New]. It never reads the cluster itself.
+// Package rule contains what the rules of package unready share. A [View] answers their questions,
+// and [Causes] merges their [Finding] values. Start with [New]. It never reads the cluster itself.
 package rule
 
 import (
@@ -21,19 +21,19 @@ import (
 // View answers the questions of the rules about one object.
 type View struct {
 	*diagnose.Run
-	// the object that is not ready
+	// Object is the object that is not ready.
 	Object *unstructured.Unstructured
 	Pods   []*corev1.Pod
 	lists  map[diagnose.Question]Pods
 	// More is the number of unready Pods that were not kept.
 	More int
-	// detailed has the Pods whose references are read.
+	// detailed contains the Pods whose references are read.
 	detailed map[types.NamespacedName]bool
 	// OnlyKnown is set while no new questions may be asked.
 	OnlyKnown bool
-	// warnings by namespace and object, the newest first
+	// events holds the warnings by namespace and object, with the newest first.
 	events map[string]map[types.UID][]*corev1.Event
-	// about has the objects whose warnings are needed, by namespace. Warnings are read last.
+	// about holds the objects whose warnings are needed, by namespace. Warnings are read last.
 	about map[string]map[types.UID]bool
 }
 
@@ -95,7 +95,7 @@ func (v *View) lookUp(q diagnose.Question) (diagnose.Answer, bool) {
 	return v.Ask(q)
 }
 
-// Known returns the answer to a question that was asked before.
+// Known returns the answer to a question that has been asked before.
 func (v *View) Known(q diagnose.Question) (diagnose.Answer, bool) {
 	if _, asked := v.Facts.Find(q); !asked {
 		return diagnose.Answer{}, false
@@ -103,14 +103,15 @@ func (v *View) Known(q diagnose.Question) (diagnose.Answer, bool) {
 	return v.Ask(q)
 }
 
-// OnlyKnownUnless sets OnlyKnown if asked is false. The result restores the previous value.
+// OnlyKnownUnless sets OnlyKnown if asked is false. The function that it returns restores the
+// previous value.
 func (v *View) OnlyKnownUnless(asked bool) func() {
 	before := v.OnlyKnown
 	v.OnlyKnown = before || !asked
 	return func() { v.OnlyKnown = before }
 }
 
-// Select returns the objects of a kind for which meant is true. Kept in the question names this
+// Select returns the objects of a kind for which meant is true. The question's Kept names this
 // filter.
 func (v *View) Select(q diagnose.Question, meant func(*unstructured.Unstructured) bool) (objects []*unstructured.Unstructured, sure bool) {
 	q.Verb = diagnose.List
@@ -122,8 +123,8 @@ func (v *View) Select(q diagnose.Question, meant func(*unstructured.Unstructured
 	return a.Objects, sure
 }
 
-// As converts an object to a type. All rules share the result and must not change it. It returns
-// false if the object does not fit.
+// As converts an object to a type. It returns false if the object cannot be converted. All rules
+// share the result and must not change it.
 func As[T any](v *View, u *unstructured.Unstructured) (*T, bool) {
 	return diagnose.Typed[T](v.Facts, u)
 }
@@ -136,8 +137,8 @@ func (v *View) Since(t metav1.Time) string {
 	return " for " + duration.HumanDuration(v.Now.Sub(t.Time))
 }
 
-// Kubectl returns a kubectl command, quoted where necessary. The first word is the verb, or the
-// first two if the first groups verbs.
+// Kubectl returns a kubectl command, quoted where necessary. The verb is the first word, or the
+// first two if the first one groups verbs.
 func Kubectl(namespace string, words ...string) string {
 	verb := 1
 	if slices.Contains([]string{"auth", "rollout", "create", "k8sconnect"}, words[0]) {

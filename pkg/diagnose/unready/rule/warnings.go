@@ -125,7 +125,8 @@ func (v *View) Warning(u metav1.Object, reasons ...string) *corev1.Event {
 	return nil
 }
 
-// WarningAbout returns the newest warning about an object with the reason that fits, or nil.
+// WarningAbout returns the newest warning about an object with the reason for which fits is true,
+// or nil.
 func (v *View) WarningAbout(u metav1.Object, reason string, fits func(*corev1.Event) bool) *corev1.Event {
 	for _, e := range v.Warnings(u) {
 		if e.Reason == reason && fits(e) {
