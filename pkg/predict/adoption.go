@@ -24,7 +24,7 @@ type heldUpError struct {
 
 func (e *heldUpError) Error() string { return "not valid before the adoption" }
 
-// moved predicts an apply that is valid only once we own the adopted fields. why.alone is the
+// moved predicts an apply that becomes valid only once we own the adopted fields. why.alone is the
 // completed manifest. Its fields replace ours in the live object, and a dry-run update validates
 // the result. moved returns false if the object has changed.
 func (p Predictor) moved(ctx context.Context, server Server, in *Prediction, why *heldUpError) bool {
@@ -75,8 +75,8 @@ func (p Predictor) updated(ctx context.Context, server Server, in *Prediction, a
 
 // heldUp returns a *heldUpError if the server seems to refuse the apply only because we do not own
 // the adopted fields yet. Normally the server then accepts the manifest as a new object. But it may
-// refuse the new object because of a quota or a port in use. So heldUp also looks at the fields
-// that the refusal names.
+// refuse a new object for other reasons, such as a quota or a port in use. So heldUp also examines
+// the fields that the refusal names.
 func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, refusal error, contested []managedfields.Conflict) error {
 	alone, err := p.alone(ctx, server, in)
 	if err == nil || p.waitsForAdopted(in, refusal) || waitsForLeftovers(in, refusal) || unexplained(refusal) && !unexplained(err) {
@@ -85,8 +85,9 @@ func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, re
 	return nil
 }
 
-// waitsForAdopted looks for fields that the manifest lacks and that belong only to adopted
-// managers. It looks in the lists that the refusal names, and near the fields that it names.
+// waitsForAdopted looks for fields that are missing from the manifest and belong only to adopted
+// managers. It searches the lists that the refusal names, and the surroundings of the fields that
+// it names.
 func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
 	areAdopted := func(owners []string) bool {
 		return len(owners) > 0 && !slices.ContainsFunc(owners, func(name string) bool {
@@ -116,9 +117,9 @@ func waitsForLeftovers(in *Prediction, refusal error) bool {
 	})
 }
 
-// afterAdoption predicts the fields that an adopted manager owns and the manifest lacks. A dry run
-// cannot adopt these fields first. So they are removed from the answer, and a second dry run fills
-// in the defaults.
+// afterAdoption predicts what happens to fields that an adopted manager owns and the manifest
+// lacks. A dry run cannot adopt these fields first. So afterAdoption removes them from the answer,
+// and a second dry run fills in the defaults.
 func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Prediction) error {
 	dropped, emptied, err := adopt.Dropped(in.Live, in.Answer, p.Manager, in.Adoption)
 	if err != nil {
@@ -144,7 +145,7 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 	return unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
 }
 
-// AdoptedFrom returns the managers whose fields this apply adopts, or an interrupted earlier run
+// AdoptedFrom returns the managers whose fields this apply adopts or an interrupted earlier run
 // adopted.
 func (in *Prediction) AdoptedFrom() []string {
 	names := slices.Clone(in.Adoption.Earlier)
@@ -155,8 +156,8 @@ func (in *Prediction) AdoptedFrom() []string {
 	return slices.Compact(names)
 }
 
-// OnlyOwners reports whether the apply only adopts fields. Nothing else in the object changes,
-// except that the adopted manager's last-applied annotation may be removed.
+// OnlyOwners reports whether the apply only adopts fields and changes nothing else in the object,
+// except that it may remove the adopted manager's last-applied annotation.
 func (in *Prediction) OnlyOwners(changes []managedfields.Change) bool {
 	return len(in.AdoptedFrom()) > 0 && !slices.ContainsFunc(changes, func(c managedfields.Change) bool {
 		return c.Kind != managedfields.Removed || !managedfields.IsLastApplied(c.Path)

@@ -14,8 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// alone asks the server for the manifest as a new object, by a dry run under another name. The
-// manifest may still be invalid together with fields of other owners.
+// alone submits the manifest as a new object, in a dry run under another name. Even if the server
+// accepts it, the manifest may still be invalid in combination with fields of other owners.
 func (p Predictor) alone(ctx context.Context, server Server, in *Prediction, without ...fieldpath.Path) (*unstructured.Unstructured, error) {
 	twin := in.Body.DeepCopy()
 	twin.SetName(twinName(twin.GetName()))
@@ -42,7 +42,7 @@ func (p Predictor) anew(ctx context.Context, server Server, in *Prediction) (*un
 }
 
 // freedWith returns the paths of the ports that the manifest requests and the live Service already
-// has. While the Service exists, no other object can have these ports, not even in a dry run.
+// holds. While the Service exists, no other object can be given these ports, not even in a dry run.
 func freedWith(live, body *unstructured.Unstructured) []fieldpath.Path {
 	if live == nil || live.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Service"}) {
 		return nil
@@ -70,8 +70,8 @@ func freedWith(live, body *unstructured.Unstructured) []fieldpath.Path {
 	return out
 }
 
-// addressInUse returns an error if another Service has an address that this Service requests, which
-// a dry run does not detect. It requires Kubernetes 1.33 and permission to read IPAddresses;
+// addressInUse returns an error if another Service holds an address that this Service requests,
+// which a dry run does not detect. It requires Kubernetes 1.33 and permission to read IPAddresses;
 // otherwise it returns nil.
 func addressInUse(ctx context.Context, server Server, in *Prediction) error {
 	if in.Live == nil || in.Live.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Service"}) {
@@ -98,7 +98,7 @@ func addressInUse(ctx context.Context, server Server, in *Prediction) error {
 	return nil
 }
 
-// The name fits in a label, because some kinds limit names to that length.
+// The name is short enough for a label, because some kinds limit names to that length.
 func twinName(name string) string {
 	const suffix = "-k8sconnect-probe"
 	if most := validation.DNS1123LabelMaxLength - len(suffix); len(name) > most {

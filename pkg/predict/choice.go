@@ -40,8 +40,8 @@ type Choice struct {
 }
 
 // ParseChoices parses the value of a flag, such as deploy/web:manager=flux:.spec.replicas. It may
-// contain several choices separated by commas. The path "all" means every path. A choice without an
-// object has the object of the preceding choice.
+// contain several choices separated by commas. The path "all" means every path. A choice that names
+// no object applies to the object of the preceding choice.
 func ParseChoices(text string) ([]Choice, error) {
 	parts := splitList(text)
 	if len(parts) == 0 {
@@ -101,8 +101,8 @@ const managerIs = "manager="
 var aKind = regexp.MustCompile(`^[A-Za-z*][A-Za-z0-9.*-]*$`)
 
 // splitChoice splits the object from the path. The name of an object may contain colons, such as
-// system:node-reader. The path therefore begins after the first colon before a dot, a bracket or
-// "manager="; without such a colon, it begins after the last colon.
+// system:node-reader. The path therefore begins after the first colon that precedes a dot, a
+// bracket or "manager="; if there is no such colon, it begins after the last colon.
 func splitChoice(text string) (object, path string) {
 	if text == "" || strings.HasPrefix(text, managerIs) || strings.IndexByte(".[", text[0]) >= 0 {
 		return "", text
@@ -192,7 +192,7 @@ func (c *Choice) nameObject(text string) bool {
 	return true
 }
 
-// Object returns the part of the choice that names objects; empty if it matches any.
+// Object returns the part of the choice that names objects; empty if the choice matches any object.
 func (c Choice) Object() string {
 	switch {
 	case c.Kind == "" && c.Name == "" && c.Namespace == "":
@@ -213,7 +213,7 @@ func (c Choice) meansAll(owners []managedfields.Owner) bool {
 	return len(owners) > 0 && !slices.ContainsFunc(owners, func(o managedfields.Owner) bool { return !text.Glob(c.Manager, o.Manager) })
 }
 
-// String returns the choice in the syntax of flags.
+// String returns the choice in flag syntax.
 func (c Choice) String() string {
 	var parts []string
 	if object := c.Object(); object != "" {
@@ -256,7 +256,7 @@ func yieldedBy(annotation string) ([]Choice, error) {
 	return all, nil
 }
 
-// Keys of list items contain commas, which do not separate.
+// Commas inside the keys of list items are not separators.
 func splitList(text string) []string {
 	var parts []string
 	start, depth := 0, 0

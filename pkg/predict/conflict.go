@@ -59,13 +59,13 @@ func ownerNames(owners []managedfields.Owner) string {
 // Offers are choices that resolve the conflicts of an object.
 type Offers struct {
 	// Unleavable are the contested paths that cannot be yielded. The manifest lacks such a path,
-	// because its owner wrote it at another API version.
+	// because its owner wrote it using another API version.
 	Unleavable []fieldpath.Path
-	// AdoptFrom is the manager whose adoption resolves all conflicts; empty if none does.
+	// AdoptFrom is the manager whose adoption resolves all conflicts; empty if there is none.
 	AdoptFrom string
 }
 
-// Offers tries each choice on the live object, so that it never offers a choice without effect.
+// Offers tries each choice on the live object, so that it never offers one that has no effect.
 func (p Predictor) Offers(in *Prediction) (Offers, error) {
 	p.OnDecision = nil
 	var out Offers
@@ -135,7 +135,7 @@ func (p Predictor) open(in *Prediction, contested []managedfields.Conflict) []ma
 	return out
 }
 
-// YieldError says that an apply would change a yielded field. Nothing was written.
+// YieldError says that an apply would have changed a yielded field. Nothing was written.
 type YieldError struct {
 	Ref  object.Ref
 	Path fieldpath.Path
@@ -149,8 +149,8 @@ func (e *YieldError) Hint() string {
 	return fmt.Sprintf("take it with --take=%s:%s, or put its live value into the manifest", e.Ref.Resource(), e.Path)
 }
 
-// A dry run cannot release fields. The manifest has the live values of the fields to release
-// instead.
+// A dry run cannot release fields. Instead, the manifest states the live values of the fields to be
+// released.
 func (in *Prediction) asked(body *unstructured.Unstructured) *unstructured.Unstructured {
 	released := in.Adoption.Released()
 	if released.Empty() {
@@ -159,8 +159,8 @@ func (in *Prediction) asked(body *unstructured.Unstructured) *unstructured.Unstr
 	return adopt.Overlaid(body, in.Live, released)
 }
 
-// Stays reports whether the change is a released path that keeps its value, because other managers
-// own it or the user yields it. Any other released path gets the server's default.
+// Stays reports whether the change is to a released path that keeps its value, because other
+// managers own it or the user yields it. Any other released path reverts to the server's default.
 func (in *Prediction) Stays(c managedfields.Change) bool {
 	return c.Kind == managedfields.Released && (len(c.Owners) > 0 || fieldpath.Holds(in.Adoption.Released(), c.Path))
 }
@@ -182,8 +182,8 @@ func (in *Prediction) keepsYielded() error {
 
 // ConflictsFromStatus returns the conflicts in the server's answer to an apply, sorted by path.
 // Each path occurs once, with all its owners in the live object. A path has no owners if the object
-// has changed since it was read. Without managed fields, the owner is
-// [managedfields.BeforeFirstApply], as in the server.
+// has changed since it was read. If the object has no managed fields, the owner is
+// [managedfields.BeforeFirstApply], as on the server.
 func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructured.Unstructured, manager string) []managedfields.Conflict {
 	entries, err := managedfields.Entries(live)
 	if err != nil {
@@ -224,7 +224,7 @@ func ConflictsFromStatus(causes []metav1.StatusCause, live, manifest *unstructur
 	return conflicts
 }
 
-// The server does not quote the keys in a path, so its text may stand for several paths.
+// The server does not quote the keys in a path, so the text may match several paths.
 func meantBy(field string, held map[string][]fieldpath.Path, objects ...map[string]any) []fieldpath.Path {
 	if paths := held[field]; len(paths) > 0 {
 		stated := slices.DeleteFunc(slices.Clone(paths), func(p fieldpath.Path) bool {
@@ -286,7 +286,7 @@ func (p Predictor) Contested(refusal error, live, body *unstructured.Unstructure
 	return ConflictsFromStatus(Causes(refusal), live, body, p.Manager)
 }
 
-// Causes returns the causes of a server's refusal; nil if it gives none.
+// Causes returns the causes that the server gives for a refusal; nil if it gives none.
 func Causes(err error) []metav1.StatusCause {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {
@@ -295,8 +295,8 @@ func Causes(err error) []metav1.StatusCause {
 	return status.Status().Details.Causes
 }
 
-// The server answers with an internal error without a reason if a manifest does not match the
-// schema of its kind.
+// If a manifest does not match the schema of its kind, the server returns an internal error without
+// a reason.
 func unexplained(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError &&

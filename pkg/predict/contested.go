@@ -101,7 +101,7 @@ func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]
 	if len(samePaths(conflicts)) == 0 {
 		return conflicts, nil
 	}
-	// The live spelling would change the value, or the server refuses it.
+	// Using the live spelling would change the value, or the server refuses it.
 	return conflicts, p.unmoved(ctx, server, in)
 }
 
@@ -115,8 +115,8 @@ func (p Predictor) unmoved(ctx context.Context, server Server, in *Prediction) e
 	return err
 }
 
-// rounds limits how often Body gets live spellings. A live spelling at one path may reveal a
-// conflict at another.
+// rounds limits how often live spellings are copied to Body. Copying one may reveal a conflict at
+// another path.
 const rounds = 3
 
 func (in *Prediction) accepted(answer *unstructured.Unstructured) error {
@@ -132,7 +132,7 @@ func (in *Prediction) notAdopted(conflicts []managedfields.Conflict) []managedfi
 }
 
 // unforced returns the conflicts if the server refuses the apply, and the answer if the server
-// accepts it. It returns neither if only adopted managers are in conflict.
+// accepts it. It returns neither if all conflicts are with adopted managers.
 func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, body *unstructured.Unstructured) ([]managedfields.Conflict, *unstructured.Unstructured, error) {
 	answer, err := server.Apply(ctx, in.Item.Kind, in.asked(body), p.probe())
 	if err != nil && !IsContested(err) {
@@ -152,7 +152,7 @@ func (p Predictor) unforced(ctx context.Context, server Server, in *Prediction, 
 	return conflicts, nil, nil
 }
 
-// An owner at another API version may have the field under another name.
+// At another API version, the owner may know the field by another name.
 func (in *Prediction) knows(path fieldpath.Path) bool {
 	_, stated := path.Get(in.Stated.Object)
 	_, live := path.Get(in.Live.Object)
@@ -169,9 +169,9 @@ func samePaths(conflicts []managedfields.Conflict) []fieldpath.Path {
 	return paths
 }
 
-// Align returns a copy of the manifest in which the given paths have their live values, or no value
-// if the live object has none. Paths that end in a list item are skipped. Align returns nil if
-// nothing changes.
+// Align returns a copy of the manifest in which the given paths have their live values, or are
+// absent if the live object lacks them. Paths that end in a list item are skipped. Align returns
+// nil if nothing changes.
 func Align(manifest, live *unstructured.Unstructured, paths []fieldpath.Path) *unstructured.Unstructured {
 	var out *unstructured.Unstructured
 	for _, p := range paths {

@@ -15,9 +15,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Standing are choices for many runs, such as those in the config file. Flags and the object's own
-// annotation take precedence. A Take flag for exactly one path overrides a standing yield of this
-// path. Any yield overrides a standing take.
+// Standing are choices that apply to many runs, such as those in the config file. Flags and the
+// object's own annotation take precedence. A Take flag for exactly one path overrides a standing
+// yield of this path. Any yield overrides a standing take.
 type Standing struct {
 	Take, Yield []Choice
 }
@@ -43,8 +43,8 @@ type Decision struct {
 	Ref     object.Ref
 	Path    fieldpath.Path
 	Outcome Outcome
-	// Choice is the choice as the user wrote it. Said is its source: a flag such as "--take", the
-	// annotation, or a place in a file. Both are empty for the built-in table.
+	// Choice is the choice as the user wrote it. Said is where it was made: a flag such as
+	// "--take", the annotation, or a place in a file. Both are empty for the built-in table.
 	Choice, Said string
 }
 
@@ -124,8 +124,8 @@ func (p Predictor) flagsWithManager() []said {
 
 const byAdoption = "--adopt-from"
 
-// NamesManagers reports whether a flag of this run names a manager. Only the live objects show
-// whether the name is misspelt.
+// NamesManagers reports whether a flag of this run names a manager. Only the live objects can
+// reveal a misspelt name.
 func (p Predictor) NamesManagers() bool { return len(p.flagsWithManager()) > 0 }
 
 func (p Predictor) reportManagers(item plan.Item, live *unstructured.Unstructured) {
@@ -188,7 +188,7 @@ func namesAny(choices []Choice, items []plan.Item) bool {
 	})
 }
 
-// known is false if only the live objects can confirm why.
+// known is false if the reason in why can be confirmed only from the live objects.
 func idleRule(rule []Choice, items []plan.Item) (why string, known bool) {
 	why = "it names no object in the input"
 	for _, c := range rule {
@@ -241,9 +241,9 @@ func (h holdings) owners(path fieldpath.Path) []managedfields.Owner {
 	return owners
 }
 
-// A choice without a manager matches its exact path even if the manifest does not set it. A choice
-// with a manager matches the fields that the manager owns and the manifest sets. It matches no
-// parents, because they may contain fields of other managers, and no keys of list items.
+// A choice that names no manager matches its exact path even if the manifest does not set it. A
+// choice that names one matches the fields that the manager owns and the manifest sets. It matches
+// neither parents, because they may contain fields of other managers, nor the keys of list items.
 func (h holdings) paths(c Choice) []fieldpath.Path {
 	if c.Manager == "" {
 		if path, exact := c.Path.Path(); exact {
@@ -253,7 +253,7 @@ func (h holdings) paths(c Choice) []fieldpath.Path {
 	}
 	found := fieldpath.NewSet()
 	for _, e := range h.others {
-		// Our own entries are excluded, whether from an Apply or an Update.
+		// Our own entries are excluded, whether created by Apply or by Update.
 		if c.Manager == AnyManager && e.Manager == h.us || c.Manager != AnyManager && !text.Glob(c.Manager, e.Manager) {
 			continue
 		}

@@ -21,8 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Evaluate predicts an apply of the item without the server. live is nil if the object does not
-// exist.
+// Evaluate predicts an apply of the item without contacting the server. live is nil if the object
+// does not exist.
 func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Prediction, error) {
 	out := Prediction{Item: item, Live: live}
 	p.reportManagers(item, live)
@@ -87,7 +87,7 @@ func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Pr
 	return out, nil
 }
 
-// The server's schema is read only if the compiled-in type does not decide.
+// The server's schema is read only if the compiled-in type does not settle the question.
 func (p Predictor) settleByTypes(in *Prediction) {
 	if in.Verdict == noop.Unchanged || in.Verdict == noop.Contested {
 		return
@@ -125,9 +125,9 @@ func distinct(paths []fieldpath.Path) []fieldpath.Path {
 	return out
 }
 
-// Ask predicts the apply by a forced dry run, and sets Answer, Conflicts and Taken. If the server
-// refuses the apply, Ask returns the server's error unchanged. If other clients keep changing the
-// object, Ask returns a *[retry.LostError].
+// Ask predicts the apply by sending a forced dry run, and sets Answer, Conflicts and Taken. If the
+// server refuses the apply, Ask returns the server's error unchanged. If other clients keep
+// changing the object, Ask returns a *[retry.LostError].
 func (p Predictor) Ask(ctx context.Context, server Server, in *Prediction) error {
 	for attempts := retry.At(in.Item.Ref); ; {
 		attempts.Saw(in.Live)
@@ -168,7 +168,8 @@ func (p Predictor) Refresh(ctx context.Context, server Server, in *Prediction) e
 	return err
 }
 
-// If force would make the object invalid, dryRun returns the conflicts of a dry run without force.
+// If forcing the apply would make the object invalid, dryRun returns the conflicts from a dry run
+// without force.
 func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*unstructured.Unstructured, error) {
 	how := p.probe()
 	how.Force = in.Live != nil
@@ -217,7 +218,7 @@ func (p Predictor) accept(ctx context.Context, server Server, in *Prediction, an
 	return in.keepsYielded()
 }
 
-// Same reports whether two answers have the same content and owners, ignoring timestamps.
+// Same reports whether two answers have the same content and the same owners, ignoring timestamps.
 func Same(a, b *unstructured.Unstructured) bool {
 	return sameContent(a, b) && managedfields.SameOwners(a, b)
 }
@@ -240,7 +241,7 @@ func content(u *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// NoChange reports whether the apply need not be sent: it changes neither content nor owners.
+// NoChange reports whether the apply can be skipped because it changes neither content nor owners.
 func (p *Prediction) NoChange() bool {
 	return p.Live != nil && p.Answer != nil && !p.Adopts() && Same(p.Live, p.Answer)
 }

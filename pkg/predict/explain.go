@@ -100,7 +100,8 @@ func (p Predictor) leftBehindBy(in *Prediction, causes []metav1.StatusCause) (fi
 	return nil, nil
 }
 
-// OwnersOfUnstated returns the owners of fields in list items that the manifest lacks, sorted.
+// OwnersOfUnstated returns, sorted, the owners of fields in those list items that the manifest
+// lacks.
 func OwnersOfUnstated(entries []managedfields.Entry, list fieldpath.Path, manifest *unstructured.Unstructured) []managedfields.Owner {
 	var owners []managedfields.Owner
 	for _, e := range entries {
@@ -128,7 +129,7 @@ type Permissions interface {
 // DeniedError says that we lack a permission.
 type DeniedError struct {
 	Err error
-	// Verb is empty if unknown.
+	// Verb is empty if it is unknown.
 	Verb string
 	Item plan.Item
 }
@@ -165,8 +166,8 @@ func Denied(ctx context.Context, server Permissions, item plan.Item, err error) 
 		errors.As(err, new(*DeniedError)) {
 		return err
 	}
-	// An apply needs patch, or create if the object does not exist. It needs get to read the object
-	// again after another client has written it.
+	// An apply requires patch, or create if the object does not exist. It requires get to re-read
+	// the object after another client has written to it.
 	for _, verb := range []string{"patch", "create", "get"} {
 		permitted, askErr := server.Permitted(ctx, item.Kind, item.Ref, verb)
 		if askErr != nil {
@@ -179,7 +180,7 @@ func Denied(ctx context.Context, server Permissions, item plan.Item, err error) 
 	return err
 }
 
-// unstated explains a refusal because of a field that the manifest lacks and that stays because
+// unstated explains a refusal caused by a field that the manifest lacks and that stays because
 // other managers own it. The server may name the field itself, a parent or a sibling. For example,
 // it names the valueFrom of a variable that still has a value. unstated names the owner only if the
 // server would accept the apply with the owner's fields adopted.
@@ -192,7 +193,8 @@ func (p Predictor) unstated(ctx context.Context, server Server, in *Prediction, 
 	return ""
 }
 
-// leftNear yields fields that other managers own and the manifest lacks, with these managers.
+// leftNear yields fields that other managers own and the manifest lacks, together with their
+// managers.
 func (p Predictor) leftNear(in *Prediction, causes []metav1.StatusCause) iter.Seq2[[]fieldpath.Path, []string] {
 	return func(yield func([]fieldpath.Path, []string) bool) {
 		entries, err := managedfields.Entries(in.Live)
@@ -267,9 +269,9 @@ func (p Predictor) leftInWords(in *Prediction, left []fieldpath.Path, names []st
 		what, is, stays, strings.Join(names, " and "), owns, it, p.toOwn(in, left, names), it, it, it)
 }
 
-// toOwn returns the flag or command that makes the paths ours. If a tool owns them, the flag adopts
-// everything that the tool has applied. If a person owns them, the command gives us only these
-// paths.
+// toOwn returns the flag or command that transfers the paths to us. If a tool owns them, the flag
+// adopts everything that the tool has applied. If a person owns them, the command transfers only
+// these paths.
 func (p Predictor) toOwn(in *Prediction, paths []fieldpath.Path, names []string) string {
 	if !slices.ContainsFunc(names, managedfields.IsPerson) {
 		return "--adopt-from=" + strings.Join(names, ",")

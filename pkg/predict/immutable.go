@@ -15,8 +15,8 @@ import (
 )
 
 // immutable explains a refusal to change an immutable field (edge case 29). It suggests --recreate
-// only if the server would accept the manifest as a new object, because the manifest may be invalid
-// in other ways, too.
+// only if the server would accept the manifest as a new object, because the manifest may also be
+// invalid in other ways.
 func (p Predictor) immutable(ctx context.Context, server Server, in *Prediction, causes []metav1.StatusCause) string {
 	fields := immutableFields(in, causes)
 	if len(fields) == 0 {
@@ -47,7 +47,7 @@ func cannotChange(fields []string, kind string) string {
 	return strings.Join(fields, ", ") + " cannot be changed on an existing " + kind
 }
 
-// If the server names a parent of several fields, the result has the fields in it that differ.
+// If the server names a parent of several fields, the result lists those of them that differ.
 func immutableFields(in *Prediction, causes []metav1.StatusCause) []string {
 	const most = 3
 	var fields []string

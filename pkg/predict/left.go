@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/yield"
 )
 
-// left returns the fields that a component in the cluster should set, and has set to another value
-// than the manifest's. Such a field is in conflict only if the user takes exactly its path.
+// left returns the fields that a component in the cluster is meant to set, and has set to a value
+// other than the manifest's. Such a field is in conflict only if the user takes exactly its path.
 func (p Predictor) left(item plan.Item, live *unstructured.Unstructured, yielded []fieldpath.Path, adopted []managedfields.Owner) ([]managedfields.Conflict, error) {
 	rows := MeantForOthers(item.GVK.GroupKind(), item.Object)
 	if len(rows) == 0 || live == nil {
@@ -66,20 +66,21 @@ func (p Predictor) leave(manifest *unstructured.Unstructured, in *Prediction) (*
 	return without, err
 }
 
-// Meant is a field that a component in the cluster should set. The manifest's value is usually a
-// placeholder.
+// Meant is a field that a component in the cluster is meant to set. The manifest's value is usually
+// a placeholder.
 type Meant struct {
 	kind schema.GroupKind
-	// field is the path without keys of list items.
+	// field is the path without list keys.
 	field string
-	// by is the manager that should set it; empty for any program.
+	// by is the manager that is meant to set the field; empty for any program.
 	by string
-	// stated is a top-level field without which the row does not apply; it may be empty.
+	// stated is a top-level field that the manifest must set for the row to apply; it may be empty.
 	stated string
 }
 
 // meantForOthers lists the fields whose owner Kubernetes prescribes. Keep the list short: fields
-// that are only often left to others, such as replicas under an autoscaler, are for users to yield.
+// that are merely often left to others, such as replicas under an autoscaler, are for users to
+// yield.
 func meantForOthers() []Meant {
 	admission := func(kind string) schema.GroupKind {
 		return schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: kind}
@@ -119,7 +120,7 @@ func MeantForOthers(kind schema.GroupKind, manifest *unstructured.Unstructured) 
 	})
 }
 
-// Is reports whether the field is at the path.
+// Is reports whether the path is that of the field.
 func (m Meant) Is(path fieldpath.Path) bool { return m.field == fieldOf(path) }
 
 // IsWithin reports whether the field is at or below the path.

@@ -17,26 +17,26 @@ import (
 )
 
 // MisfitError is the server's refusal of a manifest that does not match the schema of its kind,
-// reworded because the server prints Go values.
+// reworded because the server's message contains Go values.
 type MisfitError struct {
 	Err    error
 	Text   string
 	Advice string
-	// At is the place of the first faulty field, or of the object.
+	// At is the location of the first faulty field, or else of the object.
 	At object.Source
 }
 
 func (e *MisfitError) Error() string { return e.Text }
 
-// Written returns the place of the fault.
+// Written returns the location of the fault.
 func (e *MisfitError) Written() object.Source { return e.At }
 
 func (e *MisfitError) Unwrap() error { return e.Err }
 
 func (e *MisfitError) Hint() string { return e.Advice }
 
-// misfit returns nil for other refusals. The status code shows that the manifest does not match,
-// but only the text of the refusal names the fields.
+// misfit returns nil for other refusals. The status code shows that the manifest does not match the
+// schema, but only the text of the refusal names the fields.
 func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	var status apierrors.APIStatus
 	if apierrors.IsInvalid(err) {
@@ -78,7 +78,7 @@ func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	return &MisfitError{Err: err, Text: plain, Advice: joined(advice), At: p.written(in, first)}
 }
 
-// Hints that differ only in a place or a name become one.
+// Hints that differ only in a location or a name are merged.
 func joined(advice []string) string {
 	const meant = "did you mean "
 	var out []string
@@ -218,7 +218,8 @@ func (p Predictor) quoteIt(in *Prediction, path, want string) string {
 }
 
 // find returns the value at a path in the server's notation, and the keys and list positions that
-// lead to it. The server does not quote keys with dots, so only the object shows where a key ends.
+// lead to it. The server does not quote keys that contain dots, so only the object shows where a
+// key ends.
 func find(value any, path string) (steps []any, found any, ok bool) {
 	if path == "" {
 		return nil, value, true

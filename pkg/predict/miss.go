@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/plan"
 )
 
-// Miss is a choice without effect, most likely because of a typo.
+// Miss is a choice that has no effect, most likely because of a typo.
 type Miss struct {
 	// Ref is zero if the choice matches any object.
 	Ref  object.Ref
@@ -141,8 +141,8 @@ func (s said) unstated(why string, meant fieldpath.Path) string {
 	return text
 }
 
-// NearMisses returns the choices that seem to be for a conflict of the object but do not match it.
-// For example, the path of a conflict may contain a key field that the manifest omits and the
+// NearMisses returns the choices that seem intended for a conflict of the object but do not match
+// it. For example, the path of a conflict may contain a key field that the manifest omits and the
 // server added as a default.
 func (p Predictor) NearMisses(in *Prediction) []Miss {
 	paths := make([]fieldpath.Path, len(in.Conflicts))

@@ -21,7 +21,7 @@ type Server interface {
 	Update(ctx context.Context, kind object.Kind, obj *unstructured.Unstructured, how object.Write) (*unstructured.Unstructured, error)
 }
 
-// Predictor predicts applies with one field manager and one set of choices.
+// Predictor predicts applies by one field manager with one set of choices.
 type Predictor struct {
 	Manager     string
 	Take, Yield []Choice
@@ -46,7 +46,8 @@ type Predictor struct {
 	// It is called concurrently, and may be nil.
 	Known func(kind object.Kind) openapi.Type
 	// Schema returns the API server's schema of a kind; nil if there is none. It is called only if
-	// the live object and Known leave a doubt, and to suggest field names. It may be nil.
+	// the live object and Known do not settle the matter, and to suggest field names. It may be
+	// nil.
 	Schema func(kind object.Kind) openapi.Type
 }
 
@@ -55,8 +56,8 @@ type Prediction struct {
 	Item plan.Item
 	// Live is nil if the object does not exist.
 	Live *unstructured.Unstructured
-	// Body is the manifest to send, without yielded fields. Where the manifest only spells a value
-	// of another owner differently, Body has the live object's spelling.
+	// Body is the manifest to send, without yielded fields. Where the manifest merely spells
+	// another owner's value differently, Body uses the live object's spelling.
 	Body *unstructured.Unstructured
 	// Stated is the manifest without yielded fields, in its own spelling.
 	Stated   *unstructured.Unstructured
@@ -69,10 +70,12 @@ type Prediction struct {
 
 	// Answer is the server's answer to a dry run. It is nil before Ask, and if Unchecked is set.
 	Answer *unstructured.Unstructured
-	// Unchecked explains why the server cannot check the object. It is empty if the server can.
+	// Unchecked explains why the server cannot check the object. It is empty if the server can
+	// check it.
 	Unchecked string
-	// Conflicts have no decision yet. Taken are the conflicts that the user takes. Overwritten are
-	// the values of adopted managers that the manifest changes. All three are empty before Ask.
+	// Conflicts are those that no choice has decided yet. Taken are the conflicts that the user
+	// takes. Overwritten are the values of adopted managers that the manifest changes. All three
+	// are empty before Ask.
 	Conflicts, Taken, Overwritten []managedfields.Conflict
 }
 
@@ -103,7 +106,7 @@ func (p Predictor) taker(item plan.Item, c managedfields.Conflict) (said, bool) 
 
 // takerByName returns the choice that names exactly this path. Only such a choice overrides an
 // annotation, a standing rule or the built-in table that leaves the path to its owner. A user who
-// takes a parent may not know that a path in it is left to others.
+// takes a parent may not know that a path below it is left to others.
 func (p Predictor) takerByName(choices []Choice, item plan.Item, path fieldpath.Path, owners []managedfields.Owner) (Choice, bool) {
 	i := slices.IndexFunc(choices, func(c Choice) bool {
 		return len(c.Path) > 0 && c.Names(item.Ref, item.Kind) && c.meansAll(owners) && c.Path.Means(item.Object.Object, path)
@@ -115,11 +118,11 @@ func (p Predictor) takerByName(choices []Choice, item plan.Item, path fieldpath.
 }
 
 // Locator finds a field in a manifest's file. steps are the keys and list positions that lead to
-// the field. It returns the place of the field and the text of an unquoted scalar, or the given
-// place if it does not find the field.
+// the field. It returns the location of the field and, for an unquoted scalar, its text. If it does
+// not find the field, it returns the given location.
 type Locator func(at object.Source, steps []any) (object.Source, string)
 
-// Adopts reports whether managed fields must change before the apply.
+// Adopts reports whether managed fields must be changed before the apply.
 func (p *Prediction) Adopts() bool { return p.Adoption.Needed() }
 
 func (p *Prediction) adopted(c managedfields.Conflict) bool {

@@ -30,8 +30,8 @@ type Recreation struct {
 }
 
 // Recreation returns how to recreate an object that the server refused to change. It returns nil if
-// the user does not allow that, if the server does not call a field immutable, or if the server
-// would also refuse the manifest as a new object.
+// the user does not allow that, if the server does not report a field as immutable, or if the
+// server would also refuse the manifest as a new object.
 func (p Predictor) Recreation(ctx context.Context, server Server, in *Prediction, refusal error) *Recreation {
 	if in.Live == nil || !apierrors.IsInvalid(refusal) || !p.recreates(in.Item) {
 		return nil
@@ -96,8 +96,8 @@ func (p Predictor) checkRecreate(item plan.Item) error {
 
 var errHoldsMore = errors.New("deleting it would delete its contents")
 
-// HoldsMore reports whether deleting an object of the kind also deletes data or other objects in
-// it.
+// HoldsMore reports whether deleting an object of the kind also deletes data or other objects that
+// it contains.
 func HoldsMore(kind schema.GroupKind) bool {
 	switch kind {
 	case schema.GroupKind{Kind: "PersistentVolumeClaim"}, schema.GroupKind{Kind: "PersistentVolume"},

@@ -15,9 +15,9 @@ import (
 )
 
 // Rewritten returns the applied paths whose value in the server's answer differs from the sent
-// value. Usually a mutating webhook rewrites these values under our name (k/k#129960; edge case
-// 15). In each change, From is the sent value and To is the answered value. Another spelling of an
-// equal quantity or duration (edge case 11) is ignored.
+// value. Usually a mutating webhook has rewritten these values under our name (k/k#129960; edge
+// case 15). In each change, From is the sent value and To is the answered value. A different
+// spelling of an equal quantity or duration (edge case 11) is ignored.
 func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]managedfields.Change, error) {
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
@@ -70,8 +70,8 @@ func quantity(v any) (resource.Quantity, bool) {
 	return q, err == nil
 }
 
-// A Pod has two fields for its ServiceAccount. The server copies serviceAccountName over
-// serviceAccount.
+// A Pod has two fields for its ServiceAccount. The server overwrites serviceAccount with
+// serviceAccountName.
 // https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodSpec
 const (
 	accountName, accountAlias = "serviceAccountName", "serviceAccount"
@@ -95,8 +95,8 @@ func contradiction(u *unstructured.Unstructured) (spec fieldpath.Path, name, ali
 	return spec, name, alias, name != "" && alias != "" && name != alias
 }
 
-// WithoutContradiction returns the manifest as the server reads it: of two different ServiceAccount
-// names, serviceAccountName wins.
+// WithoutContradiction returns the manifest as the server reads it: if two ServiceAccount names
+// differ, serviceAccountName wins.
 func WithoutContradiction(u *unstructured.Unstructured) *unstructured.Unstructured {
 	spec, name, _, is := contradiction(u)
 	if !is {

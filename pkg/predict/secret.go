@@ -103,7 +103,7 @@ func Beside(body, live *unstructured.Unstructured, manager string) (*unstructure
 	return &unstructured.Unstructured{Object: out}, claimed, nil
 }
 
-// unseenBy returns the conflicts on a Secret that the server does not report. Another owner records
+// unseenBy returns the conflicts on a Secret that the server does not report: another owner records
 // the value as stringData, and the body changes it to bytes that are not UTF-8, which stringData
 // cannot contain.
 func unseenBy(body, live *unstructured.Unstructured, manager string) ([]managedfields.Conflict, error) {

@@ -75,8 +75,9 @@ func (t *taking) from(e managedfields.Entry, after []managedfields.Entry, paths 
 	})
 }
 
-// stated returns the path by which the manifest took the path p, or nil if it did not. It may be an
-// atomic value that contains p, and that became atomic after the owner's entry was written.
+// stated returns the path by which the manifest took the path p, or nil if it did not. The path may
+// be that of an atomic value that contains p, and that became atomic after the owner's entry was
+// written.
 func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 	set := t.ours
 	for i, pe := range p {
@@ -123,7 +124,7 @@ func (t *taking) conflicts(paths *fieldpath.Set, others []managedfields.Entry) [
 }
 
 // withoutLastApplied removes conflicts that the API server ignores only for the manager "kubectl":
-// paths whose live value client-side apply set last.
+// those at paths whose live value was last set by client-side apply.
 func withoutLastApplied(conflicts []managedfields.Conflict, live *unstructured.Unstructured) []managedfields.Conflict {
 	var last unstructured.Unstructured
 	if json.Unmarshal([]byte(managedfields.LastApplied(live.Object)), &last.Object) != nil || last.GetAPIVersion() != live.GetAPIVersion() {

@@ -11,16 +11,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// A union is a map in which a manifest sets one member. If the server sets defaults for one member,
-// they have no owner. An apply that selects another member leaves both members in the object, and
+// A union is a map in which a manifest sets one member. Defaults that the server sets for a member
+// have no owner. If an apply then selects another member, both members remain in the object, and
 // the server refuses it. Members that have owners are no problem: the server removes ours and keeps
 // those of others.
 
 type union struct {
 	path fieldpath.Path
-	// members maps each member to the discriminator's value that selects it. Without a
-	// discriminator, the manifest selects the member that it sets, and every field except the name
-	// is a member.
+	// members maps each member to the discriminator value that selects it. Without a discriminator,
+	// the manifest selects the member that it sets, and every field except the name is a member.
 	discriminator string
 	members       map[string]string
 }
@@ -69,8 +68,8 @@ func unions(kind schema.GroupKind, manifest map[string]any) []union {
 	return all
 }
 
-// Leftovers returns the live union members without owners that the manifest does not select. body
-// is the part of the manifest to be applied.
+// Leftovers returns the live union members that have no owner and that the manifest does not
+// select. body is the part of the manifest to be applied.
 func Leftovers(kind schema.GroupKind, manifest, body, live *unstructured.Unstructured) ([]fieldpath.Path, error) {
 	all := unions(kind, manifest.Object)
 	if len(all) == 0 {

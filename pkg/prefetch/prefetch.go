@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// Larger plans spend only a small part of each phase on reads.
+	// Plans with more objects spend only a small part of each phase on reads.
 	most = 2_000
-	// A later phase, for example after a wait for readiness, reads again.
+	// A later phase, for example one that follows a wait for readiness, reads the objects again.
 	fresh = 10 * time.Second
 )
 
@@ -29,7 +29,8 @@ type Reader struct {
 
 	mu     sync.Mutex
 	groups map[schema.GroupVersionKind]*group
-	// After a write by the run, a prefetched object is stale, but a prefetched absence is not.
+	// Once the run has written something, prefetched objects are stale, but prefetched absences are
+	// not.
 	stale bool
 }
 
@@ -47,7 +48,7 @@ type reading struct {
 	err  error
 }
 
-// Start begins to read the objects of all phases whose kinds are served. The caller must call
+// Start starts reading the objects of all phases whose kinds are served. The caller must call
 // Close. Only Live may be called concurrently.
 func Start(ctx context.Context, server object.LiveReader, p *plan.Plan) *Reader {
 	r := &Reader{server: server, cancel: func() {}}
@@ -84,8 +85,8 @@ func Start(ctx context.Context, server object.LiveReader, p *plan.Plan) *Reader 
 	return r
 }
 
-// Live implements [object.LiveReader]. It returns each prefetched object once, and reads it the
-// next time.
+// Live implements [object.LiveReader]. It returns each prefetched object only once; later calls
+// read it from the server.
 func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, visit func(i int, live *unstructured.Unstructured, err error)) {
 	read := r.await(ctx, kind, refs)
 	var rest []object.Ref
@@ -102,7 +103,7 @@ func (r *Reader) Live(ctx context.Context, kind object.Kind, refs []object.Ref, 
 	}
 }
 
-// Items is like Live for items of several kinds. The calls of visit for one kind are not
+// Items is like Live, but for items of several kinds. Calls of visit for the same kind are not
 // concurrent.
 func (r *Reader) Items(ctx context.Context, items []*plan.Item, visit func(item *plan.Item, live *unstructured.Unstructured, err error)) {
 	groups := map[schema.GroupVersionKind][]*plan.Item{}
@@ -154,16 +155,16 @@ func (r *Reader) await(ctx context.Context, kind object.Kind, refs []object.Ref)
 	return taken
 }
 
-// Stale makes all prefetched objects invalid, because a write or a controller's reaction may change
-// any of them. An absence stays valid, because a create fails if the object exists. It must not be
-// called during Live.
+// Stale invalidates all prefetched objects, because a write or a controller's reaction may change
+// any of them. An absence stays valid, because a create fails if the object exists. Stale must not
+// be called during Live.
 func (r *Reader) Stale() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stale = true
 }
 
-// Close stops all reads and waits until they end.
+// Close stops all reads and waits for them to end.
 func (r *Reader) Close() {
 	r.cancel()
 	r.all.Wait()

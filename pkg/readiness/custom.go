@@ -9,8 +9,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// errorGrace is how long an error must last before it fails an object that is not ready. Shorter
-// errors are normal: controllers retry, and a missing object may still be created.
+// errorGrace is how long an error must last before an object that is not ready counts as failed.
+// Shorter errors are normal: controllers retry, and a missing object may still be created.
 const errorGrace = 2 * time.Minute
 
 // An empty status does not make an object ready (edge case 48).
@@ -26,7 +26,7 @@ func conventions(s *subject) Verdict {
 	return quote(s, said)
 }
 
-// conventionsOrExists is for a kind that may never have a status.
+// conventionsOrExists is for kinds that may never have a status.
 func conventionsOrExists(s *subject) Verdict {
 	if v, decided := conclude(s, Read(s.obj)); decided {
 		return v
@@ -42,14 +42,14 @@ func conclude(s *subject, said []Statement) (Verdict, bool) {
 	}
 	well := worst(said, Good)
 	sums := keep(well, func(one Statement) bool {
-		// Accepted and Valid are not enough: the controller may still have to act on the object.
+		// Accepted and Valid do not suffice: the controller may still have to act on the object.
 		return one.Sum && one.Condition && one.IsPositive() && one.Name != "Accepted" && one.Name != "Valid"
 	})
 	if len(sums) == 0 {
 		if old := keep(said, isOldSum); len(old) > 0 {
 			return staleCondition(s, old[0].Name, old[0].Generation), true
 		}
-		// No condition says by convention that the whole object is ready. So no statement may be
+		// No condition is defined to say that the whole object is ready. So no statement may be
 		// unknown or unfinished.
 		if doubt := worst(said, Odd, NotYet); len(doubt) > 0 {
 			if doubt[0].Meaning == Odd && len(well) == 0 {
@@ -97,8 +97,8 @@ func objection(s *subject, said []Statement) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// lastingError fails an object that is not ready and has reported an error as the reason for a
-// while. A short error may be part of a normal start.
+// lastingError fails an object that is not ready and has been reporting an error as the reason for
+// a while. A brief error may be part of a normal start.
 func lastingError(s *subject, said []Statement, v Verdict) Verdict {
 	sums := []string{"Ready", "Available", "Healthy", "Succeeded"}
 	for _, one := range said {
@@ -192,8 +192,8 @@ func staleCondition(s *subject, kind string, generation int64) Verdict {
 		c.value(), c.generationValue(), Value{Expr: "self.metadata.generation", Value: s.generation})
 }
 
-// worst returns the statements with one of the meanings, ordered by meaning. Otherwise the
-// statements keep their order.
+// worst returns the statements with one of the given meanings, sorted by meaning. Statements with
+// the same meaning keep their order.
 func worst(said []Statement, meanings ...Meaning) []Statement {
 	var out []Statement
 	for _, m := range meanings {
@@ -239,7 +239,7 @@ func needs(kinds ...string) func(*subject) Verdict {
 	}
 }
 
-// unopposed also requires that nothing else in the status contradicts the rule.
+// unopposed additionally requires that nothing else in the status contradicts the rule.
 func unopposed(rule func(*subject) Verdict) func(*subject) Verdict {
 	return func(s *subject) Verdict {
 		v := rule(s)

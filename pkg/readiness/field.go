@@ -33,7 +33,7 @@ func (r *reader) text(path, within, name string, words []string, v string, besid
 	case isErrorField(words):
 		r.error(path, within, name, v)
 	case isOutcome(last):
-		// The field contains the result of the last attempt. It only matters for the present if the
+		// The field contains the result of the last attempt. It describes the present only if the
 		// attempt failed.
 		if phraseClass(v) == bad {
 			r.error(path, within, name, v)
@@ -177,7 +177,7 @@ func (r *reader) error(path, within, name string, v any) {
 	r.out = append(r.out, Statement{Path: path, Name: fieldName(within, name), Value: cmp.Or(message, "set"), Meaning: Bad, Sum: false})
 }
 
-// stops finds the ways in which a user stops a controller: spec.paused, spec.suspend, or an
+// stops looks for the ways in which a user can stop a controller: spec.paused, spec.suspend, or an
 // annotation such as crossplane.io/paused.
 func (r *reader) stops(meta map[string]any, obj map[string]any) {
 	spec, _ := obj["spec"].(map[string]any)

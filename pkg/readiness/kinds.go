@@ -57,8 +57,8 @@ func ruleOf(gk schema.GroupKind) func(*subject) Verdict {
 	return nil
 }
 
-// About describes in words when objects of a kind are ready, and reports whether the kind has its
-// own rule.
+// About describes in words when objects of a kind are ready, and reports whether the kind has a
+// rule of its own.
 func About(gk schema.GroupKind) (text string, own bool) {
 	if ruleOf(gk) == nil {
 		if object.IsBuiltIn(gk.Group) {
@@ -69,8 +69,8 @@ func About(gk schema.GroupKind) (text string, own bool) {
 	return aboutOwn(gk), true
 }
 
-// OwnRules returns the kinds that have their own rules. For the routes of the Gateway API, it
-// returns only the known kinds; others have a rule too.
+// OwnRules returns the kinds that have rules of their own. For the routes of the Gateway API, it
+// returns only the known kinds; others have a rule, too.
 func OwnRules() []schema.GroupKind {
 	var all []schema.GroupKind
 	for group, kinds := range map[string][]string{

@@ -31,8 +31,8 @@ func evaluateVolume(s *subject) Verdict {
 	return unmet("InProgress", "it is not available yet", s.values("status.phase")...)
 }
 
-// evaluateService requires that a load balancer has an address. Helm requires that too; kstatus
-// does not.
+// evaluateService requires a load balancer to have an address. Helm requires that too; kstatus does
+// not.
 func evaluateService(s *subject) Verdict {
 	if s.text("spec.type") != "LoadBalancer" {
 		return met("it exists")
@@ -49,7 +49,7 @@ func evaluateService(s *subject) Verdict {
 
 func exists(*subject) Verdict { return met("it exists") }
 
-// An approved request without its certificate is not ready.
+// An approved request is not ready until its certificate has been issued.
 func evaluateSigningRequest(s *subject) Verdict {
 	for _, kind := range []string{"Denied", "Failed"} {
 		if c := s.condition(kind); c.is("True") {
@@ -72,8 +72,8 @@ func evaluateNamespace(s *subject) Verdict {
 	return unmet("InProgress", "it is not active", s.values("status.phase")...)
 }
 
-// evaluateDisruptionBudget requires that the controller has counted the Pods. The budget may allow
-// no disruption at all.
+// evaluateDisruptionBudget requires the controller to have counted the Pods. The budget may allow
+// no disruptions at all.
 func evaluateDisruptionBudget(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
@@ -103,8 +103,8 @@ func evaluateGateway(s *subject) Verdict {
 	return needs("Accepted", "Programmed")(s)
 }
 
-// evaluateRoute requires that every gateway that has answered accepts the route, and has resolved
-// its references if it reports on them.
+// evaluateRoute requires every gateway that has responded to have accepted the route and, if it
+// reports on the route's references, to have resolved them.
 func evaluateRoute(s *subject) Verdict {
 	parents := s.maps("status.parents")
 	if len(parents) == 0 {

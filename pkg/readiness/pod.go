@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// scheduleGrace is how long a Pod may be unschedulable before it has failed. A new Pod is
+// scheduleGrace is how long a Pod may be unschedulable before it counts as failed. A new Pod is
 // unschedulable until its volumes and its node exist. The value equals kstatus's ScheduleWindow.
 const scheduleGrace = 15 * time.Second
 
@@ -58,7 +58,7 @@ func evaluateUnscheduled(s *subject, c statusCondition) Verdict {
 	if c.reason == "" {
 		v.Reason = "InProgress"
 	}
-	// A node is nominated: the scheduler is evicting other Pods from it to make room.
+	// If a node is nominated, the scheduler is evicting other Pods from it to make room.
 	if c.reason != "Unschedulable" || s.text("status.nominatedNodeName") != "" {
 		return v
 	}
@@ -69,17 +69,17 @@ const (
 	// startGrace is how long a container may fail to start for a transient reason, such as a
 	// registry outage. The kubelet tries at 0, 10, 30 and 70 seconds.
 	startGrace = time.Minute
-	// A crash loop counts as lasting after at least crashes restarts and crashGrace of waiting. The
-	// kubelet waits 10 seconds before the first restart, then twice as long each time, up to 5
-	// minutes. It starts over once a container has run for 10 minutes. So a container that waits
-	// this long has crashed at least three times in a row.
+	// A crash loop counts as lasting after at least as many restarts as crashes says, and after
+	// crashGrace of waiting. The kubelet waits 10 seconds before the first restart, then twice as
+	// long each time, up to 5 minutes. It starts over once a container has run for 10 minutes. So a
+	// container that waits this long has crashed at least three times in a row.
 	crashGrace = 20 * time.Second
 	crashes    = 3
 	// unknownGrace is used instead of crashGrace if the time of the last crash is unknown.
 	unknownGrace = 90 * time.Second
 )
 
-// A container that has failed outranks one that may still start.
+// A container that has failed takes precedence over one that may still start.
 func evaluateContainers(s *subject) (Verdict, bool) {
 	var first *Verdict
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
@@ -113,8 +113,8 @@ func evaluateContainer(s *subject, list string, c map[string]any) (Verdict, bool
 	return Verdict{}, false
 }
 
-// lastCrash finds a container that has crashed before and is not ready. Between two crashes, such a
-// container is running, so its status has no reason for waiting.
+// lastCrash finds a container that has crashed before and is not ready. Between two crashes, the
+// container is running, so its status gives no reason for waiting.
 func lastCrash(s *subject) (Verdict, bool) {
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
 		for _, c := range s.maps(list) {
@@ -129,7 +129,7 @@ func lastCrash(s *subject) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// waiting is for a Pod that nothing else explains.
+// waiting describes why a container waits, for a Pod that nothing else explains.
 func waiting(s *subject) string {
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
 		for _, c := range s.maps(list) {
@@ -177,7 +177,7 @@ func podStart(s *subject) time.Time {
 }
 
 // autoscalerConditions is the annotation that contains an autoscaler's conditions at
-// autoscaling/v1, whose status has none (edge case 96).
+// autoscaling/v1, where the status has none (edge case 96).
 const autoscalerConditions = "autoscaling.alpha.kubernetes.io/conditions"
 
 // evaluateAutoscaler also accepts an autoscaler that has nothing to do because its target is scaled

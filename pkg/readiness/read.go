@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Read returns what an object's status says about the object. Statements about the whole object
-// come first, then those about parts.
+// Read returns the statements that an object's status makes about the object. Those about the whole
+// object come first, then those about parts.
 func Read(obj map[string]any) []Statement {
 	meta, _ := obj["metadata"].(map[string]any)
 	kind, _ := obj["kind"].(string)
@@ -32,9 +32,9 @@ func Read(obj map[string]any) []Statement {
 	return r.out
 }
 
-// forget drops statements that one about the whole object overrides. An object that has ended is
-// neither in progress nor paused: some controllers leave Running at True next to Complete, and
-// spec.suspend only prevents further progress. An object that is Ready may be active.
+// forget drops statements that are overridden by one about the whole object. An object that has
+// ended is neither in progress nor paused: some controllers leave Running at True next to Complete,
+// and spec.suspend only prevents further progress. An object that is Ready may be active.
 func (r *reader) forget() {
 	over, ended, ready := false, false, false
 	for _, s := range r.out {
@@ -75,8 +75,8 @@ func rank(s Statement) int {
 	return 3
 }
 
-// runsToItsEnd reports whether an object represents work that ends: by its kind's name, or because
-// its status has a time of completion.
+// runsToItsEnd reports whether an object represents work that ends, judging by its kind's name or
+// by a completion time in its status.
 func runsToItsEnd(kind []string, status map[string]any) bool {
 	for name := range status {
 		words := split(name)
@@ -121,8 +121,8 @@ func (r *reader) fields(path, within string, fields map[string]any) {
 	}
 }
 
-// isCopy reports whether a field copies an answer of a cloud's API, like Crossplane's atProvider.
-// Words in it describe parts of the cloud. The object's conditions say what they mean for the
+// isCopy reports whether a field copies a response of a cloud's API, like Crossplane's atProvider.
+// Its words describe parts of the cloud. The object's conditions say what these mean for the
 // object.
 func (r *reader) isCopy(name string, fields map[string]any) bool {
 	conditions, _ := fields["conditions"].([]any)
@@ -239,7 +239,7 @@ func (r *reader) condition(path, within string, c object.Condition) {
 	// Some controllers copy conditions from other objects, whose generation may be higher.
 	s.Old = c.ObservedGeneration > 0 && c.ObservedGeneration < r.generation
 	if list, _, _ := strings.Cut(within, " "); s.Old && class == good && !negated && (list == "parents" || list == "ancestors") {
-		// For a route or a policy, each parent must answer for the current generation (Gateway API,
+		// Each parent of a route or a policy must report on the current generation (Gateway API,
 		// PolicyAncestorStatus).
 		s.Old, s.Meaning, s.Reason, s.Message = false, Working, fmt.Sprintf("of generation %d", c.ObservedGeneration), ""
 		r.out = append(r.out, s)
@@ -257,7 +257,8 @@ func (r *reader) condition(path, within string, c object.Condition) {
 	r.out = append(r.out, s)
 }
 
-// tellsOfWork reports whether a message begins with work in progress, as in "Creating the queue".
+// tellsOfWork reports whether a message begins by describing work in progress, as in "Creating the
+// queue".
 func tellsOfWork(message string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(message), " ")
 	return strings.HasSuffix(strings.TrimRight(first, ".:…"), "ing")

@@ -1,7 +1,7 @@
 // Package readiness decides when an object is ready, kind by kind (docs/readiness.md). [For]
 // returns a kind's rule, [Rule.Evaluate] applies it to one version of an object, and [Read] returns
 // each [Statement] in a status. An object without a status is not ready (edge case 48). The package
-// reads no clock and sends no requests.
+// does not read the clock and sends no requests.
 package readiness
 
 import (
@@ -37,13 +37,14 @@ func ForStatusless(gvk schema.GroupVersionKind) Rule {
 }
 
 // NeedsSchema reports whether the choice between [For] and [ForStatusless] depends on the kind's
-// schema. For many kinds, it does not.
+// schema. For many kinds it does not.
 func NeedsSchema(gvk schema.GroupVersionKind) bool {
 	return ruleOf(gvk.GroupKind()) == nil && !object.IsBuiltIn(gvk.Group)
 }
 
-// Reads returns the paths that the rule reads, each with everything below it. It also reads name
-// and version and, in the managed fields, when each owner wrote and whether it wrote the spec.
+// Reads returns the paths that the rule reads, each including everything below it. The rule also
+// reads the name, the version and, in the managed fields, when each owner wrote and whether it
+// wrote the spec.
 func (r Rule) Reads() [][]string { return r.reads }
 
 func readsOfKinds() [][]string {
@@ -73,7 +74,7 @@ func (r Rule) Evaluate(obj map[string]any, now time.Time) Verdict {
 }
 
 // EvaluateSince is [Rule.Evaluate] for a wait that began at the given time. Errors count as lasting
-// from that time on, since earlier ones may have been fixed.
+// only from that time on, because earlier ones may have been fixed.
 func (r Rule) EvaluateSince(obj map[string]any, began, now time.Time) Verdict {
 	if v, decided := Common(obj, now); decided {
 		return v
@@ -89,9 +90,9 @@ func (r Rule) EvaluateSince(obj map[string]any, began, now time.Time) Verdict {
 	return r.evaluate(s)
 }
 
-// Common evaluates what applies to every rule, including rules in other packages. An object that
-// does not exist, is being deleted, or has a status for another generation is not ready. Common
-// reports whether that decides.
+// Common evaluates the conditions common to all rules, including rules in other packages. An object
+// that does not exist, is being deleted, or has a status for another generation is not ready.
+// Common reports whether this settles the verdict.
 func Common(obj map[string]any, now time.Time) (Verdict, bool) {
 	if obj == nil {
 		return unmet("Absent", "it does not exist"), true
@@ -124,13 +125,14 @@ type Verdict struct {
 	Ready bool
 	// Failed is set if the object is not ready, and will not be until someone changes something.
 	Failed bool
-	// Reason is one stable word: InProgress, StaleStatus, JobFailed, Absent.
+	// Reason is a single stable word, such as InProgress, StaleStatus, JobFailed or Absent.
 	Reason string
-	// Message is one sentence, which may quote the cluster.
+	// Message is a single sentence, which may quote text from the cluster.
 	Message string
 	// Values are the values on which the verdict is based.
 	Values []Value
-	// Recheck is when the verdict may change even if the object does not; zero for never.
+	// Recheck is the time after which the verdict may change even if the object does not; zero for
+	// never.
 	Recheck time.Duration
 }
 

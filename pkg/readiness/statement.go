@@ -22,24 +22,24 @@ const (
 	Step
 	// Good means that something is as it should be.
 	Good
-	// NotYet means that a step is not done. The step may be optional, so the statement only matters
-	// if no other one says that the object is ready.
+	// NotYet means that a step is not done. The step may be optional, so the statement matters only
+	// if no other statement says that the object is ready.
 	NotYet
-	// Odd means that the statement is about the whole object, but consists of an unknown word.
+	// Odd means that the statement is about the whole object, but its word is unknown.
 	Odd
 	// Working means that something is being changed, or is not yet as it should be.
 	Working
-	// Paused means that the object was stopped on purpose.
+	// Paused means that the object was paused on purpose.
 	Paused
-	// Bad means that something is wrong, but may recover.
+	// Bad means that something is wrong, but the object may recover.
 	Bad
 	// Failed means that the object has failed for good.
 	Failed
 )
 
-// Statement is a statement of an object about itself.
+// Statement is a statement that an object makes about itself.
 type Statement struct {
-	// Path is where the statement is in the object, such as
+	// Path is the location of the statement in the object, such as
 	// self.status.conditions[type="Ready"].status.
 	Path string
 	// Name is the condition's type, or the field's name.
@@ -49,16 +49,16 @@ type Statement struct {
 	Within string
 	// Value is the value at Path, such as True, Failed or 2.
 	Value any
-	// Reason and Message are those of the condition.
+	// Reason and Message are the condition's.
 	Reason, Message string
 	Meaning
 	// Sum is set if the statement is about the whole object, like Ready or the phase.
 	Sum bool
 	// Condition is set if the statement is a condition.
 	Condition bool
-	// Final is set if the reason does not pass with time.
+	// Final is set if the reason will not go away with time.
 	Final bool
-	// Since is when the condition last changed; zero if unknown.
+	// Since is when the condition last changed; zero if that is unknown.
 	Since time.Time
 	// Old is set if the statement is about Generation, an earlier generation of the object. Its
 	// meaning is then Nothing.
@@ -75,7 +75,7 @@ func (s Statement) String() string {
 	return said + s.Detail()
 }
 
-// Detail returns reason and message as the end of a sentence.
+// Detail returns the reason and the message as the end of a sentence.
 func (s Statement) Detail() string { return Detail(s.Reason, s.Message) }
 
 // Detail formats a reason and a message as the end of a sentence.
@@ -90,8 +90,8 @@ func Detail(reason, message string) string {
 	return said
 }
 
-// Complains reports whether the statement reports a fault. Not being ready yet is no fault: in a
-// normal rollout, Available is False because of MinimumReplicasUnavailable.
+// Complains reports whether the statement reports a fault. An object that is not ready yet has no
+// fault: in a normal rollout, Available is False because of MinimumReplicasUnavailable.
 func (s Statement) Complains() bool {
 	if s.Old || s.Meaning != Bad && s.Meaning != Failed {
 		return false
@@ -117,7 +117,7 @@ type statusCondition struct {
 	// old is set if the condition observed an earlier generation (edge case 47,
 	// https://github.com/kubernetes/kubernetes/issues/97408).
 	old bool
-	// when is the time of the last transition. updated is that of the last write, which only few
+	// when is the time of the last transition. updated is the time of the last write, which few
 	// kinds record.
 	when, updated time.Time
 }
@@ -208,8 +208,8 @@ type reader struct {
 	out      []Statement
 }
 
-// isWhole reports whether a name is about the whole object: at most one of its words is not in the
-// kind's name.
+// isWhole reports whether a name refers to the whole object: at most one of its words is missing
+// from the kind's name.
 func (r *reader) isWhole(words []string) bool {
 	left := 0
 	for _, word := range words {

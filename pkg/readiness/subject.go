@@ -69,8 +69,8 @@ func (s *subject) values(paths ...string) []Value {
 	return out
 }
 
-// lasting returns the verdict on a fault that fails an object only after a grace period. Before
-// that, it returns soon. If since is zero, the period is over.
+// lasting returns the verdict on a fault that fails an object only after a grace period. During
+// that period, it returns soon. If since is zero, the period is over.
 func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Verdict {
 	if s.now.IsZero() {
 		return soon
@@ -83,7 +83,7 @@ func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Ve
 	return soon
 }
 
-// condition also returns a condition of an earlier generation.
+// condition may also return a condition of an earlier generation.
 func (s *subject) condition(kind string) statusCondition {
 	for _, c := range s.conditions {
 		if c.kind == kind {
@@ -94,7 +94,7 @@ func (s *subject) condition(kind string) statusCondition {
 }
 
 // specChanged returns when the spec was last written, according to managedFields. Writes through
-// /scale are missing there, because the API server records no time for them.
+// /scale are not included, because the API server records no time for them.
 func specChanged(s *subject) time.Time {
 	var last time.Time
 	for _, entry := range s.maps("metadata.managedFields") {
@@ -105,7 +105,7 @@ func specChanged(s *subject) time.Time {
 	return last
 }
 
-// evaluateJob requires that a Job has completed. A running Job is not ready.
+// evaluateJob requires a Job to have completed. A running Job is not ready.
 func evaluateJob(s *subject) Verdict {
 	tally := fmt.Sprintf("Pods: %d succeeded, %d failed, %d running", s.count("status.succeeded"), s.count("status.failed"), s.count("status.active"))
 	counts := s.values("status.succeeded", "status.failed", "status.active")

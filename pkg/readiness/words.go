@@ -12,11 +12,11 @@ const (
 	none class = iota
 	// A good word says that something is as it should be: Ready, Healthy, Bound.
 	good
-	// A mild word is good if it is true, but is often false in a normal state: Active is false for
-	// an object that is scaled to zero.
+	// A mild word is good if it is true, but is often false in normal operation: Active is false
+	// for an object that is scaled to zero.
 	mild
-	// A runs word is good for an object that serves, and means unfinished for an object that should
-	// end: Running.
+	// A runs word is good for an object that serves, but means unfinished for one that should end:
+	// Running.
 	runs
 	// A step word says that one step is done: Created, Scheduled.
 	step
@@ -25,12 +25,12 @@ const (
 	// A paused word says that the object was stopped.
 	paused
 	bad
-	// A neutral word takes the meaning from the words before it: LiveMigratable, Warning.
+	// A neutral word takes its meaning from the words before it: LiveMigratable, Warning.
 	neutral
 )
 
-// classOf returns the class of a word. The words listed here are the whole vocabulary; other rules
-// are about the form and position of words.
+// classOf returns the class of a word. The words listed here are the entire vocabulary; other rules
+// concern the form and position of words.
 func classOf(word string) class {
 	switch word {
 	case "ready", "available", "healthy", "succeeded", "success", "successful", "complete", "completed",
@@ -96,7 +96,8 @@ func split(text string) []string {
 	return joined(words)
 }
 
-// joined joins the words of a phrase, such as "up to date", whose meaning is not that of its words.
+// joined joins the words of a phrase, such as "up to date", whose meaning does not follow from its
+// words.
 func joined(words []string) []string {
 	text := " " + strings.Join(words, " ") + " "
 	for _, phrase := range []string{"in progress", "out of sync", "in sync", "up to date", "crash loop", "not found", "timed out", "back off", "oom killed", "non compliant"} {
@@ -109,8 +110,8 @@ func isNegation(word string) bool {
 	return word == "not" || word == "no" || word == "non" || word == "never" || word == "isnt"
 }
 
-// reachOf returns how many words without a class may be between a negation and its word: "not
-// correctly applied", NotAllReplicasReady, NoNodesReady.
+// reachOf returns how many words without a class may come between a negation and the word that it
+// negates: "not correctly applied", NotAllReplicasReady, NoNodesReady.
 func reachOf(negation string) int {
 	switch negation {
 	case "not", "never":
@@ -141,7 +142,7 @@ func nameClass(words []string) (c class, negated bool) {
 		c = classOf(word)
 		switch {
 		case c == none && (strings.HasSuffix(word, "able") || strings.HasSuffix(word, "ible")), word == "warning", word == "warnings":
-			// The name is about a possibility, such as LiveMigratable, or only a remark.
+			// The name refers to a possibility, such as LiveMigratable, or is only a remark.
 			return neutral, false
 		case c == none && strings.HasSuffix(word, "ing") && len(words) == 1:
 			c = working
@@ -166,8 +167,8 @@ func endsWell(words []string) bool {
 	return last >= 0 && slices.Contains([]string{"completed", "complete", "done", "finished", "succeeded"}, words[last]) && !isNegated(words, last)
 }
 
-// phraseClass returns the class of a phase, a state or a health, which may be a word or a phrase.
-// For a phrase, it is the worst class among the words.
+// phraseClass returns the class of a phase, a state or a health status, which may be a word or a
+// phrase. The class of a phrase is the worst class among its words.
 func phraseClass(text string) class {
 	worst, weight := none, 0
 	words := split(text)
@@ -199,12 +200,12 @@ func phraseClass(text string) class {
 	return worst
 }
 
-// isErrorReason reports whether the reason of a condition is an error. Such a reason ends with an
-// error, like ReconcileFailed, or begins with one, like ErrInitIssuer.
+// isErrorReason reports whether the reason of a condition is an error. Such a reason ends with a
+// word for an error, like ReconcileFailed, or begins with one, like ErrInitIssuer.
 func isErrorReason(reason string) bool { return isFinal(reason) || isMissing(reason) }
 
-// isFinal reports whether a reason is an error that does not pass. A missing object does not count,
-// because it may be created a moment later.
+// isFinal reports whether a reason is an error that does not go away. A missing object does not
+// count, because it may be created a moment later.
 func isFinal(reason string) bool {
 	words := split(reason)
 	if len(words) == 0 {

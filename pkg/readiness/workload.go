@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// evaluateDeployment requires what "kubectl rollout status" requires, and that the controller has
+// evaluateDeployment requires the same as "kubectl rollout status", and that the controller has
 // observed the spec.
 func evaluateDeployment(s *subject) Verdict {
 	want, paused := s.wanted("spec.replicas"), s.yes("spec.paused")
@@ -34,7 +34,7 @@ func evaluateDeployment(s *subject) Verdict {
 		v.Recheck = recheck
 		return v
 	}
-	// If the deadline is unset or has the highest possible number, the controller does not update
+	// If the deadline is unset or the highest possible number, the controller does not update
 	// Progressing.
 	seconds, set := s.whole("spec.progressDeadlineSeconds")
 	if !paused && set && seconds != math.MaxInt32 && (!progressing.is("True") || progressing.reason != "NewReplicaSetAvailable") {
@@ -51,7 +51,7 @@ func evaluateDeployment(s *subject) Verdict {
 }
 
 // deadlineExceeded handles a Deployment whose controller has given up. If the spec was changed
-// after that, the new spec has the whole deadline. After a scaling or a return to an old
+// after that, the deadline starts anew for the new spec. After a scaling or a return to an old
 // ReplicaSet, the controller keeps the condition until there is progress
 // (https://github.com/kubernetes/kubernetes/issues/40496).
 func deadlineExceeded(s *subject, want int64, progressing statusCondition) Verdict {
@@ -126,7 +126,7 @@ func unobserved(s *subject) Verdict {
 }
 
 // saysSomething reports whether a controller has written the status. For some kinds, the API server
-// sets zeros when it creates the object.
+// fills in zeros when it creates the object.
 func saysSomething(status any) bool {
 	fields, _ := status.(map[string]any)
 	for _, v := range fields {
@@ -238,8 +238,8 @@ func evaluateDaemonSet(s *subject) Verdict {
 }
 
 // counts reads a count together with its total: readyReplicas of replicas, readyInstances of
-// instances, numberReady of desiredNumberScheduled. The total may be in the spec and in the status;
-// the higher number counts.
+// instances, numberReady of desiredNumberScheduled. If both the spec and the status contain the
+// total, the higher number counts.
 func (r *reader) counts(path, within string, spec, fields map[string]any) {
 	for _, name := range sortedKeys(fields) {
 		n, ok := number(fields[name])

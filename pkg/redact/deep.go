@@ -36,7 +36,7 @@ type walker struct {
 	text  func(string) string
 }
 
-// Type and reason of the error stay known.
+// The error's type and reason remain visible.
 func (w *walker) error(err error) error {
 	if !w.quotes(err) {
 		return err
@@ -186,7 +186,7 @@ func hintOf(err error) string {
 	return ""
 }
 
-// errors.As returns the original errors in the chain of a vaultError. Unwrap returns only masked
+// errors.As finds the original errors in the chain of a vaultError. Unwrap returns only masked
 // ones.
 type vaultError struct {
 	err    error
@@ -252,7 +252,7 @@ func (e *joinedVaultError) Unwrap() []error {
 	return below
 }
 
-// Error masks the values of a Secret in the text of an error, which the result wraps. For other
+// Error masks the values of a Secret in the text of an error. The result wraps the error. For other
 // objects, it returns err.
 func Error(u *unstructured.Unstructured, err error) error {
 	if err == nil {
@@ -265,9 +265,9 @@ func Error(u *unstructured.Unstructured, err error) error {
 	return &maskedError{about: u, err: err, text: text}
 }
 
-// Refusal masks a server's error about a Secret whose values are unknown. It keeps only the status
-// code, or that the Secret does not exist. The result does not wrap err, because a printer might
-// show it. For other objects, it returns err.
+// Refusal masks a server's error about a Secret whose values are unknown. It reveals only the
+// status code, or that the Secret does not exist. The result does not wrap err, because a printer
+// might show it. For other objects, it returns err.
 func Refusal(ref object.Ref, err error) error {
 	var status apierrors.APIStatus
 	if !IsSecret(ref) || !errors.As(err, &status) {

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// A value shorter than realLength is not masked everywhere. A value shorter than anyPlace is
-	// masked only as a whole word.
+	// A value shorter than realLength is not masked everywhere. One shorter than anyPlace is masked
+	// only as a whole word.
 	realLength = 6
 	anyPlace   = 8
 )
@@ -18,8 +18,8 @@ type index struct {
 	// the latest entry for the first bytes of a form
 	first   map[uint64]int32
 	entries []entry
-	// filter has a bit for each hash of a form's first bytes, so most places in a text need no
-	// look-up. heads has a bit for each shorter beginning of a form.
+	// filter contains a bit for each hash of a form's first bytes, so that most places in a text
+	// need no look-up. heads contains a bit for each shorter prefix of a form.
 	filter, heads []uint64
 	sure          int
 	longest       int
@@ -40,8 +40,8 @@ func newIndex() index {
 
 const filterBits = 20
 
-// number returns the first realLength bytes. It must be inlined, because it is called for each byte
-// of a text.
+// number returns the first realLength bytes as a number. It must be inlined, because it is called
+// for each byte of a text.
 func number(text string) uint64 {
 	_ = text[realLength-1]
 	return uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 |
@@ -97,7 +97,7 @@ func (x *index) add(form string, sure bool) {
 	x.longest = max(x.longest, len(form))
 }
 
-// With onlySure, forms has only the sure forms of an index.
+// If onlySure is set, forms contains only the sure forms of an index.
 type forms struct {
 	*index
 	onlySure bool
@@ -113,7 +113,7 @@ func (x forms) beginning(text string, f func(form string) bool) {
 	}
 }
 
-// Matches that overlap are usually pieces of one value, and become one mask.
+// Overlapping matches are usually pieces of one value, so they become one mask.
 func (x forms) mask(text string, names *nameSet) string {
 	if x.none() {
 		return text
@@ -131,7 +131,7 @@ func (x forms) mask(text string, names *nameSet) string {
 	return b.String() + text[done:]
 }
 
-// next returns the next stretch of overlapping forms, which is empty if there is none.
+// next returns the next run of overlapping forms, or an empty one if there is none.
 func (x forms) next(text string, at int, names *nameSet) (from, to int) {
 	for ; at+realLength <= len(text) && (to == 0 || at < to); at++ {
 		n := x.match(text, at, names)
@@ -170,7 +170,8 @@ func (x forms) match(text string, at int, names *nameSet) int {
 	return best
 }
 
-// open returns where a form may begin that continues after the text, or the length of the text.
+// open returns the position of a form that may begin in the text and continue after it, or the
+// length of the text.
 func (x forms) open(text string) int {
 	for at := max(0, len(text)-x.longest); at < len(text); at++ {
 		rest := text[at:]
@@ -226,7 +227,7 @@ func isWhole(text string, from, to int) bool {
 	return !isWord(last) && !isWord(next)
 }
 
-// isAlone reports whether the part is all that is between two quotes or after an equals sign.
+// isAlone reports whether the part is everything between two quotes or after an equals sign.
 func isAlone(text string, from, to int) bool {
 	const quotes = "\"'`"
 	if from == 0 || to == len(text) {

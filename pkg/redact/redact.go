@@ -1,5 +1,5 @@
 // Package redact keeps the values of Secrets out of all output. [Pair] masks two versions of an
-// object, and the [Vault] of a run masks foreign text. It never prints.
+// object, and the [Vault] of a run masks foreign text. The package never prints.
 package redact
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Mask hides a value. Two values that differ get different masks, as in kubectl diff.
+// Mask hides a value. Different values in a pair are given different masks, as in kubectl diff.
 const (
 	Mask   = "***"
 	before = Mask + " (before)"
@@ -29,7 +29,7 @@ func IsSecret(ref object.Ref) bool {
 }
 
 // Pair masks two versions of a Secret; equal values stay equal. It returns other objects unchanged.
-// Results may share data with the arguments: do not change them.
+// Results may share data with the arguments, so do not change them.
 func Pair(ref object.Ref, b, a map[string]any) (masked, maskedToo map[string]any) {
 	if !IsSecret(ref) {
 		return b, a
@@ -90,7 +90,7 @@ type secrecy int
 
 const (
 	open secrecy = iota
-	// A holder is not secret, but contains secret values.
+	// A holder is not secret itself, but contains secret values.
 	holder
 	secret
 )
@@ -115,7 +115,7 @@ func secrecyOf(path []string) secrecy {
 	return open
 }
 
-// hasX and hasY are set for the values that exist.
+// hasX and hasY report which of the values exist.
 func pair(path []string, x, y any, hasX, hasY bool, tagX, tagY string) (any, any) {
 	level := secrecyOf(path)
 	if level == open {
@@ -123,7 +123,7 @@ func pair(path []string, x, y any, hasX, hasY bool, tagX, tagY string) (any, any
 	}
 	xm, xIsMap := x.(map[string]any)
 	ym, yIsMap := y.(map[string]any)
-	// Keep the keys of a map of values. Below data and stringData, there should be no other map.
+	// Keep the keys of a map of values. No other map should occur below data and stringData.
 	if (level == holder || len(path) == 1) && (xIsMap || yIsMap) {
 		return pairMaps(path, x, y, xm, ym, tagX, tagY)
 	}

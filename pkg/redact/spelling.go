@@ -21,9 +21,9 @@ import (
 )
 
 // spellings returns the forms in which a program may quote a value: unchanged, in base64, in
-// hexadecimal, and quoted for Go, JSON, YAML, Python and URLs. Each quoted form is quoted again,
-// because a log may quote a body that quotes the value. To save memory, a long value has fewer
-// forms; its lines are values of their own ([parts]).
+// hexadecimal, and quoted for Go, JSON, YAML, Python and URLs. Each quoted form is quoted once
+// more, because a log may quote a body that quotes the value. To save memory, a long value has
+// fewer forms; its lines are treated as separate values ([parts]).
 func spellings(value string) []string {
 	standard := base64.StdEncoding.EncodeToString([]byte(value))
 	forms := append(folded(standard), standard, strings.TrimRight(standard, "="))
@@ -41,7 +41,7 @@ func spellings(value string) []string {
 	return text.Distinct(append(forms, quotings(quotings([]string{value}))...))
 }
 
-// quotings returns each string as it is and within every kind of quotes.
+// quotings returns each string unchanged and in every quoting style.
 func quotings(texts []string) []string {
 	out := texts
 	for _, t := range texts {
@@ -56,7 +56,7 @@ func quotings(texts []string) []string {
 	return text.Distinct(out)
 }
 
-// The string looks the same in every kind of quotes.
+// The string looks the same in every quoting style.
 func isUnquoted(text string) bool {
 	return strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == ""
 }
@@ -66,7 +66,7 @@ func inGo(text string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// Python limits JSON to ASCII by default.
+// Python's JSON encoder escapes non-ASCII characters by default.
 func inJSON(text string) (plain, ascii string) {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
@@ -91,7 +91,7 @@ func inJSON(text string) (plain, ascii string) {
 	return plain, b.String()
 }
 
-// Go's JSON encoder escapes these for HTML.
+// Go's JSON encoder escapes these characters for safety in HTML.
 func asHTML(quoted string) string {
 	return strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(quoted)
 }
@@ -131,7 +131,7 @@ func inPath(text, safe string) string {
 	return b.String()
 }
 
-// base64 and openssl break an encoded value into these lines.
+// base64 and openssl wrap an encoded value into these lines.
 func folded(encoded string) []string {
 	var lines []string
 	for _, width := range []int{64, 76} {
@@ -150,8 +150,8 @@ var (
 	setting = regexp.MustCompile(`(?:^|[\s;,&?])[A-Za-z_][\w.-]*(?:=|:[ \t]+)("[^"]*"|'[^']*'|[^\s;,&]+)`)
 )
 
-// A message may quote a part without the rest: a line, the password in a connection string, the
-// value of a setting, or a scalar in JSON.
+// A message may quote only part of a value: a line, the password in a connection string, the value
+// of a setting, or a scalar in JSON.
 func parts(value string) []string {
 	var out []string
 	if !utf8.ValidString(value) {
@@ -186,7 +186,7 @@ func parts(value string) []string {
 	return out
 }
 
-// The last-applied annotation has values too.
+// The last-applied annotation also contains values.
 func values(u *unstructured.Unstructured, f func(string)) {
 	dataOf(u.Object, f)
 	last := u.GetAnnotations()[managedfields.LastAppliedAnnotation]
@@ -236,16 +236,16 @@ func each(value any, f func(string)) {
 	}
 }
 
-// A nameSet has names of objects, namespaces, kinds, groups, keys and files. They are not masked,
-// because a run prints them anyway. A message with a masked name would be useless, and would reveal
-// that the name is a secret value.
+// A nameSet contains names of objects, namespaces, kinds, groups, keys and files. They are not
+// masked, because a run prints them anyway. A message with a masked name would be useless, and
+// would reveal that the name is a secret value.
 type nameSet struct {
 	words map[string]bool
 	kinds map[schema.GroupKind]bool
 }
 
 func newNames() *nameSet {
-	// Digests of images begin with sha256.
+	// Image digests begin with sha256.
 	return &nameSet{words: map[string]bool{"sha256": true}, kinds: map[schema.GroupKind]bool{}}
 }
 

@@ -80,7 +80,7 @@ func isWord(r rune) bool {
 }
 
 // Writer returns a writer that masks unmistakable values in finished output, as a safety net. It
-// holds back the end of a write if a value may begin there.
+// holds back the end of a write if a value might begin there.
 func (v *Vault) Writer(w io.Writer) *Writer { return &Writer{vault: v, w: w} }
 
 // Writer is the result of [Vault.Writer].
@@ -113,7 +113,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 			}
 		}
 	}
-	// Do not hold back a value that is complete.
+	// Do not hold back a value that is already complete.
 	for from, to := 0, 0; ; {
 		if from, to = x.next(text, to, w.vault.names); from == to || to > end {
 			if from < to {
@@ -133,7 +133,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Each drawing of the status line ends with eraseLine. No value continues after it, so nothing is
+// Each redraw of the status line ends with eraseLine. No value continues past it, so nothing is
 // held back.
 const eraseLine = "\x1b[K"
 

@@ -25,9 +25,9 @@ type Vault struct {
 }
 
 const (
-	// A line or word of this length must be a secret.
+	// A line or word of at least this length is assumed to be a secret.
 	tokenLength = 16
-	// Pieces of long values of this length are recognized without the rest.
+	// Pieces of this length are recognized even without the rest of a long value.
 	piece = 512
 )
 
@@ -104,7 +104,7 @@ func (v *Vault) File(path string) {
 	v.names.add(strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })...)
 }
 
-// Add adds a value with all forms in which it may be quoted.
+// Add adds a value in all forms in which it may be quoted.
 func (v *Vault) Add(value string) {
 	if v == nil {
 		return
@@ -155,7 +155,7 @@ func isPlainWord(text string) bool {
 }
 
 // A token is a line of a key or the like. Configuration is not masked, because YAML that we print
-// may have equal lines.
+// may contain the same lines.
 func isToken(line string) bool {
 	return len(line) >= tokenLength &&
 		strings.Trim(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_-.") == ""

@@ -10,11 +10,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// world is an object at three times: before a run, after the run, and now.
+// world is an object at three points in time: before a run, after the run, and now.
 type world struct {
 	before, after, live version
 	known               bool
-	// touched are the paths that others took since the run, and those that we lost since.
+	// touched are the paths that others have taken since the run, and those that we have lost
+	// since.
 	touched *fieldpath.Set
 	// lost are the managed fields that the run took from others.
 	lost []managedfields.Entry
@@ -79,8 +80,8 @@ func (v version) holdings(owner managedfields.Owner) *fieldpath.Set {
 	return fieldpath.NewSet()
 }
 
-// changed returns the paths with a former value that the run took from others or from no owner. The
-// rollback must send them: the server removes fields that only we own and do not send.
+// changed returns the paths with a former value that the run took from others, or that had no
+// owner. The rollback must send them: the server removes fields that only we own and do not send.
 func (w *world) changed() *fieldpath.Set {
 	candidates := w.after.ours.Difference(w.before.ours)
 	for _, e := range w.lost {
@@ -95,8 +96,8 @@ func (w *world) changed() *fieldpath.Set {
 	return out
 }
 
-// held returns the paths of a set for which theirs is false. It omits a container if all its paths
-// are omitted, because sending the container would set all of it.
+// held returns the paths of a set for which theirs is false. It omits a container if it omits all
+// paths in it, because sending the container would set all of it.
 func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole bool) bool) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	var inner []fieldpath.Path
@@ -118,8 +119,8 @@ func (w *world) held(set *fieldpath.Set, theirs func(p fieldpath.Path, whole boo
 	return out
 }
 
-// around returns our containers with fields of others that values lacks. Releasing such a container
-// would remove these fields.
+// around returns those of our containers that hold fields of others and are missing from values.
+// Releasing such a container would remove these fields.
 func (w *world) around(values *fieldpath.Set) []fieldpath.Path {
 	var out []fieldpath.Path
 	fieldpath.Each(w.live.ours, func(p fieldpath.Path) {
@@ -144,7 +145,8 @@ func hasBelow(set *fieldpath.Set, p fieldpath.Path) bool {
 	return true
 }
 
-// theirs reports whether others have changed a path since the run. whole includes everything below.
+// theirs reports whether others have changed a path since the run. If whole is set, changes below
+// the path count, too.
 func (w *world) theirs(p fieldpath.Path, whole bool) bool {
 	switch {
 	case fieldpath.Has(w.touched, p), w.wentAbove(p):
@@ -156,14 +158,15 @@ func (w *world) theirs(p fieldpath.Path, whole bool) bool {
 	}
 }
 
-// unstatable is theirs for values. Another owner with another value also counts, because our value
-// would be a conflict.
+// unstatable is like theirs, but for values. It also counts an owner with a different value,
+// because our value would be a conflict.
 func (w *world) unstatable(p fieldpath.Path, whole bool) bool {
 	return w.theirs(p, whole) ||
 		whole && len(managedfields.HoldersOf(w.live.others, p)) > 0 && !p.Same(w.before.object, w.live.object)
 }
 
-// wentAbove reports whether a parent of the path was removed or changed its type since the run.
+// wentAbove reports whether a parent of the path has been removed or changed its type since the
+// run.
 func (w *world) wentAbove(p fieldpath.Path) bool {
 	for i := 1; i < len(p); i++ {
 		above := p[:i]
@@ -189,8 +192,8 @@ func (w *world) isHeld(p fieldpath.Path) bool {
 		slices.ContainsFunc(w.after.others, func(e managedfields.Entry) bool { return fieldpath.Has(e.Fields, p) })
 }
 
-// isClaimed reports whether others own the path now, even without a value: storage drops null but
-// keeps the owner.
+// isClaimed reports whether others now own the path, even if it has no value: storage drops null
+// but keeps the owner.
 func (w *world) isClaimed(p fieldpath.Path) bool {
 	return len(managedfields.HoldersOf(w.live.others, p)) > 0
 }

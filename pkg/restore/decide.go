@@ -1,5 +1,5 @@
 // Package restore rolls back the writes of a run. It restores values and owners, deletes created
-// objects, and keeps later changes of others. [Decide] compares three versions of an object.
+// objects, and preserves later changes by others. [Decide] compares three versions of an object.
 // [Engine] carries out the decisions, in the reverse order of the run.
 package restore
 
@@ -22,8 +22,8 @@ type Note struct {
 	Before *unstructured.Unstructured
 	// After is the object after the run's last write; nil if the result is unknown.
 	After *unstructured.Unstructured
-	// Removed means that the run deleted the object. Pruned means that it left the set; otherwise
-	// it was to be recreated.
+	// Removed means that the run deleted the object. Pruned means that the object had left the set;
+	// otherwise it was to be recreated.
 	Removed, Pruned bool
 
 	// valued means that After already has the restored values.
@@ -38,7 +38,7 @@ const (
 	Nothing Do = "nothing"
 	// Keep leaves the object as it is, for the reason in Why.
 	Keep Do = "keep"
-	// Delete deletes the object with the UID, which the run created.
+	// Delete deletes the object with the UID, because the run created it.
 	Delete Do = "delete"
 	// Apply applies the Body to the existing object.
 	Apply Do = "apply"
@@ -52,8 +52,8 @@ type Step struct {
 	Do  Do
 	Why string
 	UID types.UID
-	// Body is the manifest to apply without force. For Apply, it has the resource version that was
-	// read.
+	// Body is the manifest to apply without force. For Apply, it contains the resource version that
+	// was read.
 	Body *unstructured.Unstructured
 	// Left are the paths that others have changed since the run, or own with another value, sorted.
 	Left []fieldpath.Path
@@ -126,8 +126,8 @@ func (n Note) again(live *unstructured.Unstructured, manager string) (Step, erro
 	return step, nil
 }
 
-// stated returns the manager's fields. If the manager owned only metadata, it adds the fields that
-// others applied: the run may delete a member that it never applied.
+// stated returns the manager's fields. If the manager owned only metadata, stated adds the fields
+// that others applied: the run may delete a member that it never applied.
 func (n Note) stated(entries []managedfields.Entry, manager string) *fieldpath.Set {
 	set := managedfields.Managed(entries, manager)
 	for field := range managedfields.Project(n.Before.Object, set) {

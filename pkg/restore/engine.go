@@ -27,11 +27,11 @@ type Server interface {
 type Engine struct {
 	Server  Server
 	Manager string
-	// Remove deletes the object with the UID, and returns when it is gone. stays returns why the
-	// version to delete must stay, or "".
+	// Remove deletes the object with the UID, and returns once it is gone. stays returns why the
+	// version about to be deleted must stay, or "".
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
-	// Contents visits the objects that are deleted with an object, such as those in a namespace. A
-	// created object stays if others have put objects into it. Contents may be nil.
+	// Contents visits the objects that are deleted along with an object, such as those in a
+	// namespace. A created object is kept if others have put objects into it. Contents may be nil.
 	Contents func(ctx context.Context, live *unstructured.Unstructured, visit func(*unstructured.Unstructured)) error
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
@@ -40,9 +40,10 @@ type Engine struct {
 	kept, partly, failed int
 }
 
-// IncompleteError counts the objects that were not rolled back. An event has reported each of them.
+// IncompleteError counts the objects that were not fully rolled back. An event has reported each of
+// them.
 type IncompleteError struct {
-	// Partly counts the objects that have their values back, but not all of their owners.
+	// Partly counts the objects whose values have been restored, but not all of whose owners have.
 	Kept, Partly, Failed int
 }
 
@@ -168,7 +169,8 @@ func (e *Engine) remove(ctx context.Context, n *Note, uid types.UID) (kept strin
 	return kept, err
 }
 
-// putBack restores values, then owners. It returns the fields that stay with their present owners.
+// putBack restores values, then owners. It returns the fields that remain with their current
+// owners.
 func (e *Engine) putBack(ctx context.Context, n *Note, step Step) ([]event.Unreturned, error) {
 	answer, err := e.Server.Apply(ctx, n.Kind, step.Body, object.Write{Manager: e.Manager})
 	if err != nil {

@@ -32,7 +32,7 @@ type entry struct {
 	removed, pruned bool
 }
 
-// Wrote records a write. It keeps the first before and the last after of an object; both may be
+// Wrote records a write. For each object, it keeps the first before and the last after; both may be
 // nil.
 func (j *Journal) Wrote(item plan.Item, before, after *unstructured.Unstructured) {
 	was, is := textOf(before), textOf(after)
@@ -80,8 +80,8 @@ func textOf(u *unstructured.Unstructured) []byte {
 	return text
 }
 
-// Notes returns the records in groups, in the order of the rollback: pruned objects first, then the
-// phases in reverse. pruned may be nil.
+// Notes returns the records in groups, in rollback order: pruned objects first, then the phases in
+// reverse. pruned may be nil.
 func (j *Journal) Notes(p, pruned *plan.Plan) ([][]Note, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -176,8 +176,8 @@ func contentOf(set *fieldpath.Set) []fieldpath.Path {
 	return paths
 }
 
-// isOfTheCluster reports whether the manager is a component of Kubernetes, which completes any
-// object.
+// isOfTheCluster reports whether the manager is a component of Kubernetes that fills in fields of
+// any object.
 func isOfTheCluster(manager string) bool {
 	return slices.Contains([]string{"kube-controller-manager", "kube-scheduler", "cloud-controller-manager", "kubelet"}, manager)
 }

@@ -17,16 +17,16 @@ type owners struct {
 	manager string
 	ours    *fieldpath.Set
 	entry   managedfields.Entry
-	// others are the entries to which the taken fields go back.
+	// others are the entries to which the taken fields are returned.
 	others []managedfields.Entry
 	// none means that the object had no managed fields. The server has since attributed all fields
 	// to a manager of its own.
 	none bool
 }
 
-// Owners returns the managed fields with the former owners, unless another manager has taken their
-// fields since. answer is the object after the Body was applied. If fields is nil, the owners are
-// already right.
+// Owners returns the managed fields with the former owners restored, except where another manager
+// has taken their fields since. answer is the object after the Body was applied. If fields is nil,
+// the owners are already right.
 func (s Step) Owners(answer *unstructured.Unstructured) (fields []any, unreturned []event.Unreturned, err error) {
 	if s.Do != Apply {
 		return nil, nil, nil
@@ -92,8 +92,8 @@ func same(a, b []managedfields.Entry) bool {
 	})
 }
 
-// holds keeps a created object that contains objects of others, because a deletion would delete
-// these, too.
+// holds returns why a created object must be kept: it contains objects of others, which would be
+// deleted, too.
 func (e *Engine) holds(ctx context.Context, live *unstructured.Unstructured) string {
 	if e.Contents == nil {
 		return ""

@@ -1,6 +1,6 @@
 // Package retry repeats writes that fail because another client wrote first. Start with [At];
-// [Attempts.Again] decides whether and when to try again. [For] is a pause that ends early with its
-// context. It never sends requests.
+// [Attempts.Again] decides whether and when to try again. [For] is a pause that ends early if its
+// context ends. The package never sends requests.
 package retry
 
 import (
@@ -14,12 +14,13 @@ import (
 )
 
 const (
-	// A controller's writes are about firstPause apart. Pauses double up to longestPause.
+	// Consecutive writes of a controller are about firstPause apart. Pauses double up to
+	// longestPause.
 	firstPause, longestPause = 20 * time.Millisecond, time.Second
-	// patience limits all pauses. It is longer than a controller's burst of writes, but short
-	// enough for a waiting user.
+	// patience limits the sum of all pauses. It is longer than a controller's burst of writes, but
+	// short enough for a waiting user.
 	patience = 10 * time.Second
-	// limit limits the total time, because an attempt may include slow requests or attempts of its
+	// limit bounds the total time, because an attempt may involve slow requests or retries of its
 	// own.
 	limit = time.Minute
 )
@@ -33,21 +34,21 @@ type Attempts struct {
 	others writers
 }
 
-// At begins the attempts at a write. The time starts to run.
+// At begins the attempts at a write and starts the clock.
 func At(ref object.Ref) *Attempts { return &Attempts{ref: ref, began: time.Now()} }
 
-// Saw records the object that an attempt read; nil if there is none. Its changes since the last
-// version show the other writers.
+// Saw records the object that an attempt read; nil if there is none. Its changes since the previous
+// version reveal the other writers.
 func (a *Attempts) Saw(live *unstructured.Unstructured) { a.others.saw(live) }
 
-// Wrote records the object after a write of ours. The receiver may be nil.
+// Wrote records the object as it was after one of our writes. The receiver may be nil.
 func (a *Attempts) Wrote(answer *unstructured.Unstructured) {
 	if a != nil && answer != nil {
 		a.others.last = answer
 	}
 }
 
-// Again waits for the next attempt. It returns a *LostError if no more are allowed, and the cause
+// Again waits until the next attempt. It returns a *LostError if no more are allowed, and the cause
 // of ctx as soon as ctx ends.
 func (a *Attempts) Again(ctx context.Context) error {
 	a.made++

@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// LostError says that other clients wrote the object before every write of ours. Nothing was
+// LostError says that other clients wrote to the object before each of our writes. Nothing was
 // written.
 type LostError struct {
 	Ref      object.Ref

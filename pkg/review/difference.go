@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Difference is a path, or with an empty Path the object, whose outcome is not the reviewed one.
+// Difference is a path or, if Path is empty, an object whose outcome differs from the reviewed one.
 type Difference struct {
 	Ref  object.Ref
 	Path string
@@ -18,7 +18,7 @@ type Difference struct {
 	WasAction, NowAction event.Action
 }
 
-// By returns the other owner that was last to write the path; nil if unknown.
+// By returns the other owner that most recently wrote the path; nil if unknown.
 func (d Difference) By() *managedfields.Owner {
 	if d.Now == nil || len(d.Now.By) == 0 {
 		return nil
@@ -54,7 +54,8 @@ func of(outcomes map[object.Key]Outcome, key object.Key, ref object.Ref) Outcome
 	return Outcome{Ref: ref, Action: event.None}
 }
 
-// differencesOf returns one difference for the whole object if no path shows it, as for a create.
+// differencesOf returns one difference for the whole object if no path reveals one, as for a
+// create.
 func differencesOf(was, now Outcome) []Difference {
 	whole := Difference{Ref: now.Ref, WasAction: was.Action, NowAction: now.Action}
 	var all []Difference
@@ -88,8 +89,8 @@ func (o Outcome) takes() bool {
 }
 
 // Confirms returns the differences between the plan and an object's outcome; nil if there are none.
-// A create needs no comparison, because it fails if the object exists. An unchecked object is
-// confirmed unless it takes fields of others.
+// A create needs no comparison, because it fails if the object exists. An unchecked object counts
+// as confirmed unless it takes fields of others.
 func (p *Plan) Confirms(c event.Compared) []Difference {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -89,7 +89,7 @@ func saltOf(digest string) string {
 func derived(lines []string, salt string) string {
 	const rounds, size = 600_000, 32
 	slices.Sort(lines)
-	// It fails only for salts and keys that FIPS 140 forbids as too short.
+	// Key fails only for salts and keys that are shorter than FIPS 140 allows.
 	key, _ := pbkdf2.Key(sha256.New, strings.Join(lines, "\n"), []byte("values of Secrets "+salt), rounds, size)
 	return hex.EncodeToString(key)
 }

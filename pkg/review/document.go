@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Document is a plan in the form in which diff prints it.
+// Document is a plan in the form that diff prints.
 type Document struct {
 	Digest   string
 	Outcomes map[object.Key]Outcome

@@ -21,16 +21,17 @@ import (
 type Plan struct {
 	mu       sync.Mutex
 	outcomes map[object.Key]Outcome
-	// secrets have real values. Only their digest leaves the Plan.
+	// secrets contain real values. Only their digest leaves the Plan.
 	secrets map[object.Key]Outcome
-	// known has the names of the run's objects and the values of its Secrets. The run's own vault
-	// also has values of other objects.
+	// known knows the names of the run's objects and the values of its Secrets. The run's own vault
+	// also knows values of other objects.
 	known     *redact.Vault
 	unlearned []*unstructured.Unstructured
 	contested bool
 }
 
-// Learn learns the names of objects and the values of Secrets, even of objects that do not change.
+// Learn records the names of objects and the values of Secrets, even for objects that do not
+// change.
 func (p *Plan) Learn(objects ...*unstructured.Unstructured) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +57,7 @@ func (p *Plan) masked(text string) string {
 	return p.known.Text(text)
 }
 
-// See adds an event to the plan. Warnings are not part of the plan, so an unchanged cluster gives
+// See adds an event to the plan. Warnings are not part of the plan, so an unchanged cluster yields
 // the same plan.
 func (p *Plan) See(e event.Event) {
 	c, ok := e.(event.Compared)
@@ -72,7 +73,7 @@ func (p *Plan) See(e event.Event) {
 	p.outcomes[c.Ref.Key()] = OutcomeOf(c)
 }
 
-// SeeSecret adds the outcome for a Secret with its real values. See gets the masked outcome.
+// SeeSecret adds the outcome for a Secret with its real values. See receives the masked outcome.
 func (p *Plan) SeeSecret(c event.Compared) {
 	if c.Action == event.None || c.Action == event.Unknown {
 		return

@@ -19,7 +19,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// WithMeant adds the word that was probably meant: "flx (did you mean flux?)".
+// WithMeant appends the word that was probably meant: "flx (did you mean flux?)".
 func WithMeant(name string, known []string) string {
 	if meant := Nearest(name, known); meant != "" {
 		return name + " (did you mean " + meant + "?)"
@@ -36,8 +36,8 @@ func AllWithMeant(names, known []string) []string {
 	return out
 }
 
-// Similar reports whether one word may be a typo for the other: one edit for every three letters,
-// ignoring case.
+// Similar reports whether one word may be a typo for the other, allowing one edit for every three
+// letters and ignoring case.
 func Similar(a, b string) bool {
 	const letters = 3
 	return min(len(a), len(b)) >= letters &&

@@ -40,7 +40,7 @@ func ShellQuote(word string) string {
 	return b.String() + "'"
 }
 
-// Count returns "1 object", "2 objects".
+// Count returns a count with its noun: "1 object", "2 objects".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -48,7 +48,7 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// List joins at most so many names: "a, b and 3 more".
+// List joins at most the given number of names: "a, b and 3 more".
 func List(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
@@ -69,8 +69,8 @@ func Distinct[T comparable](items []T) []T {
 	return out
 }
 
-// Printable escapes unprintable characters as in a Go string, also invalid UTF-8 and marks that
-// change the direction of text. It does not escape keep.
+// Printable escapes unprintable characters as in a Go string, including invalid UTF-8 and marks
+// that change the direction of text. It does not escape the characters in keep.
 func Printable(s string, keep ...rune) string {
 	var b strings.Builder
 	for i, width := 0, 0; i < len(s); i += width {
@@ -89,8 +89,8 @@ func Printable(s string, keep ...rune) string {
 	return b.String()
 }
 
-// OneLine makes prose one line. It removes terminal sequences, and escapes other unprintable
-// characters.
+// OneLine turns prose into a single line. It removes terminal sequences and escapes other
+// unprintable characters.
 func OneLine(s string) string {
 	return Printable(strings.Join(strings.Fields(withoutSequences(s)), " "))
 }
@@ -117,7 +117,7 @@ func withoutSequences(s string) string {
 const Ellipsis = "…"
 
 const (
-	// An excerpt keeps so many characters. The end usually says why.
+	// An excerpt keeps this many characters of each end. The last ones usually say why.
 	excerptHead = 180
 	excerptTail = 160
 )
@@ -127,7 +127,7 @@ func Excerpt(s string) string {
 	return ends(OneLine(s), excerptHead, excerptTail, excerptHead+excerptTail, " "+Ellipsis+" ")
 }
 
-// Truncate shortens a text to so many bytes without splitting a character.
+// Truncate shortens a text to the given number of bytes without splitting a character.
 func Truncate(s string, bytes int) string {
 	if len(s) <= bytes {
 		return s

@@ -1,4 +1,4 @@
-// Package wait waits until objects meet their conditions, with one watch for each kind and
+// Package wait waits until objects meet their conditions, using one watch for each kind and
 // namespace. Start with [Engine.Run] and a [Target] for each selection. Events report on each
 // object; the error is about the whole wait. The package does not define conditions, search for
 // causes or print.
@@ -36,7 +36,7 @@ type Goal struct {
 	// is set, one of them.
 	For []condition.Spec
 	Any bool
-	// FailOn are conditions that end the wait as failed as soon as one of them is met.
+	// FailOn are conditions that fail the wait as soon as one of them is met.
 	FailOn []condition.Spec
 }
 
@@ -44,7 +44,7 @@ type Goal struct {
 type Target struct {
 	object.Selection
 	// Kind is the kind as the server describes it. Its Resource is empty until the server serves
-	// the kind; the run then looks Type up.
+	// the kind; the run then looks up Type.
 	Kind object.Kind
 	Type string
 	Goal *Goal
@@ -56,32 +56,32 @@ type Target struct {
 // Engine runs waits. Source and Emit are required.
 type Engine struct {
 	Source Source
-	// Timeout limits the whole wait, unless Limits apply. With 0, the objects are evaluated once. A
-	// negative value means no limit.
+	// Timeout limits the whole wait, unless Limits apply. If it is 0, the objects are evaluated
+	// once. A negative value means no limit.
 	Timeout time.Duration
-	// Limits are limits for kinds and conditions; may be nil. Most bounds even waits that Limits
-	// extend; 0 means no such bound.
+	// Limits are limits for individual kinds and conditions; may be nil. Most bounds the whole wait
+	// even if Limits extend it; 0 means no such bound.
 	Limits TimeLimits
 	Most   time.Duration
 	// Existence limits how long an object that must exist, or its kind, may be missing. If it is
 	// nil, Timeout applies to missing objects, and a selector that matches nothing is an error.
 	Existence *time.Duration
-	// Objects is set to include the objects that met their conditions in the results.
+	// Objects is set to include objects in the results once they have met their conditions.
 	Objects bool
 	// Explain explains why objects make no progress; may be nil.
 	Explain func(ctx context.Context, objects []Stalled) Explanations
 	// Complains reports whether an object's status reports a fault, so that the object is explained
 	// early. It may be nil.
 	Complains func(*unstructured.Unstructured) bool
-	// StuckAfter is how long an object must make no progress before it is explained. With 0,
+	// StuckAfter is how long an object must make no progress before it is explained. If it is 0,
 	// objects are explained only at the end.
 	StuckAfter time.Duration
-	// EndsFor returns how long a cause must last to end the wait as failed; 0 for never. It may be
+	// EndsFor returns how long a cause must last before it fails the wait; 0 for never. It may be
 	// nil.
 	EndsFor func(event.Cause) time.Duration
-	// Absent returns why an object may be missing, or "": its namespace is missing, or its name is
-	// almost that of another object. A Ref without a name stands for a selector that matches
-	// nothing. Absent may be nil.
+	// Absent returns a possible reason why an object is missing, or "": its namespace is missing,
+	// or its name is similar to that of another object. A Ref without a name stands for a selector
+	// that matches nothing. Absent may be nil.
 	Absent func(ctx context.Context, kind object.Kind, ref object.Ref) string
 	// Emit is called for one event at a time.
 	Emit func(event.Event)
@@ -99,8 +99,8 @@ type Stalled struct {
 // Explanations are the causes for each object, in the order of the objects.
 type Explanations struct {
 	Causes [][]event.Cause
-	// Requests counts the requests sent for each object, and Shared the requests that served all of
-	// them. Again is the number of requests to expect when one object is explained again.
+	// Requests counts the requests sent for each object, and Shared those that served all of them.
+	// Again is the number of requests to expect if one object is explained again.
 	Requests      []int
 	Shared, Again int
 }
@@ -146,7 +146,7 @@ func (it *item) result() event.Waited {
 	return w
 }
 
-// message is a report from another goroutine to the goroutine of the run.
+// message is a report to the run's goroutine from another one.
 type message struct {
 	view *view
 	// change is set for a change that the view's watch reported.
@@ -156,7 +156,7 @@ type message struct {
 	compiled map[*Goal]*conditions
 	// gone is set if the kind is not served; err is the reason.
 	gone bool
-	// item is an item of the view that is missing; why is a possible reason.
+	// item is a missing item of the view; why is a possible reason.
 	item      *item
 	why       string
 	explained *explained
@@ -167,12 +167,12 @@ type message struct {
 
 type explained struct {
 	items []*item
-	// asked is when the batch began. If an object moved after that, its causes are outdated.
+	// asked is when the batch began. If an object has made progress since, its causes are outdated.
 	asked time.Time
 	Explanations
 }
 
-// group runs goroutines that send messages to the run until their context ends.
+// group runs goroutines that send messages to the run until the group's context ends.
 type group struct {
 	sync.WaitGroup
 	tell func(message)

@@ -60,7 +60,7 @@ func (r *run) gone(ctx context.Context, it *item) {
 	}
 	r.evaluate(ctx, it)
 	if !it.done && deleted && (it.found || it.view.selecting()) {
-		// The selector matched this object and not its name, so a new object with the name does not
+		// The selector matched this object, not its name, so a new object of the same name does not
 		// replace it.
 		r.end(it, action)
 	}
@@ -98,7 +98,7 @@ func (r *run) existence(it *item) *time.Duration {
 	return r.Existence
 }
 
-// again schedules another evaluation if the verdict may change with time alone.
+// again schedules another evaluation if the verdict may change merely as time passes.
 func (r *run) again(it *item) {
 	after := it.verdict.recheck
 	sooner := func(left time.Duration) {
@@ -148,8 +148,8 @@ type verdict struct {
 	err        error
 }
 
-// evaluate evaluates all conditions on one version of an object (edge case 46); nil means that the
-// object is missing.
+// evaluate evaluates all conditions against one version of an object (edge case 46); nil means that
+// the object is missing.
 func (c *conditions) evaluate(ctx context.Context, obj map[string]any, now time.Time) verdict {
 	v := verdict{met: !c.any, failed: c.any && len(c.met) > 0}
 	for _, cond := range c.met {

@@ -113,8 +113,8 @@ func (r *run) mayEnd(h *hang, now time.Time) bool {
 	return false
 }
 
-// lasts ends an object's wait if a cause does not pass on its own and has lasted long enough. Only
-// an explanation from fresh reads can end it; otherwise, lasts schedules the next one.
+// lasts ends an object's wait if a cause will not go away by itself and has lasted long enough.
+// Only an explanation from fresh reads can end it; otherwise, lasts schedules the next one.
 func (r *run) lasts(it *item, h *hang) {
 	if r.EndsFor == nil {
 		return
@@ -155,8 +155,8 @@ func (r *run) knows(h *hang) bool {
 	return !h.asked.IsZero() && !h.outdated() && time.Since(h.asked) <= recent
 }
 
-// explainAll reuses the last explanation of an object that has not moved since. It explains the
-// other objects once more, with little time after an interrupt.
+// explainAll reuses the last explanation of an object that has made no progress since. It explains
+// the other objects once more, within a short time after an interrupt.
 func (r *run) explainAll(ctx context.Context, items []*item, results []event.Waited) {
 	if r.Explain == nil {
 		return

@@ -154,7 +154,7 @@ func (e *UnmetError) Error() string {
 
 // NothingError is the error for selectors that match nothing.
 type NothingError struct {
-	// The field What describes the selection, such as "deployments.apps with labels app=web in
+	// The What field describes the selection, such as "deployments.apps with labels app=web in
 	// namespace x".
 	What string
 	// Late is set if the wait ran out of time.
@@ -182,7 +182,7 @@ func (e *NothingError) Hint() string {
 	return "--existence-timeout=1m waits for the first one, and --for=create only for existence"
 }
 
-// Selected describes in words which objects of a type a selection selects.
+// Selected describes which objects of a type a selection selects.
 func Selected(typ string, sel object.Selection) string {
 	text := typ
 	if sel.Labels != "" {
@@ -197,8 +197,8 @@ func Selected(typ string, sel object.Selection) string {
 	return text
 }
 
-// bursts is how long the run collects changes, so that several quick writes are reported once. An
-// object that keeps changing is reported once a second.
+// bursts is how long the run collects changes, so that several writes in quick succession are
+// reported once. An object that keeps changing is reported once a second.
 const bursts = 100 * time.Millisecond
 
 func (r *run) dirty(it *item) {

@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// follow watches until ctx ends or the view can learn nothing more. While the kind is not served,
-// even if it was served before, follow keeps looking it up (edge case 45).
+// follow watches until ctx ends or the view has nothing more to learn. While the kind is not
+// served, even if it was served before, follow keeps looking it up (edge case 45).
 func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 	kind, goals, compiled := v.kind, v.goals(), v.compiled // The run may change the view.
 	pauses := untilServed()
@@ -44,8 +44,8 @@ func (e *Engine) follow(ctx context.Context, v *view, tell func(message)) {
 		}
 		tell(message{view: v, gone: true, err: err})
 		kind.Resource = ""
-		// Without a pause, a kind that discovery lists but that cannot be listed would be requested
-		// all the time.
+		// Without a pause, a kind that appears in discovery but cannot be listed would be requested
+		// in a tight loop.
 		if err := retry.For(ctx, pauses.Step()); err != nil {
 			tell(message{view: v, err: err})
 			return
@@ -120,7 +120,7 @@ func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(me
 	}
 }
 
-// receive returns new views if they replace the sender of the message.
+// receive returns new views if they replace the view that sent the message.
 func (r *run) receive(ctx context.Context, m message) []*view {
 	v := m.view
 	switch {
@@ -145,7 +145,7 @@ func (r *run) receive(ctx context.Context, m message) []*view {
 		v.ended = m.err
 		parts := v.split()
 		r.views = append(r.views, parts...)
-		// Objects that the view has not seen remain unknown, so the wait is no success.
+		// Objects that the view has not seen remain unknown, so the wait cannot succeed.
 		r.stop = r.stop || len(parts) == 0 && (v.selecting() || v.pending > 0)
 		return parts
 	}
@@ -223,7 +223,7 @@ func (r *run) find(v *view, u *unstructured.Unstructured) *item {
 	return it
 }
 
-// split returns one view for each named object, if we may not list the objects of the view.
+// split returns one view for each named object, if we lack permission to list the view's objects.
 func (v *view) split() []*view {
 	var views []*view
 	for _, sight := range v.sight.Split(v.ended) {

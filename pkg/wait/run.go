@@ -40,7 +40,7 @@ func (r *run) plan() {
 	r.Emit(event.PhaseStarted{})
 }
 
-// follow waits until every object has met its goal, an object has failed, or the time is over.
+// follow waits until every object has met its goal, an object has failed, or time is up.
 func (r *run) follow(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	messages := make(chan message, 64)
@@ -122,7 +122,7 @@ func (r *run) awaitsFirst() bool {
 	return false
 }
 
-// Check makes the checks that Run makes before it waits.
+// Check performs the checks that Run performs before it waits.
 func (e *Engine) Check(ctx context.Context, targets []Target) error {
 	return newRun(e, targets).compile(ctx)
 }
@@ -154,9 +154,9 @@ type hang struct {
 	// moved is when the object last made progress; asked is when the last explanation of it began.
 	moved, asked time.Time
 	causes       []event.Cause
-	// lasting contains the causes that may end the wait, with the time since when every explanation
-	// has reported the cause. decides is set if the explanation in progress reads all facts again,
-	// so that it may end the wait.
+	// lasting maps each cause that may end the wait to the time since which every explanation has
+	// reported it. decides is set if the explanation in progress reads all facts again, so that it
+	// may end the wait.
 	lasting map[causeKey]time.Time
 	decides bool
 }
@@ -165,7 +165,7 @@ func (h *hang) outdated() bool { return h.moved.After(h.asked) }
 
 // confirms reports whether an explanation shows that a cause still existed at the time due. If the
 // cause is only a controller's record of a refusal, the controller must have retried after due. It
-// retries at growing intervals, and the reason for the refusal may be gone.
+// retries at growing intervals, so the reason for the refusal may be gone by now.
 func (h *hang) confirms(c event.Cause, due time.Time) bool {
 	return !c.Hearsay || !h.asked.Add(-c.Age).Before(due)
 }
@@ -182,8 +182,8 @@ const lastLook = 5 * time.Second
 
 var errNotTold = errors.New("the server did not say in time whether it serves the kind")
 
-// evaluateOnce reads and evaluates the objects once. At the timeout, the state at that moment
-// counts (edge case 54). A run may also evaluate without waiting (edge case 53).
+// evaluateOnce reads and evaluates the objects once. When the timeout expires, the state at that
+// moment counts (edge case 54). A run may also evaluate without waiting (edge case 53).
 func (r *run) evaluateOnce(ctx context.Context) {
 	r.looking = true
 	if r.Timeout != 0 {

@@ -20,12 +20,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// run is one call of Run. Only one goroutine uses its fields; the others send it messages.
+// run is one call of Run. Its fields are used by only one goroutine; the others send it messages.
 type run struct {
 	*Engine
 	began time.Time
 	views []*view
-	// items are ordered by target. Objects of a selector are in the order in which they were found.
+	// items are ordered by target. Objects that a selector matches are in the order in which they
+	// were found.
 	items []*item
 
 	rechecks chan *item
@@ -33,7 +34,7 @@ type run struct {
 
 	// missing contains items that did not exist at first, until they are reported.
 	missing []*item
-	// told contains the reported reasons for missing objects.
+	// told contains the reasons for missing objects that were already reported.
 	told map[string]bool
 	// unsaid contains the items that changed since their last report.
 	unsaid map[*item]bool
@@ -42,20 +43,20 @@ type run struct {
 	// pending, met and left count items by state; named counts the items whose names were given at
 	// the start.
 	pending, met, left, named int
-	// stop is set once the wait has to end, such as after a failure. The run still waits until all
-	// objects were seen.
+	// stop is set once the wait has to end, for example after a failure. The run still waits until
+	// it has seen all objects.
 	stop     bool
 	timedOut bool
 	// looking is set while the run evaluates the objects once, without waiting.
 	looking bool
-	// overtime is set once Timeout is over, if some objects have a longer limit.
+	// overtime is set once Timeout has expired, if some objects have a longer limit.
 	overtime bool
 	expired  []*item
 
 	// stalls decides when stuck objects are explained; hangs contains what is known about them.
 	stalls *schedule.Schedule[*item]
 	hangs  map[*item]*hang
-	// passed is set once the user was told that some stuck objects are not explained.
+	// passed is set once the user has been told that some stuck objects are not explained.
 	passed bool
 }
 
@@ -123,7 +124,7 @@ type view struct {
 
 	pending int // objects without a result
 	// synced is set if the view has reported all existing objects, so that the others are missing.
-	// seen is set once the view was synced, and stays set.
+	// seen is set when the view is first synced, and stays set.
 	synced, seen bool
 	unserved     error // while the kind is not served
 	blind        error // while changes cannot be read
@@ -147,7 +148,8 @@ func (v *view) goals() []*Goal {
 	return goals
 }
 
-// settled reports whether the view knows which of its objects exist, or cannot find out.
+// settled reports whether the view knows which of its objects exist, or knows that it cannot find
+// out.
 func (v *view) settled() bool { return v.synced || v.ended != nil || v.unserved != nil }
 
 func (v *view) what() string {
@@ -175,8 +177,8 @@ type item struct {
 	// not exist.
 	live map[string]any
 	uid  types.UID
-	// absent is since when the object has been missing; zero while it exists. appeared is when it
-	// was first seen.
+	// absent is the time since which the object has been missing; zero while it exists. appeared is
+	// when it was first seen.
 	absent, appeared time.Time
 	note             string
 	why              string // a possible reason why the object is missing
@@ -187,8 +189,8 @@ type item struct {
 	burst   schedule.Burst
 	done    bool // action is the result
 	action  event.Action
-	// expired is set if the object ran out of time during the wait. late is then its result, and
-	// lateTold is set once that was reported.
+	// expired is set if the object ran out of time during the wait. Its result is then late.
+	// lateTold is set once that has been reported.
 	expired, lateTold bool
 	late              *event.Waited
 	timer             *time.Timer // of the next evaluation
@@ -198,7 +200,7 @@ func (it *item) away() bool {
 	return it.done && (it.action == event.Gone || it.action == event.Unselected)
 }
 
-// asked limits for how many missing objects the run searches for a reason.
+// asked limits the number of missing objects for which the run searches for a reason.
 const asked = 5
 
 func (r *run) missed(it *item) {

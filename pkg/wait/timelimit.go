@@ -14,23 +14,23 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// TimeLimits are the values of --timeout-for. Limits that name a kind precede limits for every
-// kind. Among these, the first that matches applies.
+// TimeLimits are the values of --timeout-for. Limits that name a kind take precedence over limits
+// for every kind. Among equals, the first match applies.
 type TimeLimits []TimeLimit
 
 // TimeLimit is one limit.
 type TimeLimit struct {
 	text string // as typed, without the duration
-	// Kind limits objects of this kind; if it is empty, the limit is for every kind.
+	// Kind is the kind that the limit applies to; if it is empty, the limit applies to every kind.
 	Kind string
 	// Condition has to be met in time; if it is nil, the whole goal has to be met.
 	Condition *condition.Spec
 	Most      time.Duration
-	// IsStanding is set for a limit for many runs, which may match nothing in this one.
+	// IsStanding is set for a limit that applies to many runs, and may match nothing in this one.
 	IsStanding bool
 }
 
-// String returns the value without the time.
+// String returns the limit's text without the duration.
 func (l TimeLimit) String() string { return l.text }
 
 // ParseTimeLimits parses the values of --timeout-for: KIND=DURATION, CONDITION=DURATION or
@@ -47,7 +47,7 @@ func ParseTimeLimits(given []string) (TimeLimits, error) {
 	return all, errors.Join(faults...)
 }
 
-// With returns the limits followed by standing ones, so that the former take precedence.
+// With returns the limits followed by the standing ones, so that the former take precedence.
 func (all TimeLimits) With(standing []string) (TimeLimits, error) {
 	more, err := ParseTimeLimits(standing)
 	for i := range more {
@@ -56,7 +56,7 @@ func (all TimeLimits) With(standing []string) (TimeLimits, error) {
 	return append(slices.Clone(all), more...), err
 }
 
-// parted splits the value at those commas that follow a duration, since an expression may contain
+// parted splits the value only at commas that follow a duration, because an expression may contain
 // commas.
 func parted(text string) []string {
 	var all []string
@@ -156,8 +156,8 @@ func (l TimeLimit) Means(kind object.Kind) bool {
 	return strings.EqualFold(name, kind.GVK.Kind) || strings.EqualFold(name, kind.Resource)
 }
 
-// Unknown returns the limits for conditions that are in no goal, which are probably typos. A limit
-// for existence is never one of them.
+// Unknown returns the limits whose condition occurs in no goal, probably because of a typo. It
+// never returns a limit for existence.
 func (all TimeLimits) Unknown(awaited []condition.Spec) []TimeLimit {
 	var idle []TimeLimit
 	for _, l := range all {
@@ -169,7 +169,7 @@ func (all TimeLimits) Unknown(awaited []condition.Spec) []TimeLimit {
 	return idle
 }
 
-// Idle returns the limits for kinds of which the run has no objects; these may be typos.
+// Idle returns the limits for kinds of which the run has no objects, possibly because of a typo.
 func (all TimeLimits) Idle(kinds []object.Kind) []TimeLimit {
 	var idle []TimeLimit
 	for _, l := range all {
@@ -185,7 +185,7 @@ type due struct {
 	note string    // the limit; empty for that of the whole wait
 }
 
-// Without a limit, a due is later than any time.
+// A due without a limit is later than any time.
 func (d due) sooner(other due) due {
 	if d.at.IsZero() || !other.at.IsZero() && other.at.Before(d.at) {
 		return other
@@ -237,8 +237,8 @@ func (r *run) whole(from time.Time) due {
 	return due{at: from.Add(r.Timeout)}
 }
 
-// dueOfConditions returns when the first unmet condition runs out of time; with Any, when the last
-// one does.
+// dueOfConditions returns when the first unmet condition runs out of time or, if Any is set, when
+// the last one does.
 func (r *run) dueOfConditions(it *item, base due) due {
 	conds := it.view.compiled[it.goal]
 	if conds == nil {
@@ -293,8 +293,8 @@ func (r *run) expire(ctx context.Context, it *item, d due) {
 	r.expired = append(r.expired, it)
 }
 
-// timeUp handles the end of Timeout. It expires the objects that have no more time, and returns how
-// much longer to wait for the others; 0 if there are none.
+// timeUp handles the expiry of Timeout. It expires the objects that have no time left, and returns
+// how much longer to wait for the others; 0 if there are none.
 func (r *run) timeUp(ctx context.Context) time.Duration {
 	r.overtime = true
 	var last due

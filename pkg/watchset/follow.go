@@ -126,8 +126,8 @@ func (b *blindness) end() {
 	*b = blindness{}
 }
 
-// add records an error. Once there were only errors for as long as patience, it calls giveUp. The
-// caller must hold lock, which guards b.
+// add records an error. Once there have been only errors for as long as patience, it calls giveUp.
+// The caller must hold lock, which guards b.
 func (b *blindness) add(err error, patience time.Duration, lock sync.Locker, giveUp context.CancelCauseFunc) {
 	b.failures++
 	b.last = err

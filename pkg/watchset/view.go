@@ -1,6 +1,6 @@
 // Package watchset watches objects of one kind, by name or selector, with one watch. Start with
 // [View.Follow]: by the time it reports Synced, it has reported each name as present or gone. It
-// joins consecutive watches into one. It caches no objects and prints nothing.
+// joins consecutive watches into one. The package caches no objects and prints nothing.
 package watchset
 
 import (
@@ -18,8 +18,8 @@ import (
 // Watcher is the part of the API client that a View needs.
 type Watcher interface {
 	// Watch reports the selected objects and their changes until ctx ends or an error occurs that a
-	// retry does not fix. If the server does not, or no longer, serve the kind, meta.IsNoMatchError
-	// is true for the error.
+	// retry does not fix. If the server does not serve the kind, or no longer serves it,
+	// meta.IsNoMatchError is true for the error.
 	Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error
 }
 
@@ -27,25 +27,26 @@ type Watcher interface {
 // fields only between calls.
 type View struct {
 	Server Watcher
-	// First replaces Server until a list succeeds. Any error of First ends the view: a server that
-	// has never answered is not retried here. If First is nil, Server is used.
+	// First replaces Server until a list succeeds. Any error from First ends the view: a server
+	// that has never answered is not retried here. If First is nil, Server is used from the start.
 	First Watcher
 	Kind  object.Kind
-	// If Names is set, only the namespace of Selection counts.
+	// If Names is set, only the namespace of Selection is used.
 	Selection object.Selection
 	// Names are the names of the objects; nil means all of Selection.
 	Names []string
-	// Patience is how long reads from Server may fail. With 0, the first error of Server ends the
-	// view.
+	// Patience is how long reads from Server may fail. If it is 0, the first error from Server ends
+	// the view.
 	Patience time.Duration
 	// Search is how long reads may fail before the first list, if Search is shorter than Patience.
-	// If Search is 0, First has no such limit; without First, Patience applies.
+	// If Search is 0, First is not limited in this way; without First, Patience applies.
 	Search time.Duration
 
 	mu    sync.Mutex      // guards the fields below
 	named map[string]bool // Names; nil for all
 	known map[types.NamespacedName]sighting
-	// listed is set once the current watch has listed the objects, and seen once any watch has.
+	// listed is set once the current watch has listed the objects, and seen once any watch has done
+	// so.
 	watches      int
 	listed, seen bool
 	blind        blindness
@@ -84,8 +85,8 @@ func (v *View) selection() object.Selection {
 	return s
 }
 
-// Tolerates returns how long reads may fail at this time. If it returns 0, Server or First decides.
-// Call it only from a callback, while the view is locked.
+// Tolerates returns how long reads may fail at the moment. If it returns 0, Server or First
+// decides. Call it only from a callback, while the view is locked.
 func (v *View) Tolerates() time.Duration {
 	switch {
 	case v.seen:
@@ -98,7 +99,7 @@ func (v *View) Tolerates() time.Duration {
 	return v.Patience
 }
 
-// Ref returns the view's reference for errors.
+// Ref returns the reference that identifies the view in errors.
 func (v *View) Ref() object.Ref {
 	s := v.selection()
 	return object.Ref{GVK: v.Kind.GVK, Namespace: s.Namespace, Name: s.Name}

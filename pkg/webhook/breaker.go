@@ -30,9 +30,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
-// breaker suspends the API server's calls while they fail, because each write would wait for the
-// time-out (edge case 102). It resumes them when test calls succeed. For custom resources, the API
-// server calls only for deprecated versions. Only the leader's breaker acts.
+// breaker suspends the API server's calls to the webhook while they fail, because otherwise each
+// write would wait for the timeout (edge case 102). It resumes them when test calls succeed. For
+// custom resources, the API server calls only for deprecated versions. Only the leader's breaker
+// acts.
 type breaker struct {
 	reach interface {
 		try(context.Context) (bool, error)
@@ -44,7 +45,7 @@ type breaker struct {
 	}
 	log        logr.Logger
 	deprecated func() []schema.GroupVersionResource
-	// ready reports whether this replica serves. Until then, test calls fail for a transient
+	// ready reports whether this replica is serving. Until then, test calls fail for a transient
 	// reason.
 	ready func() bool
 
@@ -174,8 +175,8 @@ func (c *circuit) pause() time.Duration {
 	return tryEvery
 }
 
-// customEntry is the entry for custom resources. The chart gives it no rules, because only the CRDs
-// in a cluster say which versions are deprecated.
+// customEntry is the entry for custom resources. The chart defines no rules for it, because only
+// the CRDs in a cluster say which versions are deprecated.
 const customEntry = "custom.k8sconnect.io"
 
 // No object has suspendedLabel, so an entry whose selector requires it is not called. The chart
@@ -186,7 +187,7 @@ func isSuspended(e admissionv1.ValidatingWebhook) bool {
 	return e.ObjectSelector != nil && e.ObjectSelector.MatchLabels[suspendedLabel] != ""
 }
 
-// selectorFor keeps the selector terms that others have added.
+// selectorFor preserves the selector terms that others have added.
 func selectorFor(e admissionv1.ValidatingWebhook, suspended bool) *metav1.LabelSelector {
 	s := e.ObjectSelector.DeepCopy()
 	if s == nil {
@@ -237,13 +238,13 @@ const (
 	reachTimeout = 30 * time.Second
 )
 
-// reach sends a dry run of a write for which the API server has to call the webhook. In contrast to
-// a request to the webhook's Service, this call takes the network path of all calls. The called
+// reach sends a dry run of a write for which the API server has to call the webhook. Unlike a
+// request to the webhook's Service, this call takes the network path of all calls. The called
 // replica's warning comes back with the dry run.
 type reach struct {
 	client *kubernetes.Clientset
 	idle   func() // closes its connections
-	// namespace and name are those of the checkpoint's ConfigMap, which the dry run writes.
+	// namespace and name are those of the checkpoint's ConfigMap, to which the dry run writes.
 	namespace, name string
 
 	mu    sync.Mutex
@@ -254,7 +255,7 @@ func newReach(config *rest.Config, namespace, name string) (*reach, error) {
 	r := &reach{namespace: namespace, name: name}
 	config = rest.CopyConfig(config)
 	config.WarningHandler = r
-	// Open a new connection for each test, because each may lead to another API server.
+	// Open a new connection for each test, because each may reach a different API server.
 	config.Dial = (&net.Dialer{Timeout: reachTimeout}).DialContext
 	transport, err := rest.HTTPClientFor(config)
 	if err != nil {

@@ -27,8 +27,8 @@ import (
 var errNoCertificate = errors.New("no certificate yet")
 
 // SelfSigned uses cert-controller, which stores the certificate in a Secret and adds its CA to the
-// webhook configuration. SelfSigned copies the Secret to Options.CertDir, because the kubelet
-// updates a mounted volume only every minute.
+// webhook configuration. SelfSigned copies the Secret to Options.CertDir itself, because the
+// kubelet updates a mounted volume only every minute.
 type SelfSigned struct {
 	secrets                                   typedcorev1.SecretInterface
 	release                                   release
@@ -75,7 +75,7 @@ func (s *SelfSigned) wait(ctx context.Context) error {
 }
 
 // add makes each replica run cert-controller, so that there is a certificate even without a leader.
-// If two replicas update the Secret concurrently, one update is refused.
+// If two replicas update the Secret concurrently, one of the updates is refused.
 func (s *SelfSigned) add(m manager.Manager) error {
 	return rotator.AddRotator(oneSecret(m, s.namespace, s.secret), &rotator.CertRotator{
 		SecretKey: types.NamespacedName{Namespace: s.namespace, Name: s.secret},

@@ -35,8 +35,8 @@ const (
 var errUntrusted = errors.New("the webhook configuration has no caBundle yet")
 
 // guard adds a secret token to the paths in the webhook configuration. Only the API server knows
-// these paths, so no other client can call (edge case 101). guard also updates the files of the
-// certificate. Each replica runs a guard.
+// these paths, so no other client can call the webhook (edge case 101). guard also updates the
+// certificate files. Each replica runs a guard.
 type guard struct {
 	secrets               typedcorev1.SecretInterface
 	configurations        typedadmission.ValidatingWebhookConfigurationInterface
@@ -72,8 +72,8 @@ func (g *guard) Run(ctx context.Context) error {
 	}
 }
 
-// ready reports whether the API server knows the paths and the certificate. It is also true without
-// a configuration.
+// ready reports whether the API server knows the paths and the certificate. It is also true if
+// there is no configuration.
 func (g *guard) ready() bool { return g.published.Load() }
 
 func (g *guard) step(ctx context.Context) error {
@@ -130,7 +130,7 @@ func pathOf(entry string) string {
 	return ""
 }
 
-// paths returns a JSON patch that adds the token to the paths; nil if all paths have it.
+// paths returns a JSON patch that adds the token to the paths; nil if all paths already contain it.
 func paths(is *admissionv1.ValidatingWebhookConfiguration, token string) ([]byte, error) {
 	var patch []operation
 	for i, e := range is.Webhooks {
@@ -160,8 +160,8 @@ func (g *guard) token(ctx context.Context) (string, error) {
 	return token, err
 }
 
-// wellFormed checks a token, because another user may have written it. A token must be long enough
-// to be secret, and valid in a path.
+// wellFormed validates a token, because another user may have written it. A token must be long
+// enough to be secret, and valid in a path.
 func wellFormed(token []byte) bool {
 	return len(token) >= 16 && len(token) <= 256 && !slices.ContainsFunc(token, func(b byte) bool {
 		return (b < '0' || b > '9') && (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') && b != '-' && b != '_'
@@ -200,7 +200,8 @@ func (t *tokens) knows(token string) bool {
 	})
 }
 
-// behind rejects clients whose path does not end in a valid token. It does not read their body.
+// behind rejects clients whose path does not end in a valid token, without reading the request
+// body.
 func (t *tokens) behind(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !t.knows(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]) {
@@ -225,8 +226,8 @@ type operation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// patchOf returns a JSON patch, or nil without operations. The API server refuses the patch if the
-// configuration has changed since it was read.
+// patchOf returns a JSON patch, or nil if there are no operations. The API server refuses the patch
+// if the configuration has changed since it was read.
 func patchOf(is *admissionv1.ValidatingWebhookConfiguration, operations []operation) ([]byte, error) {
 	if len(operations) == 0 {
 		return nil, nil
@@ -235,7 +236,7 @@ func patchOf(is *admissionv1.ValidatingWebhookConfiguration, operations []operat
 }
 
 // disown returns a JSON patch that removes the webhook from the owners. Otherwise an upgrade to a
-// chart without one of the entries would fail, because an invalid entry would stay behind.
+// chart that lacks one of the entries would fail, because it would leave an invalid entry behind.
 func disown(is *admissionv1.ValidatingWebhookConfiguration) ([]byte, error) {
 	var patch []operation
 	for i, m := range slices.Backward(is.ManagedFields) {

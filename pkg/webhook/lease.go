@@ -19,11 +19,11 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// leaseTimeout bounds one request for the Lease, which a leader must renew within ten seconds.
+// leaseTimeout bounds a single request for the Lease, which a leader must renew within ten seconds.
 const leaseTimeout = 5 * time.Second
 
-// lease is the Lease with which replicas elect the leader. In contrast to client-go's lock, it
-// recreates a deleted Lease by apply: RBAC can permit an apply for one name, but not a create.
+// lease is the Lease with which replicas elect the leader. Unlike client-go's lock, it recreates a
+// deleted Lease by apply: RBAC can permit an apply for a single name, but not a create.
 type lease struct {
 	resourcelock.LeaseLock
 	release release
@@ -63,9 +63,9 @@ func (l *lease) Create(ctx context.Context, record resourcelock.LeaderElectionRe
 	return l.Update(ctx, record)
 }
 
-// release is the Helm release of the webhook's objects, or empty. Recreated objects get its labels
-// and annotations. Otherwise an uninstall would leave these objects behind, and the next install
-// would refuse to adopt them.
+// release is the Helm release of the webhook's objects, or empty. Recreated objects carry its
+// labels and annotations. Otherwise an uninstall would leave these objects behind, and the next
+// install would refuse to adopt them.
 type release struct{ name, namespace string }
 
 func (r release) labels() map[string]string {
@@ -82,7 +82,7 @@ func (r release) annotations() map[string]string {
 	return map[string]string{"meta.helm.sh/release-name": r.name, "meta.helm.sh/release-namespace": r.namespace}
 }
 
-// secret returns a Secret. It creates a missing Secret by apply, like lease.
+// secret returns a Secret. Like lease, it creates a missing one by apply.
 func (r release) secret(ctx context.Context, secrets typedcorev1.SecretInterface, name string) (*corev1.Secret, error) {
 	secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {

@@ -19,11 +19,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 )
 
-// maxConnections bounds the connections. An API server needs one or two.
+// maxConnections limits the number of connections. An API server needs one or two.
 const maxConnections = 256
 
-// listener serves the API server. In contrast to controller-runtime's server, it bounds the number
-// of connections (edge case 101).
+// listener serves the API server. Unlike controller-runtime's server, it limits the number of
+// connections (edge case 101).
 type listener struct {
 	address, certDir string
 	tls              *tls.Config
@@ -81,7 +81,7 @@ const (
 )
 
 // connections tracks the connections of a server. If there are too many, it closes the one that has
-// been waiting longest, preferably one that never sent a request.
+// been waiting longest, preferably one that has never sent a request.
 type connections struct {
 	most int
 	mu   sync.Mutex
@@ -126,10 +126,10 @@ func (c *connections) victim() (found net.Conn) {
 	return found
 }
 
-// clients requires client certificates that an authority signed. If names are set, the certificate
-// must have one of them.
+// clients requires client certificates signed by an authority. If names are set, the certificate
+// must bear one of them.
 type clients struct {
-	// authority is a PEM file. It is read for each connection, because it may be replaced.
+	// authority is a PEM file. It is read again for each connection, because it may be replaced.
 	authority string
 	names     []string
 }

@@ -17,18 +17,19 @@ const defaultLease = "k8sconnect-webhook"
 
 const defaultPort = 9443
 
-// Options of the webhook. The zero value serves admission on port 9443 and metrics on port 8080. It
-// has no health checks, and leads without an election.
+// Options are the options of the webhook. The zero value serves admission on port 9443 and metrics
+// on port 8080. It serves no health checks, and leads without an election.
 type Options struct {
-	// Host and Port are the address for admission; an empty Host means all addresses.
+	// Host and Port are the address for admission requests; an empty Host means all addresses.
 	Host string
 	Port int
 	// CertDir contains tls.crt and tls.key, which are read again when they change.
 	CertDir string
-	// ClientCA is a PEM file of the authorities that sign client certificates; empty admits any
-	// client.
+	// ClientCA is a PEM file of the authorities that sign client certificates; if it is empty, any
+	// client is admitted.
 	ClientCA string
-	// ClientNames are the allowed common names of client certificates; empty allows any.
+	// ClientNames are the allowed common names of client certificates; if it is empty, any name is
+	// allowed.
 	ClientNames []string
 	// Health is the address of /healthz and /readyz, such as ":8081"; empty or "0" disables them.
 	Health string
@@ -37,9 +38,10 @@ type Options struct {
 	// Namespace is the namespace of the webhook's Lease, checkpoint and Secret, and of the records
 	// of cluster-scoped objects.
 	Namespace string
-	// Release is the Helm release whose labels recreated objects get; empty if there is none.
+	// Release is the Helm release whose labels are set on recreated objects; empty if there is
+	// none.
 	Release string
-	// RecordValues records the values of a few paths, see [ownership.ValuesOf].
+	// RecordValues records the values at a few paths; see [ownership.ValuesOf].
 	RecordValues bool
 	// LeaderElect makes the replicas elect a leader. Without an election, each replica leads.
 	LeaderElect bool
@@ -61,12 +63,12 @@ type Parts struct {
 	Definitions  Definitions
 	// SelfSigned is nil if another tool creates the certificate.
 	SelfSigned *SelfSigned
-	// Behind serves only clients whose path ends in a secret; nil serves every client.
+	// Behind limits a handler to clients whose path ends in a secret; nil serves every client.
 	Behind func(http.Handler) http.Handler
 	// Runners run on every replica until the webhook ends. If one of them fails, the webhook ends.
 	Runners []Runner
 	Ready   []func() bool
-	// Lead is called once when this replica becomes the leader. A leader that loses the Lease
+	// Lead is called once, when this replica becomes the leader. A leader that loses the Lease
 	// finishes its remaining work and ends.
 	Lead func()
 }

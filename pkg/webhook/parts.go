@@ -33,9 +33,10 @@ import (
 
 const reporter = "k8sconnect-webhook"
 
-// Setup configures the parts of a webhook.
+// Setup configures the webhook's parts.
 type Setup struct {
-	// Service is the name of the Service, the Lease and the ConfigMap with the checkpoint.
+	// Service is the name of the Service, of the Lease, and of the ConfigMap that contains the
+	// checkpoint.
 	Service string
 	// SelfSigned makes the webhook its own certificate authority. Secret stores the authority, and
 	// Configuration trusts it.
@@ -54,7 +55,7 @@ type Setup struct {
 	Transitions io.Writer
 }
 
-// NewParts returns the parts of the webhook for a cluster. Hints go to the tracker, the tracker's
+// NewParts returns the parts of the webhook for a cluster. Hints flow to the tracker, the tracker's
 // transitions to the recorder, and the recorder's records to the cluster.
 func NewParts(config *rest.Config, opts Options, setup Setup) (Parts, error) {
 	config = rest.CopyConfig(config)
@@ -181,7 +182,7 @@ func newHistory(config *rest.Config, registry prometheus.Registerer, opts Option
 	return h, errors.Join(h.recorder.Register(registry), registry.Register(h.tracker))
 }
 
-// Run tracks and records until the context ends. It then records what was already tracked, before
+// Run tracks and records until the context ends. It then records everything already tracked, before
 // the last checkpoint is stored (edge case 82).
 func (h *history) Run(ctx context.Context) error {
 	h.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: h.client.CoreV1().Events("")})
@@ -212,7 +213,7 @@ type Definitions interface {
 	Delete(name string)
 }
 
-// definitions watches CRDs without keeping their schemas.
+// definitions watches CRDs without retaining their schemas.
 type definitions struct {
 	cache cache.Cache
 	to    Definitions

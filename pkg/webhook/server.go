@@ -24,7 +24,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/webhook/admission"
 )
 
-// stopTimeout bounds the shutdown after its delay. Kubernetes grants thirty seconds for both.
+// stopTimeout bounds the shutdown after the delay. Kubernetes allows thirty seconds for both.
 const stopTimeout = 15 * time.Second
 
 // Server is one replica of the webhook.
@@ -56,10 +56,10 @@ func New(config *rest.Config, opts Options, parts Parts) (*Server, error) {
 	return s, nil
 }
 
-// Start serves until the context ends. It continues for the shutdown delay, because the API server
-// keeps using its connections to a terminating Pod (k/k#127335). During the delay, the server is
-// not ready, and each answer tells the client to reconnect. Requests in progress are still
-// answered.
+// Start serves until the context ends. It then continues for the shutdown delay, because the API
+// server keeps using its connections to a terminating Pod (k/k#127335). During the delay, the
+// server is not ready, and each answer tells the client to reconnect. Requests in progress are
+// still answered.
 func (s *Server) Start(ctx context.Context) error {
 	if s.certificate != nil { // cert-controller gives up without a Secret.
 		if err := s.certificate.step(ctx); err != nil && !errors.Is(err, errNoCertificate) {
@@ -83,8 +83,8 @@ func (s *Server) Start(ctx context.Context) error {
 	return err
 }
 
-// finish waits for the runners. The manager does not wait once the Lease is lost. Only this replica
-// knows the users of changes that it has not recorded yet.
+// finish waits for the runners, because the manager does not wait once the Lease is lost. Only this
+// replica knows the users of changes that it has not recorded yet.
 func (s *Server) finish(timeout time.Duration) {
 	ended := make(chan struct{})
 	go func() {
@@ -198,7 +198,7 @@ func (s *Server) addRunners(parts Parts) error {
 	return errors.Join(errs...)
 }
 
-// everywhere runs on every replica, whether it leads or not.
+// everywhere is a function that runs on every replica, whether or not the replica leads.
 type everywhere func(ctx context.Context) error
 
 func (run everywhere) Start(ctx context.Context) error { return run(ctx) }

@@ -24,7 +24,7 @@ type Store struct {
 	client client.WithWatch
 }
 
-// NewStore returns the store of a cluster.
+// NewStore returns the store for a cluster.
 func NewStore(config *rest.Config) (*Store, error) {
 	scheme := runtime.NewScheme()
 	if err := ownership.AddToScheme(scheme); err != nil {
@@ -34,7 +34,7 @@ func NewStore(config *rest.Config) (*Store, error) {
 	gvr := gvk.GroupVersion().WithResource(ownership.RecordPlural)
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{gvk.GroupVersion()})
 	mapper.AddSpecific(gvk, gvr, gvr, meta.RESTScopeNamespace)
-	// With this mapper, the client does not ask the API server for the kinds.
+	// This mapper saves the client from having to ask the API server for the kinds.
 	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: mapper})
 	if err != nil {
 		return nil, fmt.Errorf("set up the store of records: %w", err)
@@ -42,7 +42,7 @@ func NewStore(config *rest.Config) (*Store, error) {
 	return &Store{client: c}, nil
 }
 
-// Get returns the record of that name.
+// Get returns the record with the given name.
 func (s *Store) Get(ctx context.Context, namespace, name string) (*ownership.Record, error) {
 	r := &ownership.Record{}
 	if err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, r); err != nil {
@@ -51,7 +51,7 @@ func (s *Store) Get(ctx context.Context, namespace, name string) (*ownership.Rec
 	return r, nil
 }
 
-// Create creates a record, and sets in r what the API server sets.
+// Create creates a record, and copies to r the fields that the API server sets.
 func (s *Store) Create(ctx context.Context, r *ownership.Record) error {
 	if err := s.client.Create(ctx, r); err != nil {
 		return fmt.Errorf("create record %s/%s: %w", r.Namespace, r.Name, err)
@@ -59,7 +59,8 @@ func (s *Store) Create(ctx context.Context, r *ownership.Record) error {
 	return nil
 }
 
-// Update writes a record. The error is a conflict if the stored resource version is not that of r.
+// Update writes a record. It returns a conflict if the stored resource version differs from that of
+// r.
 func (s *Store) Update(ctx context.Context, r *ownership.Record) error {
 	err := errors.New("it has no resource version") // Without one, the API server would overwrite any version.
 	if r.ResourceVersion != "" {
@@ -71,7 +72,7 @@ func (s *Store) Update(ctx context.Context, r *ownership.Record) error {
 	return nil
 }
 
-// List calls each for every record of the cluster. It ends early if a call fails.
+// List calls each for every record in the cluster. It stops early if a call fails.
 func (s *Store) List(ctx context.Context, each func(*ownership.Record) error) error {
 	token := ""
 	for {

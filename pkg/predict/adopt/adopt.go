@@ -1,6 +1,6 @@
 // Package adopt decides how a manager takes over fields that others own or that have no owner. It
-// computes the new managed fields, and the fields that the apply then removes. Start with [Plan].
-// The package writes nothing.
+// computes the new managed fields, and the fields that the subsequent apply removes. Start with
+// [Plan]. The package writes nothing.
 package adopt
 
 import (
@@ -27,9 +27,9 @@ type From struct {
 // Adoption describes how an object's managed fields change.
 type Adoption struct {
 	Adopted []managedfields.Owner
-	// Left are owners that are not adopted, because their API version differs from ours.
+	// Left are owners that are not adopted because their API version differs from ours.
 	Left []managedfields.Owner
-	// Claimed are paths without an owner that become ours, so that our next apply removes them.
+	// Claimed are paths without an owner that we take over, so that our next apply removes them.
 	Claimed []fieldpath.Path
 	// Earlier are the managers that an interrupted earlier run adopted from.
 	Earlier []string
@@ -99,8 +99,8 @@ func (a Adoption) Needed() bool {
 	return len(a.Adopted)+len(a.Claimed) > 0 || !a.Released().Empty()
 }
 
-// Release returns the adoption with fields that we stop owning before the apply. Otherwise the
-// apply would remove them.
+// Release returns the adoption extended by fields that we stop owning before the apply, because the
+// apply would otherwise remove them.
 func (a Adoption) Release(set *fieldpath.Set) Adoption {
 	a.released = set
 	return a
@@ -114,8 +114,8 @@ func (a Adoption) Released() *fieldpath.Set {
 	return a.released
 }
 
-// LetGo returns the managed fields in the answer to a dry run, without the fields that the apply
-// takes from adopted managers and without the released fields. A dry run does neither itself.
+// LetGo returns the managed fields in the answer to a dry run, minus the fields that the apply
+// takes from adopted managers and minus the released fields. A dry run removes neither itself.
 func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
@@ -139,7 +139,7 @@ func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 type adopter struct {
 	manager     string
 	from, named []string
-	// untracked means that the fields in the last-applied annotation are adopted from
+	// untracked means that the fields in the last-applied annotation are adopted from the manager
 	// before-first-apply.
 	untracked bool
 	live      map[string]any
@@ -179,9 +179,9 @@ func (a adopter) migrates(manager string) bool {
 	return !slices.Contains(a.named, manager)
 }
 
-// Claim makes paths without an owner ours, with everything below them, so that the next apply
-// removes those that the manifest lacks. It does nothing if our entry has another version than the
-// live object.
+// Claim makes us the owner of paths without one, and of everything below them, so that the next
+// apply removes those that the manifest lacks. It does nothing if our entry has a different version
+// than the live object.
 func (a Adoption) Claim(live *unstructured.Unstructured, paths []fieldpath.Path) Adoption {
 	claimed := fieldpath.NewSet()
 	for _, p := range paths {
@@ -209,7 +209,7 @@ func (a Adoption) ClaimedSet() *fieldpath.Set {
 	return a.claimed
 }
 
-// The keys of a list's items are unknown without an owner, so a list is one leaf.
+// Without an owner, the keys of a list's items are unknown, so a list counts as one leaf.
 func leaves(set *fieldpath.Set, p fieldpath.Path, v any) {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) == 0 {
@@ -221,9 +221,9 @@ func leaves(set *fieldpath.Set, p fieldpath.Path, v any) {
 	}
 }
 
-// Paths in our Apply entry mark an unfinished adoption. Each path is one of these prefixes and the
-// name of an adopted manager. No object has such fields, so the API server ignores them and drops
-// them with the next apply.
+// Special paths in our Apply entry mark an unfinished adoption. Each path is one of these prefixes
+// followed by the name of an adopted manager. No object has such fields, so the API server ignores
+// them and drops them at the next apply.
 const (
 	adopting  = "k8sconnect.io/adopting/"
 	migrating = "k8sconnect.io/migrating/" // The user did not name the manager.

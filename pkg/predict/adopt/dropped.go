@@ -61,8 +61,7 @@ type dropper struct {
 	live, answer map[string]any
 	now          *fieldpath.Set
 	keepers      []managedfields.Entry
-	// pending are fields that adopted managers still own, because the adoption has not happened
-	// yet.
+	// pending are fields that adopted managers still own, because they have not been adopted yet.
 	pending []managedfields.Entry
 	changes []managedfields.Change
 	emptied []fieldpath.Path
@@ -107,7 +106,7 @@ func (d *dropper) item(p fieldpath.Path, child *fieldpath.Set) {
 	}
 	kept := len(d.changes)
 	d.walk(p, child)
-	// The change of the whole item already says that the rest of the item stays.
+	// The change to the whole item already says that the rest of the item stays.
 	d.changes = append(d.changes[:kept], slices.DeleteFunc(d.changes[kept:], func(c managedfields.Change) bool {
 		return c.Kind == managedfields.Released
 	})...)

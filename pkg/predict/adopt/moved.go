@@ -10,8 +10,8 @@ import (
 )
 
 // Moved returns the result of an apply after an adoption, except for the server's defaults. stated
-// is the server's answer to the manifest as a new object. It has complete keys of list items and an
-// entry of the manager. live is not modified.
+// is the server's answer to the manifest as a new object. It contains the complete keys of list
+// items and an entry for the manager. live is not modified.
 func Moved(live, stated *unstructured.Unstructured, manager string, adoption Adoption) (*unstructured.Unstructured, error) {
 	entries, err := managedfields.Entries(stated)
 	if err != nil {
@@ -39,7 +39,7 @@ func Moved(live, stated *unstructured.Unstructured, manager string, adoption Ado
 	}
 	var gone []fieldpath.Path
 	for _, c := range dropped {
-		// Without an owner, a field stays only until the apply.
+		// A field without an owner stays only until the apply.
 		if c.Kind == managedfields.Removed || c.Kind == managedfields.Released && len(c.Owners) == 0 {
 			gone = append(gone, c.Path)
 		}
@@ -108,7 +108,7 @@ func overlayList(to, from []any, set *fieldpath.Set) []any {
 }
 
 // Without returns a copy of the object without the paths and their emptied parents (see [Dropped]),
-// or nil if the object has none of the paths. Other parents stay.
+// or nil if the object contains none of the paths. Other parents stay.
 func Without(u *unstructured.Unstructured, paths []fieldpath.Path, emptied ...fieldpath.Path) *unstructured.Unstructured {
 	var out *unstructured.Unstructured
 	for _, p := range paths {
@@ -148,8 +148,8 @@ func (a Adoption) Transfer() ([]any, error) {
 	for _, e := range a.entries {
 		set := a.transferred(e)
 		if migrates := a.adopter.migrates(e.Manager); !set.Empty() || migrates && slices.ContainsFunc(a.Adopted, e.Equal) {
-			// A migration is marked even if nothing moves before the apply. Otherwise an
-			// interrupted migration would not continue.
+			// A migration is marked even if no field moves before the apply. Otherwise an
+			// interrupted migration would not be continued.
 			marks.add(e.Manager, migrates)
 		}
 		if !set.Empty() {
@@ -170,7 +170,7 @@ func (a Adoption) Transfer() ([]any, error) {
 	return managedfields.Encode(kept)
 }
 
-// Transfers reports whether any fields become ours before the apply.
+// Transfers reports whether we become the owner of any fields before the apply.
 func (a Adoption) Transfers() bool {
 	return !a.ClaimedSet().Empty() || !a.Released().Empty() || slices.ContainsFunc(a.entries, func(e managedfields.Entry) bool {
 		return !a.transferred(e).Empty()
@@ -189,8 +189,8 @@ func (a Adoption) Overwrites() bool { return len(a.kept) > 0 }
 
 // Leave returns the adoption without the values that the manifest changes: their owners keep them
 // until the apply takes them. answer is the server's answer to a forced dry run. Values that the
-// manifest only spells differently, for example without defaults, move with the rest. Otherwise one
-// owner's fields would be adopted in two steps.
+// manifest merely spells differently, for example without defaults, move with the rest. Otherwise
+// an owner's fields would be adopted in two steps.
 func (a Adoption) Leave(answer *unstructured.Unstructured) (Adoption, error) {
 	after, err := managedfields.Entries(answer)
 	if err != nil {

@@ -68,8 +68,8 @@ func completesMap(stated, live map[string]any, schema openapi.Type) bool {
 	return true
 }
 
-// leavesOut reports whether the server omits a zero or null field, as in some of Kubernetes' own
-// types.
+// leavesOut reports whether the server omits a zero or null field, as it does in some of
+// Kubernetes' own types.
 func leavesOut(schema openapi.Type, name string, v any) bool {
 	switch {
 	case schema == nil:
@@ -87,8 +87,8 @@ const (
 	definitionTypes = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 )
 
-// fieldOf is like [openapi.Field]. In a CRD's schema, some fields contain either a schema, or a
-// list or a boolean. Their values are taken for schemas, because most are.
+// fieldOf is like [openapi.Field]. In a CRD's schema, some fields contain either a schema or else a
+// list or a boolean. Their values are assumed to be schemas, because most are.
 func fieldOf(schema openapi.Type, name string) openapi.Type {
 	field := openapi.Field(schema, name)
 	if field != nil && strings.HasPrefix(field.Name(), definitionTypes+"JSONSchemaPropsOr") {
@@ -111,9 +111,9 @@ func defaultOf(schema openapi.Type, name string) (any, bool) {
 	return field.Default(), field.Default() != nil
 }
 
-// unpublishedDefault returns the default of a field inside an atomic value that the API server's
-// code sets but its published schema does not declare. The defaults are from Kubernetes' defaulting
-// functions (pkg/apis/*/v1/defaults.go) and the documentation of k8s.io/api.
+// unpublishedDefault returns the default of a field inside an atomic value that the API server sets
+// in code but does not declare in its published schema. The defaults are from Kubernetes'
+// defaulting functions (pkg/apis/*/v1/defaults.go) and the documentation of k8s.io/api.
 func unpublishedDefault(typ, field string) (any, bool) {
 	switch typ + "." + field {
 	case "io.k8s.api.core.v1.ObjectFieldSelector.apiVersion":
@@ -142,8 +142,8 @@ func unpublishedDefault(typ, field string) (any, bool) {
 		return int64(1), true // Not set if all devices are requested.
 	case "io.k8s.api.resource.v1.DeviceToleration.operator":
 		return "Equal", true
-	// A StatefulSet's claim templates are one atomic value. The server completes each like a new
-	// claim.
+	// A StatefulSet's claim templates are one atomic value. The server adds the defaults to each as
+	// to a new claim.
 	case "io.k8s.api.core.v1.PersistentVolumeClaim.apiVersion":
 		return "v1", true
 	case "io.k8s.api.core.v1.PersistentVolumeClaim.kind":
@@ -170,7 +170,7 @@ func isZero(v any) bool {
 	return fieldpath.IsEmpty(v) || fmt.Sprint(v) == "0"
 }
 
-// Only a live value that contains the whole stated value can be the stated value with defaults.
+// A live value can be the stated value plus defaults only if it contains all of the stated value.
 func covers(live, stated any) bool {
 	switch v := stated.(type) {
 	case map[string]any:

@@ -8,7 +8,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// contested returns the conflicts that managed fields show, including those that are only possible.
+// contested returns the conflicts, certain or merely possible, that managed fields reveal.
 func (j *evaluation) contested() (Verdict, []managedfields.Conflict) {
 	clear := j.oneVersion
 	var c contest
@@ -93,14 +93,14 @@ func (c *contest) child(path fieldpath.Path, pe fieldpath.Element, v any, live f
 	}
 }
 
-// The server would accept either of two strings, numbers or booleans.
+// If one of two such scalars is valid, the server accepts the other, too.
 func sameScalar(a, b any) bool {
 	_, aNumber := fieldpath.AsFloat(a)
 	_, bNumber := fieldpath.AsFloat(b)
 	return aNumber && bNumber || !fieldpath.IsContainer(a) && a != nil && reflect.TypeOf(a) == reflect.TypeOf(b)
 }
 
-// items returns false unless the list is owned by item and its items have distinct keys.
+// items returns false unless the list's items are owned individually and have distinct keys.
 func (c *contest) items(path fieldpath.Path, list, live []any, ours *fieldpath.Set, sets []*fieldpath.Set) bool {
 	all := with(sets, ours)
 	if s := fieldpath.ShapeOf(all...); s != fieldpath.Keyed && s != fieldpath.Values {
@@ -121,7 +121,7 @@ func (c *contest) items(path fieldpath.Path, list, live []any, ours *fieldpath.S
 			c.certain = certain || c.certain && identified
 			continue
 		}
-		// The server may complete the key to any of these elements.
+		// The server may complete the key to that of any of these elements.
 		for _, pe := range x.Possible(item) {
 			c.item(path, pe, item, live, x, ours, sets)
 		}

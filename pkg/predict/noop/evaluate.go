@@ -99,8 +99,8 @@ type evaluation struct {
 	// oneVersion means that all entries have the manifest's API version.
 	oneVersion bool
 	types      *openapi.Schema
-	// statusApart means that the kind has a status subresource. The server then drops the status
-	// from an apply.
+	// statusApart means that the kind has a status subresource. The server then ignores the status
+	// in an apply.
 	statusApart bool
 }
 

@@ -80,8 +80,8 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 			ll, ok := live.Value.([]any)
 			return ok && len(v) > 0 && s.items(v, ll, child)
 		case !member:
-			// An empty list is in the set only if it is atomic. If others own items of the list, it
-			// is granular.
+			// An empty list is in the set only if the list is atomic. If others own items of the
+			// list, it is granular.
 			_, isList := live.Value.([]any)
 			return len(v) == 0 && isList && (s.othersBelow() ||
 				s.types != nil && openapi.RelationOf(s.types.At(s.path)) == openapi.Granular)
@@ -102,8 +102,8 @@ func (s *settler) value(v any, live fieldpath.Optional, member bool, child *fiel
 }
 
 // whole compares a map or list that is a leaf of our set. Such a value is atomic, or was empty when
-// we applied it. If others own paths below it, it is granular. A filled map or list is the same
-// only if it is known to be atomic.
+// we applied it. If others own paths below it, it is granular. A non-empty map or list counts as
+// unchanged only if it is known to be atomic.
 func (s *settler) whole(v, live any) bool {
 	if same, sure := s.wholeByType(v, live); sure {
 		return same
@@ -139,9 +139,10 @@ func (s *settler) fields(m, live map[string]any, set *fieldpath.Set) bool {
 	return true
 }
 
-// items compares a list that is owned by item. Other managers' items may be between ours. But ours
-// must be in the manifest's order; otherwise the server would reorder them. If the set has more
-// items than the manifest, the number of matched paths shows it.
+// items compares a list whose items are owned individually. Other managers' items may be
+// interspersed with ours. But ours must be in the manifest's order; otherwise the server would
+// reorder them. If the set has more items than the manifest, the number of matched paths reveals
+// it.
 func (s *settler) items(list, live []any, set *fieldpath.Set) bool {
 	x := fieldpath.ItemsOf(set)
 	if !x.Distinct(live) {
@@ -212,7 +213,7 @@ func (s *settler) othersHold() bool {
 	return false
 }
 
-// Without a schema, another manager may have changed the type of the value.
+// Another manager may have changed the type of the value, which we cannot know without a schema.
 func sameSort(a, b any) bool {
 	_, aMap := a.(map[string]any)
 	_, bMap := b.(map[string]any)
@@ -221,7 +222,7 @@ func sameSort(a, b any) bool {
 	return aMap && bMap || aList && bList
 }
 
-// sure is false if the type is unknown or does not decide.
+// sure is false if the type is unknown or does not settle the question.
 func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	if s.types == nil || !covers(live, v) {
 		return false, false
@@ -233,8 +234,8 @@ func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	}
 	switch relation {
 	case openapi.Granular:
-		// A granular value is a leaf of our set only if it was empty when we applied it. Others or
-		// the server may have filled it since.
+		// A granular value is a leaf of our set only if it was empty when we applied it. The server
+		// or other managers may have filled it since.
 		return fieldpath.IsEmpty(v) && sameSort(v, live), true
 	case openapi.Atomic:
 		if s.othersBelow() {
@@ -247,10 +248,10 @@ func (s *settler) wholeByType(v, live any) (same, sure bool) {
 }
 
 // leftOut reports whether the live object lacks a zero or empty value of the manifest only because
-// the server omits it, as in Kubernetes' own kinds. The proof is that our set still has the path:
-// if another manager had removed the field, we would have lost the path. In a field that the server
-// never omits, a null looks the same, so these fields are excluded. An empty granular list is never
-// in the set.
+// the server omits it, as in Kubernetes' own kinds. The proof is that our set still contains the
+// path: if another manager had removed the field, we would have lost the path. In a field that the
+// server never omits, a null looks the same, so these fields are excluded. An empty granular list
+// is never in the set.
 func (s *settler) leftOut(v any, member bool) bool {
 	list, isList := v.([]any)
 	if s.types == nil || v == nil || !isZero(v) || !member && !isList || !s.compiledIn() || s.othersHold() {
@@ -300,7 +301,7 @@ func (s *settler) nullByType(live any) bool {
 	return isMap && len(empty) == 0 && openapi.MayBe(schema, live) && schema != nil && !s.isWritten()
 }
 
-// With another owner, another spelling of a quantity would be a conflict.
+// If the field has another owner, a different spelling of a quantity would be a conflict.
 func (s *settler) scalarByType(v, live any) bool {
 	return s.types != nil && sameQuantity(v, live) && isQuantity(s.types.At(s.path)) && !s.othersHold()
 }

@@ -43,7 +43,7 @@ func isWrittenInDefinitions(name string) bool {
 	return slices.Contains(strings.Fields(writtenOfDefinitions), name)
 }
 
-// writtenOfDefinitions are the pointer fields in the Go types of CRDs.
+// writtenOfDefinitions lists the pointer fields in the Go types of CRDs.
 const writtenOfDefinitions = `
 $ref additionalItems additionalProperties clientConfig conversion default deprecationWarning example externalDocs
 items labelSelectorPath maxItems maxLength maxProperties maximum minItems minLength minProperties minimum
@@ -51,9 +51,9 @@ multipleOf not openAPIV3Schema optionalOldSelf path port reason scale schema ser
 webhook x-kubernetes-list-type x-kubernetes-map-type x-kubernetes-preserve-unknown-fields
 `
 
-// writtenNames are the pointer fields in the Go types of Kubernetes 1.36. A name includes its
-// parent's if elsewhere a field of the same name is not a pointer. A test compares the names with
-// the types.
+// writtenNames lists the pointer fields in the Go types of Kubernetes 1.36. A name is qualified by
+// its parent's if a field of the same name elsewhere is not a pointer. A test compares the names
+// with the types.
 const writtenNames = `
 .capacity .overhead acquireTime activeDeadlineSeconds addresses.nodeName adminAccess affinity aggregationRule
 all allocatable allocatable.count allocateLoadBalancerNodePorts allowMultipleAllocations
@@ -146,9 +146,9 @@ func isBuiltIn(apiVersion string) bool {
 	return !grouped || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// isGranularList reports whether a list of this name is owned by item in Kubernetes' own kinds. The
-// Go types of Kubernetes 1.36 mark the listed names with +listType=map or set. imagePullSecrets is
-// granular in a Pod, but atomic at the top of a ServiceAccount.
+// isGranularList reports whether the items of a list of this name are owned individually in
+// Kubernetes' own kinds. The Go types of Kubernetes 1.36 mark the listed names with +listType=map
+// or set. imagePullSecrets is granular in a Pod, but atomic at the top level of a ServiceAccount.
 func isGranularList(name string, top bool) bool {
 	switch name {
 	case "imagePullSecrets":

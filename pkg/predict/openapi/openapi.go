@@ -1,6 +1,6 @@
-// Package openapi reads the declarations that the API server follows when it merges: the type of a
-// path, and whether a map or list is atomic. The caller provides the types, such as the server's
-// published schemas.
+// Package openapi reads the declarations that the API server follows when it merges objects: the
+// type of a path, and whether a map or list is atomic. The caller provides the types, such as the
+// server's published schemas.
 package openapi
 
 import (
@@ -85,8 +85,8 @@ func Items(s Type) Type {
 	return s.Items()
 }
 
-// MayBe reports whether the declared type allows the value. If no single type is declared, as for
-// quantities and named ports, every value is allowed.
+// MayBe reports whether the declared type allows the value. If the schema does not declare a single
+// type, as for quantities and named ports, every value is allowed.
 func MayBe(s Type, v any) bool {
 	if s == nil || len(s.Kinds()) == 0 {
 		return true
@@ -119,7 +119,7 @@ const (
 	Atomic
 )
 
-// RelationOf returns how the API server merges a value of the schema.
+// RelationOf returns how the API server merges values of the schema.
 func RelationOf(s Type) Relation {
 	if s == nil {
 		return Unknown
@@ -159,12 +159,12 @@ func listRelation(s Type) Relation {
 type Type interface {
 	// Name is a name such as "io.k8s.api.core.v1.PodSpec".
 	Name() string
-	// Kinds are JSON types, such as "object" or "integer".
+	// Kinds are the JSON types, such as "object" or "integer".
 	Kinds() []string
 	Properties() []string
 	Property(name string) Type
-	// Values returns the type of keys that are not declared as properties, and whether such keys
-	// are allowed. The type may be nil even if they are.
+	// Values returns the type of the values at keys that are not declared as properties, and
+	// whether such keys are allowed. The type may be nil even if they are.
 	Values() (values Type, open bool)
 	Items() Type
 	Default() any

@@ -12,7 +12,7 @@ import (
 type node struct {
 	pe           fieldpath.Element
 	stated, live fieldpath.Optional
-	// ours are our paths below this one; oursHere means that we own the path itself.
+	// ours are our paths below this one; oursHere means that we own this path itself.
 	ours     *fieldpath.Set
 	oursHere bool
 	others   []holder
@@ -78,12 +78,12 @@ func (n node) isWhole() bool {
 
 func (n node) shape() fieldpath.Shape { return fieldpath.ShapeOf(n.sets()...) }
 
-// isOurs reports whether the server may remove the path when the manifest lacks it.
+// isOurs reports whether the server may remove the path if the manifest lacks it.
 func (n node) isOurs() bool { return n.oursHere || n.ours != nil }
 
-// isKept reports whether other managers keep the server from removing the path. An owner of
-// something below the path also keeps it, unless our set has the path itself. In that case, another
-// manager must own the path itself at each API version.
+// isKept reports whether other managers prevent the server from removing the path. An owner of
+// something below the path also prevents it, unless our set contains the path itself. In that case,
+// another manager must own the path itself at each API version.
 func (n node) isKept() bool {
 	return len(n.others) > 0 && (!n.oursHere || !slices.ContainsFunc(n.others, func(h holder) bool { return !h.here }))
 }
@@ -178,9 +178,9 @@ func (n node) leavesSomething() bool {
 	return false
 }
 
-// An item that omits a field of its key matches only if the server's default for the field is the
-// element's value. If we own the item but not the field, the server has filled in that default
-// before. If we own the field, too, the schema decides.
+// An item that omits a field of its key matches only if the server's default for the field equals
+// the element's value. If we own the item but not the field, the server filled in that default
+// earlier. If we own the field, too, the schema decides.
 func (n node) statedItem(list []any, pe fieldpath.Element, x fieldpath.Items) int {
 	i := x.Find(list, pe)
 	if i < 0 || x.Match(list[i], pe) == fieldpath.Exact || n.ours == nil {
@@ -202,7 +202,8 @@ func (n node) defaultsTo(pe fieldpath.Element, name string) bool {
 	return field != nil && field.Default() != nil && fieldpath.Equal(field.Default(), want)
 }
 
-// yield returns the value that keeps the live value, and whether the manifest must have one at all.
+// yield returns the value that preserves the live one, and whether the manifest must set a value at
+// all.
 func (n node) yield() (any, bool) {
 	shape := n.shape()
 	switch live := n.live.Value.(type) {
@@ -225,9 +226,9 @@ func (n node) yield() (any, bool) {
 	}
 }
 
-// fields keeps the key of a list item in the manifest if the manifest keeps another field of it, or
-// if no one else owns the key. Otherwise an item of which another manager owns only one field, as
-// after "kubectl set image", would become invalid.
+// fields keeps the key of a list item in the manifest if the manifest keeps another field of the
+// item, or if no one else owns the key. Otherwise an item of which another manager owns only one
+// field, as after "kubectl set image", would become invalid.
 func (n node) fields(live map[string]any) (any, bool) {
 	stated, _ := n.stated.Value.(map[string]any)
 	out := map[string]any{}
@@ -289,8 +290,8 @@ func (n node) items(live []any) (any, bool) {
 	return out, len(out) > 0 || n.staysEmpty()
 }
 
-// At each API version with other owners in a list item, one of them must own the item or its whole
-// key.
+// At each API version at which others own anything in a list item, one of them must own the item or
+// its whole key.
 func (n node) othersHoldItem() bool {
 	return len(n.others) > 0 && !slices.ContainsFunc(n.others, func(h holder) bool {
 		return !h.here && !slices.ContainsFunc(h.below, n.hasKey)

@@ -23,17 +23,17 @@ import (
 const (
 	OwnershipPath   = "/ownership"
 	DeprecationPath = "/deprecation"
-	// ReachPath is called for the writes that test whether the API server's calls succeed.
+	// ReachPath is called for the writes that test whether the API server's calls get through.
 	ReachPath = "/reach"
 )
 
-// Options of admission. Registry is required.
+// Options are the options of admission. Registry is required.
 type Options struct {
 	// Hints receives hints for the tracker. It may be nil.
 	Hints HintSink
 	// Live returns what is tracked about an object; may be nil.
 	Live func(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool)
-	// Values adds values to hints, for the few paths whose values a record may keep.
+	// Values adds values to hints, for the few paths whose values may be recorded.
 	Values bool
 	// Deprecations may be nil.
 	Deprecations Deprecations
@@ -44,7 +44,7 @@ type Options struct {
 	Registry prometheus.Registerer
 }
 
-// New returns the handler of each path.
+// New returns the handler for each path.
 func New(opts Options) (map[string]http.Handler, error) {
 	count, err := newMetrics(opts.Registry)
 	if err != nil {
@@ -66,7 +66,7 @@ func New(opts Options) (map[string]http.Handler, error) {
 	return handlers, nil
 }
 
-// No fault denies the request.
+// A fault never causes a request to be denied.
 type fault string
 
 const (
@@ -113,7 +113,7 @@ func (m *metrics) since(webhook string, start time.Time) {
 	m.duration.WithLabelValues(webhook).Observe(time.Since(start).Seconds())
 }
 
-// complaints is a rate-limited log, so that a client that sends garbage does not fill the log.
+// complaints is a rate-limited log, so that a client that sends garbage cannot flood the log.
 // Metrics count all errors.
 type complaints struct {
 	log        logr.Logger
@@ -121,7 +121,7 @@ type complaints struct {
 	suppressed atomic.Int64
 }
 
-// Strays returns a rate-limited writer for the log of Go's HTTP server. That log has a line for
+// Strays returns a rate-limited writer for the log of Go's HTTP server, which writes a line for
 // each connection that does not speak TLS.
 func Strays(log logr.Logger) io.Writer { return newComplaints(log) }
 
@@ -130,7 +130,7 @@ func (c *complaints) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// newComplaints returns a log for ten lines at once and then one every ten seconds.
+// newComplaints returns a log that allows ten lines at once and then one every ten seconds.
 func newComplaints(log logr.Logger) *complaints {
 	return &complaints{log: log, rate: rate.NewLimiter(rate.Every(10*time.Second), 10)}
 }

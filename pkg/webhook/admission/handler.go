@@ -26,10 +26,10 @@ const maxReview = 7 << 20
 
 const (
 	// readTimeout bounds how long a review may take to arrive. The API server waits a second or two
-	// for the answer.
+	// for an answer.
 	readTimeout = 5 * time.Second
-	// firstRead bounds the memory for a review before it has arrived, because its Content-Length
-	// may be wrong.
+	// firstRead bounds the memory allocated for a review before it arrives, because its
+	// Content-Length may be wrong.
 	firstRead = 64 << 10
 )
 
@@ -47,8 +47,8 @@ type handler struct {
 	readTimeout time.Duration
 }
 
-// evaluator returns the findings for a request. Its error is about an object that it cannot decode;
-// it still returns the findings before that error.
+// evaluator returns the findings for a request. Its error concerns an object that it cannot decode;
+// it still returns the findings made before that error.
 type evaluator func(*request) (findings, error)
 
 type findings struct {
@@ -92,7 +92,7 @@ type response struct {
 	UID      types.UID `json:"uid"`
 	Allowed  bool      `json:"allowed"`
 	Warnings []string  `json:"warnings,omitempty"`
-	// AuditAnnotations are for the audit log, in which the webhook's name prefixes their keys.
+	// AuditAnnotations are for the audit log, which prefixes their keys with the webhook's name.
 	AuditAnnotations map[string]string `json:"auditAnnotations,omitempty"`
 }
 
@@ -101,8 +101,8 @@ func (a *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.draining() {
 		w.Header().Set("Connection", "close") // On HTTP/2, this is GOAWAY.
 	}
-	// Do not wait for a client that stops sending. Only a connection without deadlines, as in
-	// tests, causes an error, which does not matter.
+	// Do not wait for a client that stops sending. An error, which does not matter, occurs only if
+	// the connection does not support deadlines, as in tests.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(cmp.Or(a.readTimeout, readTimeout)))
 	body := &counted{Reader: http.MaxBytesReader(nil, r.Body, maxReview), of: a.intake}
 	defer body.release()
@@ -165,7 +165,7 @@ func (e panicError) Error() string {
 	return fmt.Sprintf("panic with a value of type %T", e.value)
 }
 
-// A negative length is unknown.
+// A negative length means that it is unknown.
 func readReview(r io.Reader, length int64) (*review, error) {
 	body, err := readBody(r, length)
 	if err == nil && tooDeep(body) {
@@ -201,8 +201,8 @@ func readBody(r io.Reader, length int64) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// ReachAnnotation is set by the writes that test whether the API server's calls succeed. The answer
-// repeats the annotation.
+// ReachAnnotation is set by the writes that test whether the API server's calls get through. The
+// answer repeats the annotation.
 const ReachAnnotation = "k8sconnect.io/reach"
 
 func echo(r *request) (findings, error) {
@@ -221,8 +221,8 @@ func echo(r *request) (findings, error) {
 }
 
 const (
-	// maxUnderWay bounds the bytes of all reviews in progress. An API server sends a few at a time,
-	// of some ten kilobytes each.
+	// maxUnderWay bounds the total bytes of all reviews in progress. An API server sends a few at a
+	// time, of some ten kilobytes each.
 	maxUnderWay = 32 << 20
 	// maxDepth bounds the nesting of a review. Kubernetes' own kinds have fewer than forty levels,
 	// and the work for an object grows with the square of its depth.
@@ -237,8 +237,8 @@ var (
 // intake bounds the memory of all reviews that are in progress (edge case 101).
 type intake struct{ held atomic.Int64 }
 
-// counted is a request body whose bytes are counted as they arrive, until it is released. If the
-// bytes of all bodies exceed the bound, reading returns errCrowded.
+// counted is a request body whose bytes count towards the total from their arrival until the body
+// is released. If the total exceeds the bound, Read returns errCrowded.
 type counted struct {
 	io.Reader
 	of   *intake
@@ -254,7 +254,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Call release when nothing refers to the body any longer.
+// Call release once nothing refers to the body any longer.
 func (c *counted) release() { c.of.held.Add(-c.size) }
 
 // For invalid JSON, the result of tooDeep is arbitrary.

@@ -18,14 +18,14 @@ type Deprecations interface {
 	// is one line without the name of the object, such as "policy/v1beta1 is deprecated since 1.21,
 	// removed in 1.25; use policy/v1".
 	Notice(kind schema.GroupVersionKind) (text string, ok bool)
-	// Fields returns the deprecated fields that now has and old lacks. For a new object, old is
-	// nil.
+	// Fields returns the deprecated fields that now contains and old lacks. For a new object, old
+	// is nil.
 	Fields(old, now *unstructured.Unstructured) []deprecation.FieldNotice
 }
 
 // notices warns about the version that the client used, and about deprecated fields in a new
-// object. For an update, takings warns about the fields that it adds, because takings knows their
-// owner.
+// object. When an object is updated, takings warns about the added fields instead, because takings
+// knows their owner.
 type notices struct {
 	deprecations Deprecations // may be nil
 }
@@ -89,8 +89,9 @@ func fieldWarnings(name string, notices []deprecation.FieldNotice) []warning {
 	return out
 }
 
-// Catalogue implements Deprecations and the webhook's Definitions. It finds built-in kinds and
-// fields by the API server's release, custom kinds by their CRDs. It is safe for concurrent use.
+// Catalogue implements Deprecations and the webhook's Definitions. It finds deprecated built-in
+// kinds and fields by the API server's release, and custom kinds by their CRDs. It is safe for
+// concurrent use.
 type Catalogue struct {
 	// Server is the release of the API server; zero if unknown.
 	Server deprecation.Release

@@ -32,8 +32,8 @@ type metadata struct {
 	ManagedFields   []metav1.ManagedFieldsEntry `json:"managedFields"`
 }
 
-// UnmarshalJSON decodes the metadata. It returns no error, so that the rest of the review is
-// decoded in any case.
+// UnmarshalJSON decodes the metadata. It returns no error, so that the rest of the review is always
+// decoded.
 func (s *subject) UnmarshalJSON(raw []byte) error {
 	s.raw = bytes.Clone(raw)
 	if s.isNull() {
@@ -70,9 +70,9 @@ func readBoth(a, b *subject) (was, is *unstructured.Unstructured, err error) {
 	return was, is, err
 }
 
-// nameOf returns Kind/namespace/name for warnings, with - for no namespace, and prefix* for a name
-// that the API server generates later. The namespace is the object's own, because the review of a
-// Namespace names that Namespace as its namespace.
+// nameOf returns Kind/namespace/name for warnings, with - if there is no namespace, and prefix* for
+// a name that the API server generates later. The namespace is the object's own, because the review
+// of a Namespace names that Namespace as its namespace.
 func nameOf(kind string, m metadata) string {
 	name := m.Name
 	if name == "" && m.GenerateName != "" {

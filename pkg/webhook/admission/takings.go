@@ -44,7 +44,7 @@ func (j takings) evaluate(r *request) (out findings, err error) {
 	if r.SubResource == ownership.Scale {
 		return j.scaled(r, was, is)
 	}
-	// The owners that records ignore are also ignored by warnings and hints.
+	// Warnings and hints ignore the same owners as records do.
 	before, after := ownership.Tracked(was.ManagedFields), ownership.Tracked(is.ManagedFields)
 	if before.Equal(after) {
 		return out, nil
@@ -97,11 +97,11 @@ func (j takings) valuesOf(r *request, transitions []ownership.Transition, old, n
 	return out
 }
 
-// unnamed is shown for a manager that a review does not name. kubectl scale sends none, and the API
-// server derives it from the user agent later.
+// unnamed is shown for a manager that a review does not name. kubectl scale sends no manager, and
+// the API server derives it from the user agent later.
 const unnamed = "your client"
 
-// The objects in the review of a write through scale have the identity and version of the scaled
+// In the review of a write through scale, the objects carry the identity and version of the scaled
 // object, but no owners. The tracker knows the previous owners.
 func (j takings) scaled(r *request, was, is metadata) (out findings, err error) {
 	replicas := fieldpath.Field("spec", "replicas")
@@ -180,7 +180,7 @@ func isLoss(t ownership.Transition) bool { return len(t.Lost()) > 0 && len(t.Aft
 
 const (
 	auditTaken = "taken"
-	// maxAudit bounds the bytes of the annotation. Paths beyond the bound are only counted.
+	// maxAudit bounds the annotation's size in bytes. Paths beyond the bound are only counted.
 	maxAudit = 8 << 10
 )
 
@@ -192,8 +192,8 @@ type auditEntry struct {
 	More   int      `json:"more,omitzero"`
 }
 
-// auditOf returns the paths that a request takes. The audit log also has the user, and outlives
-// this process.
+// auditOf returns the paths that a request takes. The audit log also contains the user, and
+// outlives this process.
 func auditOf(transitions []ownership.Transition) map[string]string {
 	list, more := []byte{'['}, 0
 	add := func(e auditEntry) {

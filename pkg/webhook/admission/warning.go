@@ -19,10 +19,10 @@ const (
 	maxLines = 5
 	// lineLength is the preferred length of a line, in characters.
 	lineLength = 120
-	// pathLength is the least room for paths in a line, however long the names are.
+	// pathLength is the minimum room for paths in a line, however long the names are.
 	pathLength = 24
 	nameLength = 48
-	// maxLine and maxTotal are limits in bytes that are never exceeded.
+	// maxLine and maxTotal are hard limits in bytes.
 	maxLine  = 380
 	maxTotal = 2000
 )
@@ -46,8 +46,8 @@ type takeover struct {
 	paths    []fieldpath.Path
 }
 
-// takeovers groups the paths that were taken by the managers that lost them. It leaves out a
-// manager that takes its own path with another operation.
+// takeovers groups the taken paths by the managers that lost them. It omits a manager that takes
+// its own path by a different operation.
 func takeovers(transitions []ownership.Transition) []takeover {
 	var out []takeover
 	for _, t := range transitions {

@@ -98,8 +98,8 @@ func (l *lanes) fullest(size func(*lane) int) *lane {
 }
 
 // makeRoom drops transitions until the limits are met (edge case 81). A replica that does not lead
-// first drops those that the leader writes as well. Then the namespace with the most transitions
-// loses some, so that changes elsewhere stay (edge case 100).
+// first drops those that the leader also writes. Then the namespace with the most transitions loses
+// some, so that changes elsewhere are preserved (edge case 100).
 func (q *queue) makeRoom(p *pending) {
 	if more := len(p.transitions) - q.limits.PerObject; more > 0 {
 		q.drop(p, more)
@@ -125,7 +125,7 @@ func (q *queue) fullest(p *pending) bool {
 }
 
 // evict drops the transitions of came if its namespace has the most. Otherwise it drops those of an
-// object in the fullest namespace that would be written late.
+// object in the fullest namespace that would not be written soon.
 func (q *queue) evict(came *pending, size func(*lane) int) bool {
 	full := q.lanes.fullest(size)
 	own := q.lanes.of[came.object.Namespace]
@@ -143,7 +143,7 @@ func (q *queue) evict(came *pending, size func(*lane) int) bool {
 	return true
 }
 
-// A leader loses the transitions that it drops. Another replica leaves them to the leader.
+// Transitions that a leader drops are lost. Another replica leaves them to the leader.
 func (q *queue) drop(p *pending, n int) {
 	dropped := p.transitions[:n]
 	p.transitions = slices.Clone(p.transitions[n:])
@@ -214,21 +214,22 @@ func (p *pace) spend(now time.Time) {
 func (p *pace) refund() { p.tokens = min(p.burst, p.tokens+1) }
 
 const (
-	// sightLasts is how long a write of another replica counts as a sign of the replica's progress.
+	// sightLasts is how long a write by another replica counts as a sign of that replica's
+	// progress.
 	sightLasts = 10 * time.Second
-	// maxLag bounds the lag that is computed from a record's time. This time is from another
-	// machine's clock, which may be wrong by hours.
+	// maxLag bounds the lag computed from a record's time. This time comes from another machine's
+	// clock, which may be wrong by hours.
 	maxLag    = 2 * time.Minute
 	maxSights = 1024
 )
 
 // peers estimates the progress of other replicas in each namespace from their writes. A replica
-// with hints writes these changes, with their users, in the order in which they arrived. Meanwhile
-// the leader leaves later changes to that replica. Otherwise both would write the same objects: up
-// to a third more writes in a storm. A wrong estimate has no other effect.
+// with hints writes the hinted changes, with their users, in the order in which they arrived.
+// Meanwhile the leader leaves later changes to that replica. Otherwise both would write the same
+// objects, which means up to a third more writes in a storm. A wrong estimate has no other effect.
 type peers map[string]sight
 
-// lag is how long the written change had waited.
+// lag is how long the change had been waiting when it was written.
 type sight struct {
 	at  time.Time
 	lag time.Duration

@@ -37,7 +37,7 @@ type line struct {
 	User            string             `json:"user,omitempty"`
 }
 
-// log never waits for the writer. Lines without room in the queue are dropped and counted.
+// log never waits for the writer. Lines that do not fit in the queue are dropped and counted.
 func (r *Recorder) log(o ownership.Occurrence) {
 	if r.opts.Transitions == nil {
 		return
@@ -90,7 +90,7 @@ const (
 )
 
 // announce sends an Event about fields that were taken for the first time. For later takeovers,
-// only the record's count changes.
+// only the count in the record changes.
 func (r *Recorder) announce(o ownership.Object, fresh []ownership.Entry) {
 	taken := slices.DeleteFunc(fresh, func(e ownership.Entry) bool { return e.Kind != ownership.Taken })
 	if r.opts.Events == nil || len(taken) == 0 {

@@ -9,18 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Options of a recorder. The zero value only writes records of namespaced objects.
+// Options are the options of a recorder. The zero value only writes records of namespaced objects.
 type Options struct {
 	// Namespace is the namespace for the records of cluster-scoped objects.
 	Namespace string
-	// Events receives takeovers; nil sends no Events.
+	// Events receives takeovers; if it is nil, no Events are sent.
 	Events Events
-	// Transitions receives every transition that this replica sees, as a line of JSON; nil writes
-	// none. Together, uid, resourceVersion and path identify a transition.
+	// Transitions receives every transition that this replica sees, as a line of JSON; if it is
+	// nil, none are written. Together, uid, resourceVersion and path identify a transition.
 	Transitions io.Writer
 	// Log receives refused writes. Each reason is logged once until writes succeed again.
 	Log *slog.Logger
-	// WritesPerSecond bounds the writes of all replicas together; 10 by default. It does not bound
+	// WritesPerSecond bounds the combined writes of all replicas; 10 by default. It does not bound
 	// the last writes before the recorder ends.
 	WritesPerSecond float64
 	// Burst is how many records may be written at once after a quiet period; 500 by default.
@@ -30,8 +30,8 @@ type Options struct {
 	Limits       Limits
 }
 
-// Events sends Events, as client-go's tools/record does. tools/events would count a second Event on
-// an object within minutes, and drop its message.
+// Events sends Events, like client-go's tools/record. tools/events would merely count a second
+// Event on an object within minutes, and drop its message.
 type Events interface {
 	Eventf(object runtime.Object, eventtype, reason, text string, args ...any)
 }
@@ -40,12 +40,12 @@ type Events interface {
 // [ownership.OutcomeLost]; the loss is counted and mentioned in the object's next record. Other
 // replicas leave such a transition to the leader ([ownership.OutcomeLeft]).
 type Limits struct {
-	// Objects bounds the objects with pending transitions; 20,000 by default.
+	// Objects bounds the number of objects with pending transitions; 20,000 by default.
 	Objects int
-	// Transitions bounds the pending transitions of all objects; 50,000 by default, of about a
-	// kilobyte each.
+	// Transitions bounds the number of pending transitions across all objects; 50,000 by default,
+	// of about a kilobyte each.
 	Transitions int
-	// PerObject bounds the pending transitions of one object; 256 by default. If half as many are
+	// PerObject bounds the pending transitions of one object; 256 by default. Once half as many are
 	// pending, they are written at once.
 	PerObject int
 }
@@ -69,12 +69,12 @@ const (
 	firstPause, longestPause = 10 * time.Second, 5 * time.Minute
 	// namePause is the pause before an entry's first user is written.
 	namePause = time.Second
-	// firstRetry and longestRetry bound the pause before a refused write is tried again.
+	// firstRetry and longestRetry bound the pause before a refused write is retried.
 	firstRetry, longestRetry = time.Second, 5 * time.Minute
 	// giveUp is how long a refused write is retried. The reason, such as a quota, may be permanent.
 	giveUp = time.Hour
-	// keep is how long another replica keeps transitions that the leader should write. At the
-	// default rate, 10,000 objects take about as long.
+	// keep is how long other replicas keep transitions that the leader should write. At the default
+	// rate, writing 10,000 objects takes about as long.
 	keep        = 20 * time.Minute
 	sweepEvery  = 10 * time.Second
 	callTimeout = 5 * time.Second

@@ -13,7 +13,7 @@ import (
 type pending struct {
 	object      ownership.Object
 	transitions []pendingTransition
-	// lost counts the transitions that were dropped since the last write.
+	// lost counts the transitions dropped since the last write.
 	lost loss
 
 	wrote time.Time     // zero if never
@@ -25,8 +25,8 @@ type pending struct {
 	backoff time.Duration // before retryAt
 
 	taken bool // being written
-	// lane is nil unless the object waits. index is its position in the lane, and at is when it is
-	// due.
+	// lane is nil unless the object is waiting. index is its position in the lane, and at is when
+	// it is due.
 	lane  *lane
 	index int
 	at    time.Time
@@ -83,7 +83,7 @@ func (p *pending) resting(now time.Time) bool {
 	return p.wrote.IsZero() || now.Sub(p.wrote) > 2*p.pause
 }
 
-// failed reports whether to give up retrying.
+// failed records a failed write, and reports whether to give up retrying.
 func (p *pending) failed(now time.Time) bool {
 	if p.refused.IsZero() {
 		p.refused = now
@@ -102,9 +102,9 @@ func latest(a, b time.Time) time.Time {
 
 type lane struct {
 	namespace string
-	// line contains the objects that this replica has to write, by the time at which they are due.
+	// line contains the objects that this replica has to write, ordered by when they are due.
 	line waiting
-	// transitions includes those that another replica writes.
+	// transitions includes those that another replica will write.
 	transitions int
 	// served is the turn at which the lane was last served, or created.
 	served int
@@ -178,7 +178,7 @@ func (n pendingTransition) calls(o ownership.Outcome) func() {
 	return func() { n.settled(o) }
 }
 
-// loss counts the dropped transitions of an object. version is that of the newest.
+// loss counts the dropped transitions of an object. version is that of the newest one.
 type loss struct {
 	count   int
 	version string
@@ -193,10 +193,10 @@ func (l loss) and(other loss) loss {
 	return l
 }
 
-// maxNamed bounds the remembered entries of an object; a record has no more.
+// maxNamed bounds the number of remembered entries per object; a record has no more.
 const maxNamed = 64
 
-// named contains fingerprints of those entries of an object for which a user was written. An
+// named contains fingerprints of those entries of an object for which a user has been written. An
 // entry's first user is written without the usual pause, because only this process knows the user.
 type named map[uint64]struct{}
 
@@ -218,7 +218,7 @@ func (n named) add(transitions []pendingTransition) named {
 	return n
 }
 
-// entryOf returns a fingerprint of a transition's path and owners, in either direction.
+// entryOf returns a fingerprint of a transition's path and owners, regardless of direction.
 func entryOf(t ownership.Transition) uint64 {
 	path := fnv.New64a()
 	_, _ = path.Write([]byte(t.Path.String()))

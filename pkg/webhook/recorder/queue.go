@@ -120,7 +120,8 @@ func (q *queue) close(p *pending, now time.Time) {
 	if p.lost.count > 0 && len(q.gaps) < q.limits.Objects {
 		q.gaps[uid] = p.lost
 	}
-	// If there is no room for the cooldown, the object's next write only comes earlier.
+	// If there is no room for the cooldown, the only effect is that the object's next write comes
+	// earlier.
 	if !p.resting(now) && len(q.cooldowns) < q.limits.Objects {
 		q.cooldowns[uid] = cooldown{p.wrote, p.pause, p.named}
 	}
@@ -166,7 +167,7 @@ func (q *queue) next(now time.Time) (time.Time, bool) {
 	return at, true
 }
 
-// dequeue returns an object that is due, if there is a token for it. The caller must call answer.
+// dequeue returns an object that is due, if a token is available. The caller must call answer.
 func (q *queue) dequeue(now time.Time) (batch, bool) {
 	q.expire(now)
 	if q.pace.ready(now).After(now) {
@@ -202,8 +203,8 @@ func (q *queue) takeOf(o ownership.Object) batch {
 	return b
 }
 
-// drain also returns transitions that are not due. Those with a user come first, because only this
-// replica knows the user.
+// drain also returns transitions that are not due yet. Those with a user come first, because only
+// this replica knows the user.
 func (q *queue) drain() []batch {
 	var out []batch
 	for _, p := range q.objects {
@@ -263,8 +264,8 @@ func (q *queue) refuse(p *pending, b batch, now time.Time) {
 	q.makeRoom(p)
 }
 
-// seen handles a record as it is stored now. Transitions in the record need not be written. own
-// means that this replica wrote the record.
+// seen handles a record as it is now stored. Transitions that the record contains need not be
+// written. own means that this replica wrote the record.
 func (q *queue) seen(r *ownership.Record, own bool, now time.Time) {
 	p := q.objects[r.Object.UID]
 	if !own {
@@ -293,7 +294,7 @@ func (q *queue) seen(r *ownership.Record, own bool, now time.Time) {
 	q.close(p, now)
 }
 
-// expire removes transitions that a leader has written by now, and cooldowns that are over.
+// expire removes transitions that a leader must have written by now, and cooldowns that are over.
 func (q *queue) expire(now time.Time) {
 	if now.Sub(q.swept) < sweepEvery {
 		return

@@ -25,19 +25,19 @@ type Recorder struct {
 	lines   chan []byte
 	poke    chan struct{}
 
-	// writing is locked from the moment when something is taken out of the queue until its outcome
-	// is known.
+	// writing is locked from the moment something is taken out of the queue until its outcome is
+	// known.
 	writing chan struct{}
 
 	mu    sync.Mutex // guards the following
 	queue *queue
-	// lost is the number of the queue's losses that the metrics already contain.
+	// lost is how many of the queue's losses the metrics already include.
 	lost int
-	// complaints are the reasons of refused writes that were already logged.
+	// complaints are the reasons for refused writes that have already been logged.
 	complaints map[string]bool
 }
 
-// New returns a recorder for a store. The recorder writes only after Run is called.
+// New returns a recorder for a store. The recorder writes nothing until Run is called.
 func New(store Store, opts Options) *Recorder {
 	opts.WritesPerSecond = cmp.Or(opts.WritesPerSecond, 10)
 	opts.Burst = cmp.Or(opts.Burst, 500)
@@ -59,7 +59,7 @@ func New(store Store, opts Options) *Recorder {
 	return r
 }
 
-// Record queues an occurrence. Once this replica will do nothing more about the occurrence, it
+// Record queues an occurrence. Once this replica has nothing more to do for the occurrence, it
 // calls settled with the outcome; settled may be nil. Record never blocks.
 func (r *Recorder) Record(o ownership.Occurrence, settled func(ownership.Outcome)) {
 	r.metrics.transitions.WithLabelValues(string(o.Kind), string(o.Why)).Inc()
@@ -82,8 +82,8 @@ func (r *Recorder) Lead(leads bool) {
 	r.wake()
 }
 
-// Run writes until the context ends. It then writes everything pending, within FlushTimeout (edge
-// case 82).
+// Run writes until the context ends. It then writes everything still pending, within FlushTimeout
+// (edge case 82).
 func (r *Recorder) Run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	beside.Go(func() { r.writeLines(ctx) })
@@ -223,7 +223,7 @@ func (r *Recorder) write(ctx context.Context, b batch, more change) error {
 	return err
 }
 
-// countError logs only the first error of each reason since writes last succeeded.
+// countError logs only the first error for each reason since writes last succeeded.
 func (r *Recorder) countError(err error) {
 	if err == nil {
 		r.mu.Lock()
@@ -269,7 +269,7 @@ func (r *Recorder) wake() {
 type Live = func(uid types.UID) (owners ownership.Owners, resourceVersion string, ok bool)
 
 // Gap compares all records with the live owners after a period that was not watched. It writes the
-// net changes as transitions marked as a gap, and returns when they are written. The error names
+// net changes as transitions marked as a gap, and returns once they are written. The error names
 // the records that could not be written. Gap can be called again.
 func (r *Recorder) Gap(ctx context.Context, live Live) error {
 	var changed []ownership.Object

@@ -15,27 +15,27 @@ import (
 
 // Store stores records. It must not read from a cache. Its errors are those of the API server: not
 // found, already exists, or a conflict if the record has changed since it was read. A write updates
-// the resource version in the record that is passed.
+// the resource version in the given record.
 type Store interface {
 	Get(ctx context.Context, namespace, name string) (*ownership.Record, error)
 	Create(ctx context.Context, r *ownership.Record) error
 	Update(ctx context.Context, r *ownership.Record) error
-	// List calls each for every record of the cluster until a call fails.
+	// List calls each for every record in the cluster until a call fails.
 	List(ctx context.Context, each func(*ownership.Record) error) error
 	// Watch calls each for every record that any client writes from now on, until the watch fails
 	// or the context ends. It may miss some writes.
 	Watch(ctx context.Context, each func(*ownership.Record)) error
 }
 
-// attempts is how often a write is tried after a conflict, without a pause. Conflicts are rare,
-// because only other replicas write a record, once for each batch.
+// attempts is how many times a write is attempted if it conflicts, without a pause. Conflicts are
+// rare, because only other replicas write a record, once for each batch.
 const attempts = 5
 
 type writer struct {
 	store Store
 	// clusterScoped is the namespace for the records of cluster-scoped objects.
 	clusterScoped string
-	// own lists the resource versions of own writes that the watch has not reported yet.
+	// own lists the resource versions of our own writes that the watch has not reported yet.
 	own map[string]bool
 }
 
@@ -108,8 +108,8 @@ func isMissing(err error) bool {
 	return isNotFound(err, ownership.RecordPlural) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// isGone reports whether the namespace is being deleted or no longer exists. A missing CRD of
-// records causes a NotFound error too, but about another kind.
+// isGone reports whether the namespace is being deleted or no longer exists. If the CRD of records
+// is missing, the error is also NotFound, but about another kind.
 func isGone(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || isNotFound(err, "namespaces")
 }

@@ -15,15 +15,15 @@ import (
 )
 
 // Checked returns a configuration whose clients reject answers that do not come from an API server
-// (edge case 85). Otherwise a proxy's "not found" would make the tracker start its history over.
+// (edge case 85). Otherwise a proxy's "not found" would make the tracker restart its history.
 func Checked(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return answers{next} })
 	return config
 }
 
-// answers checks successful answers in JSON. Answers in protobuf need no check: only an API server
-// sends them, and a truncated one does not decode. The events of watches are checked separately.
+// answers checks successful JSON answers. Protobuf answers need no check: only an API server sends
+// them, and a truncated one cannot be decoded. Watch events are checked separately.
 type answers struct{ next http.RoundTripper }
 
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -77,14 +77,14 @@ func check(r *http.Request, body []byte) error {
 }
 
 // kubernetesOwn reports whether the API server itself serves a path. Other servers may not support
-// requests for metadata only.
+// metadata-only requests.
 func kubernetesOwn(path string) bool {
 	_, below, ok := strings.Cut(path, "/apis/")
 	group, _, _ := strings.Cut(below, "/")
 	return !ok || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// A watch could not continue from an answer without a resource version.
+// A watch could not resume from an answer without a resource version.
 func versioned(version string) error {
 	if version == "" {
 		return errors.New("an answer without a resourceVersion")

@@ -17,17 +17,17 @@ type watched struct {
 	kind
 	memory
 	changelog
-	// missed means that a list shows a change for which there was no event.
+	// missed means that a list revealed a change for which there was no event.
 	missed  bool
 	refused bool
 }
 
-// changelog is the position up to which the changes of a resource were seen, and the earlier
-// changes that may not be recorded yet.
+// changelog is the position up to which the changes to a resource have been seen, together with the
+// earlier changes that may not be recorded yet.
 type changelog struct {
-	// promised is the position in the checkpoint at the start. History is complete up to it.
+	// promised is the checkpoint's position at the start. The history is complete up to it.
 	promised position
-	// seen is the position up to which changes were seen; zero before the first list.
+	// seen is the position up to which changes have been seen; zero before the first list.
 	seen position
 	// newest is the server's position when it was last requested.
 	newest position
@@ -38,7 +38,7 @@ type changelog struct {
 }
 
 // pendingChange is an unwritten version of an object, or a list after a gap. A tracker that starts
-// at before sees the change again.
+// at the position before sees the change again.
 type pendingChange struct {
 	// watched is nil for a note that was read with the checkpoint.
 	*watched
@@ -75,7 +75,7 @@ func (m *pendingChange) unsettled() (out []unrecorded) {
 }
 
 type gap struct {
-	// Span is zero if there was no history before.
+	// Span is zero if there was no earlier history.
 	Span
 	// blind means that not even the net change is known, so the sink must compare its records.
 	blind    bool
@@ -90,8 +90,8 @@ const (
 	unreadableNotes = "the notes stored with the checkpoint cannot be decoded"
 )
 
-// advance records that all changes up to a version were seen. happened is the earliest time at
-// which it was written; zero if unknown.
+// advance records that all changes up to a version have been seen. happened is the earliest time at
+// which the version was written; zero if unknown.
 func (l *changelog) advance(version string, happened time.Time) {
 	if l.seen.Version != "" && !newer(version, l.seen.Version) {
 		return
@@ -109,8 +109,8 @@ func (l *changelog) at() position {
 	return l.seen
 }
 
-// passed forgets the changes before another replica's checkpoint, because that replica has recorded
-// or noted them.
+// passed forgets the changes that another replica's checkpoint has passed, because that replica has
+// recorded or noted them.
 func (l *changelog) passed(version string) {
 	if l.left != nil && !newer(l.left.version, version) {
 		l.left = nil
@@ -136,7 +136,8 @@ func (s *state) lost() (gaps []*pendingChange, blind bool) {
 	return gaps, slices.ContainsFunc(gaps, func(m *pendingChange) bool { return m.gap.blind })
 }
 
-// dealt makes the next checkpoint declare the handled gaps that no checkpoint contains yet.
+// dealt removes the handled gaps, and makes the next checkpoint declare those that no checkpoint
+// contains yet.
 func (s *state) dealt(gaps []*pendingChange) {
 	var news Coverage
 	for _, m := range gaps {
@@ -156,7 +157,7 @@ type gapSummary struct {
 	from, to      time.Time
 }
 
-// summarize omits gaps without a span, since there was no history before them.
+// summarize omits gaps without a span, because there was no history before them.
 func summarize(gaps []*pendingChange) []gapSummary {
 	sums := map[[2]string]gapSummary{}
 	for _, m := range gaps {
@@ -196,8 +197,8 @@ func (w *watched) occurrence(uid types.UID, o remembered, t ownership.Transition
 }
 
 // timeOf returns when the new owner's entry last changed, by the API server's clock, so that all
-// replicas agree. A write through /scale, and an owner that only loses a field, have no such time.
-// at is then seen, and known is false.
+// replicas agree. There is no such time for a write through /scale, or if an owner only loses a
+// field. at is then seen, and known is false.
 func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
 	gained := t.Gained()
 	if len(gained) == 0 {
@@ -210,8 +211,8 @@ func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
 	return last, true
 }
 
-// writtenAt returns the earliest possible time of a write: the latest time in its managed fields,
-// or zero.
+// writtenAt returns the earliest time at which a write can have happened: the latest time in its
+// managed fields, or zero.
 func writtenAt(o *metav1.PartialObjectMetadata, seen time.Time) (at time.Time) {
 	for _, e := range o.ManagedFields {
 		if e.Time != nil && !e.Time.After(seen) {

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// maxGaps bounds the declared gaps. Beyond it, the two closest gaps are merged. This declares more
-// time than is missing, and never less.
+// maxGaps limits the number of declared gaps. Beyond it, the two closest gaps are merged. The
+// merged gap covers more time than is missing, but never less.
 const maxGaps = 32
 
-// Checkpoint is the position from which a new tracker misses nothing.
+// Checkpoint is the position from which a new tracker can start without missing anything.
 type Checkpoint struct {
 	// Of is the UID of the ConfigMap. A copy in another cluster has another UID, and is ignored.
 	Of string `json:"of"`
 	// Heard is when the API server last sent something about any resource. A bookmark arrives every
-	// minute, so Heard shows that the webhook runs.
+	// minute, so Heard shows that the webhook is running.
 	Heard time.Time `json:"heard,omitzero"`
 	// Seen is the time of the first noted change that is not recorded; zero if there is none.
 	Seen time.Time `json:"seen,omitzero"`
-	// Compare means that the records must be compared with the live owners, after a gap.
+	// Compare means that the records must be compared with the live owners because of a gap.
 	Compare bool `json:"compare,omitempty"`
 	// Resources maps resources, such as "deployments.apps", to positions.
 	Resources map[string]position `json:"resources"`
@@ -31,7 +31,7 @@ type position struct {
 	Time time.Time `json:"time"`
 }
 
-// Coverage is the time for which the history is known.
+// Coverage is the period for which the history is known.
 type Coverage struct {
 	Since time.Time `json:"since"`
 	// Gaps are spans with unknown transitions, sorted and disjoint.
@@ -39,14 +39,14 @@ type Coverage struct {
 	Behind *Backlog `json:"behind,omitempty"`
 }
 
-// Backlog describes changes that have been waiting to be recorded for a while.
+// Backlog describes changes that have been waiting for a while to be recorded.
 type Backlog struct {
 	Changes int `json:"changes"`
 	// Since is when the oldest of them was seen.
 	Since time.Time `json:"since"`
 }
 
-// Span is a span of time.
+// Span is a period of time.
 type Span struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
@@ -82,8 +82,8 @@ func (c *Coverage) Add(gaps ...Span) {
 	}
 }
 
-// onOneClock repairs a span that ends before it begins, because a clock was set back during it. The
-// result extends by that amount on both sides of the end.
+// onOneClock repairs a span that ends before it begins because a clock was set back in the
+// meantime. The result extends by the difference to both sides of the end.
 func (s Span) onOneClock() Span {
 	// Drop the reading of this process's monotonic clock, because it is not stored either.
 	s.From, s.To = s.From.Round(0), s.To.Round(0)

@@ -14,14 +14,14 @@ import (
 const (
 	lastStore = 5 * time.Second
 	// noteEvery is the pause between two writes of notes. If the process is killed, the users that
-	// it saw since the last write are lost.
+	// it has seen since the last write are lost.
 	noteEvery = 500 * time.Millisecond
-	// storeRate bounds the bytes of notes per second, so that many changes do not cause many
-	// writes.
+	// storeRate bounds the bytes of notes written per second, so that many changes do not cause
+	// many writes.
 	storeRate = 200 << 10
 )
 
-// load retries until the context ends.
+// load reads the stored state, retrying until the context ends.
 func (t *Tracker) load(ctx context.Context) error {
 	pauses := newPauses()
 	for {
@@ -75,7 +75,7 @@ func (t *Tracker) compare(ctx context.Context) {
 	}
 }
 
-// gaps handles gaps once everything is listed. It logs the error that it returns.
+// gaps handles gaps once all kinds have been listed. It logs the error that it returns.
 func (t *Tracker) gaps(ctx context.Context) error {
 	if !t.Ready() {
 		return nil
@@ -108,8 +108,8 @@ func (t *Tracker) dirty() bool {
 	return t.state.dirty || t.asked && !t.state.leading
 }
 
-// storeOrLog returns the size of the stored notes. After a conflict with another replica, it tries
-// again.
+// storeOrLog stores the checkpoint and returns the size of the stored notes. After a conflict with
+// another replica, it tries again.
 func (t *Tracker) storeOrLog(ctx context.Context) (size int) {
 	var err error
 	for range 3 {
@@ -135,7 +135,7 @@ func (t *Tracker) store(ctx context.Context) (size int, err error) {
 	case leading:
 		t.recall(kept{noted: k.noted})
 	case asked:
-		// This replica now records and notes what the former leader noted.
+		// From now on, this replica records and notes whatever the former leader noted.
 		t.recall(kept{seen: k.seen, noted: k.noted, unread: k.unread, checkpoint: Checkpoint{Compare: k.checkpoint.Compare}})
 		t.mu.Lock()
 		t.state.passed(k.checkpoint)

@@ -23,7 +23,8 @@ const (
 
 var errNotAll = errors.New("the answer lacks Kubernetes' own kinds")
 
-// discover finds and watches the kinds, now and after each event that may have changed them.
+// discover finds the kinds and starts watching them, now and after each event that may have changed
+// them.
 func (t *Tracker) discover(ctx context.Context) {
 	var known kinds
 	var soon []time.Duration // when to look again after a change
@@ -101,8 +102,8 @@ func (t *Tracker) forgetPromises(ctx context.Context, absent *absent, now time.T
 	}
 }
 
-// isServed requests the objects of a kind that discovery lacks. If the webhook may not list the
-// kind, its CRD decides.
+// isServed requests objects of a kind that is missing from discovery. If the webhook may not list
+// the kind, the answer depends on its CRD.
 func (t *Tracker) isServed(ctx context.Context, k kind) bool {
 	_, err := t.opts.Metadata.Resource(k.resource).List(ctx, metav1.ListOptions{Limit: 1})
 	if apierrors.IsForbidden(err) {
@@ -111,8 +112,8 @@ func (t *Tracker) isServed(ctx context.Context, k kind) bool {
 	return !apierrors.IsNotFound(err)
 }
 
-// isDefined reports whether a kind has a CRD, served or not. A kind that only the checkpoint
-// contains has no version to request.
+// isDefined reports whether a kind has a CRD, served or not. A kind known only from the checkpoint
+// has no version to request.
 func (t *Tracker) isDefined(ctx context.Context, name schema.GroupResource) bool {
 	if !strings.Contains(name.Group, ".") {
 		return false // Kubernetes' own kinds have no CRD.

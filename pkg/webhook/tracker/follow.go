@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// refusedLong is the shortest pause after which a refusal is logged.
+	// refusedLong is the shortest pause at which a refusal is logged.
 	refusedLong = 8 * time.Second
 	// steady is how long a watch must last to prove that watching works.
 	steady = 5 * time.Second
@@ -53,8 +53,8 @@ func (f *follower) run(ctx context.Context) {
 			}
 			continue
 		default:
-			// While the server is unreachable, the pauses are short: a request costs nothing and
-			// says nothing about the list.
+			// While the server is unreachable, the pauses are short: a request costs nothing, and
+			// its failure says nothing about the list.
 			if apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
 				in = away.Step()
 			} else {
@@ -140,13 +140,13 @@ func (f *follower) event(e watch.Event) error {
 type follower struct {
 	*Tracker
 	*watched
-	// first means that the first list was neither read nor refused yet. It is false for kinds that
-	// were found after the start.
+	// first means that the first list has been neither read nor refused yet. It is false for kinds
+	// that were found after the start.
 	first bool
-	// lost means that the history cannot be resumed. It is reset when a list is complete.
+	// lost means that the history cannot be resumed. It is reset once a list is complete.
 	lost  bool
 	noted bool // a refusal was logged
-	// unstreamed means that the server does not support streamed lists. unselected means that it
+	// unstreamed means that the server does not support streaming lists. unselected means that it
 	// does not support field selectors for namespaces.
 	unstreamed, unselected bool
 	worked                 bool // a watch has lasted for some time
@@ -187,9 +187,9 @@ func (f *follower) kindsMayChange() {
 	}
 }
 
-// permissionsMayChange wakes refused followers if a role for the webhook changes. Otherwise a
-// permitted kind would be found minutes later, or refused kinds would be retried thousands of times
-// an hour.
+// permissionsMayChange wakes refused followers if a role for the webhook changes. Otherwise either
+// a newly permitted kind would be discovered minutes late, or refused kinds would be retried
+// thousands of times an hour.
 func (f *follower) permissionsMayChange(o *metav1.PartialObjectMetadata) {
 	if _, ok := o.Labels[permissionsLabel]; ok && f.resource.Group == "rbac.authorization.k8s.io" {
 		f.permissions.wake()
@@ -218,7 +218,7 @@ func newPauses() wait.Backoff {
 	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: 30 * time.Second}
 }
 
-// newAbsences returns the pauses while the server does not answer.
+// newAbsences returns the pauses to make while the server does not answer.
 func newAbsences() wait.Backoff {
 	return wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.3, Steps: 100, Cap: time.Second}
 }
@@ -230,8 +230,8 @@ func newComparisons() wait.Backoff {
 
 const (
 	refusedFor = 5 * time.Minute
-	// refusedFirst is the first pause after a refusal. It is short, because an API server that has
-	// just started forbids everything until it has read the RBAC rules.
+	// refusedFirst is the first pause after a refusal. It is short, because a newly started API
+	// server forbids everything until it has read the RBAC rules.
 	refusedFirst = time.Second
 )
 
@@ -252,7 +252,7 @@ func sleepUnless(ctx context.Context, d time.Duration, wake <-chan struct{}) (wo
 	}
 }
 
-// permissionsLabel is on the roles that decide what may be tracked.
+// permissionsLabel is the label of the roles that decide what may be tracked.
 const permissionsLabel = "k8sconnect.io/aggregate-to-webhook"
 
 type permissions struct {

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// hintLife is longer than the longest request and an interruption of the watch together.
+	// hintLife is longer than the longest request plus an interruption of the watch.
 	hintLife = 2 * time.Minute
-	// maxHints bounds the hints; the oldest are dropped.
+	// maxHints limits the number of hints; the oldest are dropped.
 	maxHints = 20_000
 	// maxHintBytes bounds the memory of all hints. A write that fails after admission leaves its
-	// hint behind, and managed fields may have megabytes.
+	// hint behind, and managed fields may be megabytes in size.
 	maxHintBytes = 64 << 20
 )
 
@@ -56,8 +56,8 @@ func (h *hints) add(hint ownership.Hint, now time.Time) (dropped bool) {
 	return dropped
 }
 
-// If two users sent the same change at the same time, it is unknown which write succeeded. match
-// then returns a hint without a user, and only with the verdicts and values on which both agree.
+// If two users sent the same change at the same time, we cannot know which write succeeded. match
+// then returns a hint without a user, and with only those verdicts and values on which both agree.
 func (h *hints) match(uid types.UID, from string, to ownership.Owners, transitions []ownership.Transition) (found ownership.Hint, ok bool) {
 	for _, hint := range h.of[uid] {
 		if hint.ResourceVersion != from || !hint.Fits(to, transitions) {
@@ -83,7 +83,7 @@ func (h *hints) match(uid types.UID, from string, to ownership.Owners, transitio
 	return found, ok
 }
 
-// expire returns how many of the dropped hints matched no change.
+// expire drops hints that are too old, and returns how many of them matched no change.
 func (h *hints) expire(now time.Time) (expired int) {
 	for len(h.order) > 0 && now.Sub(h.order[0].came) >= hintLife {
 		if h.oldest() {
@@ -93,7 +93,7 @@ func (h *hints) expire(now time.Time) (expired int) {
 	return expired
 }
 
-// oldest drops the oldest hint, and reports whether it still waited for its write.
+// oldest drops the oldest hint, and reports whether it was still waiting for its write.
 func (h *hints) oldest() bool {
 	oldest, before := h.order[0], h.count
 	h.order = h.order[1:]

@@ -18,7 +18,8 @@ type kind struct {
 	namespaced bool
 }
 
-// leftOut returns the kinds that controllers write all the time, and records.
+// leftOut returns the kinds that are not tracked: those that controllers write all the time, and
+// records.
 func leftOut() []schema.GroupKind {
 	return []schema.GroupKind{
 		{Group: "", Kind: "Event"},
@@ -33,7 +34,7 @@ func leftOut() []schema.GroupKind {
 
 type kinds map[schema.GroupResource]kind
 
-// selectKinds keeps the previous kinds of a group that could not be read.
+// selectKinds retains the previous kinds of a group that could not be read.
 func selectKinds(found []*metav1.APIResourceList, err error, before kinds, excluded []schema.GroupKind) (kinds, error) {
 	var partly *discovery.ErrGroupDiscoveryFailed
 	if err != nil && !errors.As(err, &partly) {
@@ -75,8 +76,8 @@ func kindOf(gv schema.GroupVersion, r metav1.APIResource) kind {
 	return kind{resource: gv.WithResource(r.Name), name: r.Kind, namespaced: r.Namespaced}
 }
 
-// hasOwn reports whether discovery has found Kubernetes' own kinds, in the core group and in
-// others. It finds these with two separate requests.
+// hasOwn reports whether discovery has found Kubernetes' own kinds, both in the core group and in
+// others. Discovery finds these by two separate requests.
 func hasOwn(found []*metav1.APIResourceList) bool {
 	core, others := false, false
 	for _, list := range found {
@@ -89,18 +90,19 @@ func hasOwn(found []*metav1.APIResourceList) bool {
 	return core && others
 }
 
-// goneAfter is how long all answers must lack a kind before it counts as gone. One answer may be
-// wrong, and a kind that counts as gone loses its history.
+// goneAfter is how long a kind must be missing from all answers before it counts as gone. A single
+// answer may be wrong, and a kind that counts as gone loses its history.
 const goneAfter = 5 * time.Second
 
-// absent maps each known kind that discovery lacks to the time of the first answer without it.
+// absent maps each known kind that is missing from discovery to the time of the first answer
+// without it.
 type absent struct {
 	since        map[schema.GroupResource]time.Time
 	contradicted []string // the absent kinds that are served nevertheless
 }
 
-// gone reports whether a kind is gone: all answers have lacked it for a while, and a request
-// confirms that it is not served.
+// gone reports whether a kind is gone: it has been missing from all answers for a while, and a
+// request confirms that it is not served.
 func (a *absent) gone(name schema.GroupResource, now time.Time, served func() bool) bool {
 	if a.since == nil {
 		a.since = map[schema.GroupResource]time.Time{}

@@ -13,13 +13,13 @@ import (
 
 type memory struct {
 	objects map[types.UID]remembered
-	// round numbers the lists. fresh counts the objects in lists, since the last complete list,
-	// that were not remembered.
+	// round is the number of the current list. fresh counts the objects listed since the last
+	// complete list that were not remembered.
 	round uint32
 	fresh int
 }
 
-// remembered must be small, because there may be a hundred thousand.
+// remembered must be small, because a hundred thousand may be in memory.
 type remembered struct {
 	namespace unique.Handle[string]
 	name      string
@@ -38,7 +38,7 @@ func remember(o *metav1.PartialObjectMetadata) remembered {
 }
 
 // see remembers an object, and returns its previous state if it has changed. It ignores an older
-// version, except in a list, because etcd may have been restored.
+// version unless it comes from a list, because etcd may have been restored.
 func (m *memory) see(uid types.UID, now remembered, list bool) (was remembered, changed bool) {
 	if m.objects == nil {
 		m.objects = map[types.UID]remembered{}
@@ -73,11 +73,11 @@ func (m *memory) forgetUnlisted() {
 	}
 }
 
-// newer is also true for versions that cannot be compared, because the version arrived later.
+// newer is also true for versions that cannot be compared, because version arrived later.
 func newer(version, than string) bool { return version != than && !object.Newer(than, version) }
 
 // There are two kinds of list. A list of the state at the checkpoint (resume, resumed) is followed
-// by all changes, one by one. A list of the current state (afresh, listed) has a gap before it.
+// by all changes, one by one. A list of the current state (afresh, listed) is preceded by a gap.
 
 func (s *state) resume(w *watched) {
 	w.memory = memory{}
@@ -95,8 +95,8 @@ func (s *state) afresh(w *watched, now time.Time) {
 }
 
 // listed ends a list of the current state, and adds a gap if changes may be missing. The history of
-// a new object is unknown. A first list without objects has no gap. After a start with a checkpoint
-// there is always a gap, because the records may be newer than the memory.
+// a new object is unknown. A first list that is empty creates no gap. After a start from a
+// checkpoint there is always a gap, because the records may be newer than the memory.
 func (s *state) listed(w *watched, version string, now time.Time) {
 	w.forgetUnlisted()
 	from := w.at()

@@ -16,7 +16,7 @@ import (
 const (
 	watchFor = 5 * time.Minute
 	pageOf   = 500
-	// streamSilence is how long a streamed list may pause before it is given up.
+	// streamSilence is how long a streaming list may pause before it is abandoned.
 	streamSilence = 30 * time.Second
 )
 
@@ -24,8 +24,8 @@ var errTooOld = errors.New("the version to watch from is too old")
 
 var errUndone = errors.New("the server's history ends before this version")
 
-// begin lists, unless a watch can continue. If there is a checkpoint, it lists the state at the
-// checkpoint, after which all changes follow. Otherwise it lists the current state.
+// begin lists the objects, unless a watch can continue. If there is a checkpoint, it lists the
+// state at the checkpoint, after which all changes follow. Otherwise it lists the current state.
 func (f *follower) begin(ctx context.Context) error {
 	f.mu.Lock()
 	seen, promised := f.seen.Version, f.promised.Version
@@ -55,7 +55,7 @@ func (f *follower) begin(ctx context.Context) error {
 	return nil
 }
 
-// resume lists the state at a version. It returns false if the server no longer has it.
+// resume lists the state at a version. It returns false if the server no longer has that version.
 func (f *follower) resume(ctx context.Context, version string) (bool, error) {
 	switch undone, err := f.undone(ctx, version); {
 	case err != nil:
@@ -82,8 +82,8 @@ func (f *follower) lose(what, version string, err error) {
 		"resource", f.resource.GroupResource().String(), "at", what, "version", version, "error", err.Error())
 }
 
-// afresh lists the current state from a stream (KEP-3157). From a server without streamed lists, it
-// reads pages, so that it never holds all objects.
+// afresh lists the current state as a stream (KEP-3157). If the server does not support streaming
+// lists, it reads pages instead, so that it never holds all objects.
 func (f *follower) afresh(ctx context.Context) (version string, err error) {
 	begin := func() { f.do(func(s *state) []*pendingChange { s.afresh(f.watched, time.Now()); return nil }) }
 	if !f.unstreamed {
@@ -161,7 +161,7 @@ func (f *follower) stream(ctx context.Context) (version string, err error) {
 	}
 }
 
-// At the end of the list, streamed returns its version.
+// streamed returns the list's version at the end of the list.
 func (f *follower) streamed(e watch.Event) (version string, err error) {
 	if e.Type == watch.Error {
 		return "", apierrors.FromObject(e.Object)
@@ -184,8 +184,9 @@ func misunderstood(err error) bool {
 	return apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)
 }
 
-// undone reports whether the server's history ends before a version that was seen, because etcd was
-// restored from a backup. A watch from that version would wait forever, or follow another history.
+// undone reports whether the server's history ends before a version that has been seen, because
+// etcd was restored from a backup. A watch from that version would wait forever, or follow a
+// different history.
 func (f *follower) undone(ctx context.Context, seen string) (bool, error) {
 	at := time.Now()
 	page, err := f.opts.Metadata.Resource(f.resource).List(ctx, metav1.ListOptions{Limit: 1, FieldSelector: f.selector()})

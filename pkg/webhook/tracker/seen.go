@@ -16,8 +16,8 @@ import (
 
 const (
 	// maxSeen bounds the bytes of the leader's notes, and maxTold those of another replica's.
-	// Together they must fit into a ConfigMap, of at most a megabyte, with the notes of replicas
-	// that have ended.
+	// Together with the notes of replicas that have ended, they must fit into a ConfigMap, which
+	// holds at most a megabyte.
 	maxSeen, maxTold = 400 << 10, 100 << 10
 	maxNotes         = 10_000
 	// maxDecoded bounds the size of notes after decoding, in bytes.
@@ -30,8 +30,8 @@ type unrecorded struct {
 	since time.Time
 }
 
-// note contains the changes of one object that were seen and are not recorded yet. Notes are stored
-// with the checkpoint, so that the checkpoint need not wait until the changes are recorded.
+// note contains the changes to one object that have been seen but not recorded yet. Notes are
+// stored with the checkpoint, so that the checkpoint need not wait until the changes are recorded.
 type note struct {
 	Object  ownership.Object `json:"object"`
 	Changes []noted          `json:"changes"`

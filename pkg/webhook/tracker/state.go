@@ -11,8 +11,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// state is everything that a tracker knows. It reads no clock and sends no requests: its methods
-// take events with their times, and return changes to record.
+// state is everything that a tracker knows. It does not read the clock and sends no requests: its
+// methods take events with their times, and return changes to record.
 type state struct {
 	grace     time.Duration
 	resources map[schema.GroupResource]*watched
@@ -21,12 +21,12 @@ type state struct {
 	// heard is when the API server last sent something about any resource.
 	heard time.Time
 
-	// waiting lists, oldest first, the changes that wait for a hint or for an earlier change of the
-	// same object. waitingOf counts them by object.
+	// waiting lists, oldest first, the changes that are waiting for a hint or for an earlier change
+	// to the same object. waitingOf counts them by object.
 	waiting   []*pendingChange
 	waitingOf map[types.UID]int
-	// given lists the changes that the sink was given, oldest first. Settled changes are removed
-	// only when there are many.
+	// given lists the changes passed to the sink, oldest first. Settled changes are removed only
+	// once there are many.
 	given   []*pendingChange
 	clearAt int
 	// gaps lists the gaps that no leader has handled yet.
@@ -69,7 +69,7 @@ func (s *state) remove(w *watched) {
 	delete(s.resources, w.resource.GroupResource())
 }
 
-// see handles an object that exists. gap means that versions in between may have been missed.
+// see handles an object that exists. gap means that intermediate versions may have been missed.
 func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now time.Time) []*pendingChange {
 	if o.UID == "" {
 		return nil
@@ -111,9 +111,9 @@ func (s *state) see(w *watched, o *metav1.PartialObjectMetadata, gap bool, now t
 	return s.hinted(m, now)
 }
 
-// hinted returns the change if it has its hint or needs none. Otherwise the change has to wait. An
-// object's changes stay in order, because the recorder assumes that it knows everything older than
-// its last write.
+// hinted returns the change if it has found its hint or needs none. Otherwise the change has to
+// wait. An object's changes stay in order, because the recorder assumes that it knows everything
+// older than its last write.
 func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
 	ready := s.join(m) || m.apart || !m.contested
 	if ready && s.waitingOf[m.uid] == 0 {
@@ -128,8 +128,8 @@ func (s *state) hinted(m *pendingChange, now time.Time) []*pendingChange {
 	return nil
 }
 
-// join adds the hint's user and verdicts to the change. It never joins a hint to a change over
-// unwatched time: the hint's write may have been refused, and sent again from another version.
+// join adds the hint's user and verdicts to the change. It never joins a hint to a change that
+// spans unwatched time: the hint's write may have been refused, and resent from another version.
 func (s *state) join(m *pendingChange) bool {
 	if m.apart {
 		return false
@@ -162,11 +162,11 @@ func (s *state) bookmark(w *watched, version string, now time.Time) {
 	w.advance(version, time.Time{})
 }
 
-// asked records the server's position.
+// asked records the server's position when it was requested.
 func (s *state) asked(w *watched, version string, at time.Time) { w.newest = position{version, at} }
 
-// Versions count the writes of the whole store, so every later version was written after at. If a
-// resource has its own store, the time is wrong by at most one write.
+// Versions count the writes to the whole store, so every later version was written after at. If a
+// resource has a store of its own, the time is wrong by at most one write.
 func (s *state) wrote(version string, at time.Time) {
 	for _, w := range s.resources {
 		s.asked(w, version, at)
@@ -204,8 +204,8 @@ func (s *state) due(now time.Time) (out []*pendingChange) {
 	return out
 }
 
-// lead sets whether this replica leads. Transitions that were left to a leader become a gap if no
-// leader took them over.
+// lead sets whether this replica leads. Transitions left to a leader become a gap if no leader has
+// taken them over.
 func (s *state) lead(leading bool, now time.Time) {
 	s.leading = leading
 	if !leading {
@@ -219,8 +219,8 @@ func (s *state) lead(leading bool, now time.Time) {
 	}
 }
 
-// give returns a change, unless it is settled. A change is settled once all its notable occurrences
-// are.
+// give returns a change to pass to the sink, unless it is settled. A change is settled once all its
+// notable occurrences are.
 func (s *state) give(m *pendingChange) []*pendingChange {
 	if m.settled {
 		return nil
@@ -249,7 +249,7 @@ func (s *state) noted(occurrences []unrecorded, now time.Time) (out []*pendingCh
 	return out
 }
 
-// A lost occurrence becomes a gap, from the time when it happened until it was seen.
+// A lost occurrence becomes a gap, from when it happened until it was seen.
 func (s *state) settle(m *pendingChange, i int, end ownership.Outcome) {
 	m.deferred = m.deferred || end == ownership.OutcomeLeft
 	m.lost = m.lost || end == ownership.OutcomeLost
@@ -277,13 +277,13 @@ func (s *state) passed(c Checkpoint) {
 		if m.watched != nil {
 			at, ok = c.Resources[m.resource.GroupResource().String()]
 		}
-		// This replica could not begin before that gap, so the gap stays. If etcd was restored, the
+		// This replica could not start before that gap, so the gap stays. If etcd was restored, the
 		// position is ahead of everything.
 		return ok && at.Version != m.promised.Version && !newer(m.version, at.Version)
 	})
 }
 
-// A tracker that starts with stored loses nothing.
+// A tracker that starts from stored loses nothing.
 type stored struct {
 	checkpoint Checkpoint
 	// seen lists the changes before the checkpoint's positions that are not recorded.
@@ -291,8 +291,8 @@ type stored struct {
 	news Coverage
 }
 
-// store returns the content to store, with a maximum number of notes. Each resource's position is
-// before the first change that waits for a hint or is not noted.
+// store returns the content to store, with at most the given number of notes. Each resource's
+// position is before its first change that is waiting for a hint or is not noted.
 func (s *state) store(most int, now time.Time) stored {
 	s.dirty = false
 	out := stored{checkpoint: Checkpoint{Heard: s.heard.UTC().Truncate(time.Second), Resources: map[string]position{}}, news: s.undeclared}

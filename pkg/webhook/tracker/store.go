@@ -35,14 +35,14 @@ type kept struct {
 	checkpoint Checkpoint
 	coverage   Coverage
 	scope      ownership.Scope
-	// seen lists the leader's notes, and noted those of other replicas. unread is the time of
+	// seen lists the leader's notes, and noted those of other replicas. unread is the period of any
 	// leader's notes that cannot be decoded.
 	seen, noted []unrecorded
 	unread      Span
 }
 
-// read returns the stored state. History starts over if the state cannot be decoded, or was copied
-// from another cluster.
+// read returns the stored state. The history starts over if the state cannot be decoded or was
+// copied from another cluster.
 func (t *Tracker) read(ctx context.Context) (kept, error) {
 	c, err := t.opts.ConfigMaps.Get(ctx, t.opts.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -144,11 +144,11 @@ func (t *Tracker) write(ctx context.Context, k kept, out stored, seen []byte, sc
 	return nil
 }
 
-// publishEvery is how often the published copy is written if only the time in it changes.
+// publishEvery is how often the published copy is written if only its time changes.
 const publishEvery = time.Minute
 
 // publish copies those parts of the checkpoint that readers of a history need. The other parts name
-// objects and users. If a write fails, readers notice the old copy by its time.
+// objects and users. If a write fails, the time in the copy tells readers that it is old.
 func (t *Tracker) publish(ctx context.Context, c Coverage, stored map[string]string, heard time.Time) {
 	if t.opts.Public == nil {
 		return
@@ -184,7 +184,7 @@ func (t *Tracker) writeTold(ctx context.Context, k kept, content []byte) error {
 	return err
 }
 
-// The leader moves the notes under noteKey to its own.
+// The leader merges the notes under noteKey into its own.
 func (t *Tracker) noteKey() string { return SeenKey + "-" + t.id }
 
 func (t *Tracker) update(ctx context.Context, c *corev1.ConfigMap) (*corev1.ConfigMap, error) {

@@ -1,7 +1,7 @@
 // Package tracker watches the metadata of all kinds, remembers each object's owners, and reports
 // every change once. Start with [New] and [Tracker.Run]; [Tracker.Hint] adds the user that
-// admission saw. Versions that were missed are declared as gaps. The package does not use
-// informers, because informers hide transitions. It writes no records and elects no leader.
+// admission saw. Missed versions are declared as gaps. The package does not use informers, because
+// informers hide transitions. It writes no records and elects no leader.
 package tracker
 
 import (
@@ -28,13 +28,13 @@ import (
 // Sink receives tracked changes.
 type Sink interface {
 	// Record receives every transition, in the order of each object's versions. It never blocks. If
-	// settled is not nil, the transition must be written: Record calls settled once, from any
-	// goroutine, with the outcome. Until then, the checkpoint keeps the transition. A lost
-	// transition is declared as a gap.
+	// settled is not nil, the transition must be written: Record arranges for settled to be called
+	// once, from any goroutine, with the outcome. Until then, the checkpoint keeps the transition.
+	// A lost transition is declared as a gap.
 	Record(o ownership.Occurrence, settled func(ownership.Outcome))
-	// Gap makes the sink compare the owners that it wrote last with the current owners, because
-	// changes were lost. live returns ok false for an object that is not tracked. Gap is called
-	// only for the leader's sink, and again after an error.
+	// Gap makes the sink compare the owners that it last wrote with the current owners, because
+	// changes were lost. live returns false for ok if an object is not tracked. Gap is called only
+	// for the leader's sink, and again after an error.
 	Gap(ctx context.Context, live func(types.UID) (owners ownership.Owners, resourceVersion string, ok bool)) error
 }
 
@@ -43,19 +43,19 @@ type Discovery interface {
 	ServerPreferredResourcesWithContext(ctx context.Context) ([]*metav1.APIResourceList, error)
 }
 
-// ConfigMaps are those of the namespace with the checkpoint.
+// ConfigMaps are those in the namespace of the checkpoint.
 type ConfigMaps interface {
 	Public
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (*corev1.ConfigMap, error)
 	Update(ctx context.Context, c *corev1.ConfigMap, opts metav1.UpdateOptions) (*corev1.ConfigMap, error)
 }
 
-// Public are the ConfigMaps of a namespace that all users may read.
+// Public are the ConfigMaps in a namespace that all users may read.
 type Public interface {
 	Apply(ctx context.Context, c *applycorev1.ConfigMapApplyConfiguration, opts metav1.ApplyOptions) (*corev1.ConfigMap, error)
 }
 
-// Options of a tracker. Its clients and its sink are required.
+// Options are the options of a tracker. Its clients and its sink are required.
 type Options struct {
 	Metadata   metadata.Interface
 	Discovery  Discovery
@@ -64,11 +64,12 @@ type Options struct {
 	Log        logr.Logger
 
 	// Public are the ConfigMaps of [ownership.ScopeNamespace], in which the leader publishes the
-	// scope and Namespace; nil publishes nothing. Namespace is that of ConfigMaps.
+	// scope and Namespace; if it is nil, nothing is published. Namespace is the namespace of
+	// ConfigMaps.
 	Public    Public
 	Namespace string
 
-	// Name is the name of the ConfigMap with the checkpoint; "k8sconnect-tracker" by default.
+	// Name is the name of the checkpoint's ConfigMap; "k8sconnect-tracker" by default.
 	Name string
 	// Labels and Annotations are set on ConfigMaps that the tracker creates.
 	Labels, Annotations map[string]string
@@ -86,11 +87,11 @@ type Options struct {
 
 const queuedHints = 4096
 
-// listsAtOnce bounds concurrent lists, to spare the API server and memory.
+// listsAtOnce limits concurrent lists, to spare memory and the API server.
 const listsAtOnce = 4
 
-// Tracker tracks the owners of all objects of a cluster. It is a Prometheus collector of its own
-// metrics.
+// Tracker tracks the owners of all objects in a cluster. It is also a Prometheus collector for its
+// own metrics.
 type Tracker struct {
 	opts    Options
 	queue   chan ownership.Hint
@@ -102,7 +103,7 @@ type Tracker struct {
 	permissions permissions
 
 	// id distinguishes the notes of this replica from those of others. noted is their content, and
-	// untold has to be added.
+	// untold is yet to be added to them.
 	id            string
 	noted, untold []unrecorded
 	published     struct {
@@ -171,16 +172,17 @@ func (t *Tracker) Lead(leading bool) {
 	}
 }
 
-// Ready reports whether the first list of every kind was read or refused.
+// Ready reports whether the first list of every kind has been read or refused.
 func (t *Tracker) Ready() bool { return t.ready.Load() }
 
-// Live returns the owners of an object, except those of its status, and its resource version.
+// Live returns the owners of an object, except those of its status, and the object's resource
+// version.
 func (t *Tracker) Live(uid types.UID) (owners ownership.Owners, resourceVersion string, ok bool) {
 	_, owners, resourceVersion, ok = t.Named(uid)
 	return owners, resourceVersion, ok
 }
 
-// Named returns the kind of an object as well as the results of Live.
+// Named returns the kind of an object in addition to the results of Live.
 func (t *Tracker) Named(uid types.UID) (kind string, owners ownership.Owners, resourceVersion string, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -192,7 +194,7 @@ func (t *Tracker) Named(uid types.UID) (kind string, owners ownership.Owners, re
 	return "", ownership.Owners{}, "", false
 }
 
-// do calls tell with the state, and passes the resulting changes to the sink.
+// do calls tell with the state locked, and passes the resulting changes to the sink.
 func (t *Tracker) do(tell func(*state) []*pendingChange) {
 	t.mu.Lock()
 	given := tell(t.state)
@@ -272,7 +274,7 @@ func (t *Tracker) scope() ownership.Scope {
 	return s
 }
 
-// scope lists a kind twice if it was listed and is now refused.
+// scope lists a kind twice if it was once listed and is now refused.
 func (b *state) scope() ownership.Scope {
 	s := ownership.Scope{Kinds: map[string]time.Time{}}
 	for _, w := range b.resources {

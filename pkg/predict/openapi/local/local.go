@@ -1,4 +1,4 @@
-// Package local provides the types of Kubernetes' own kinds from compiled Go types, so that a
+// Package local derives the types of Kubernetes' own kinds from compiled Go types, so that a
 // server's schemas need not be read first. Use [Types.Of].
 package local
 
