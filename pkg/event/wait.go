@@ -8,33 +8,34 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Met and the others are the actions of wait. It also uses Failed and Unknown, and Gone for objects
-// that were deleted before they met their conditions.
+// Met and the others are the results of a wait. A wait also uses Failed, Unknown, and Gone, which
+// is for objects deleted before they met their conditions.
 const (
 	Met Action = "met"
-	// TimedOut objects did not meet their conditions in time.
+	// TimedOut objects did not meet their conditions before the timeout.
 	TimedOut Action = "timeout"
-	// Unmet objects had not met their conditions when the wait ended without a timeout.
+	// Unmet objects had not met their conditions when the wait ended for a reason other than a
+	// timeout.
 	Unmet Action = "unmet"
-	// Unselected objects were deleted, or their labels changed. A watch by labels does not
-	// distinguish the two.
+	// Unselected objects were deleted or relabeled. A watch with a label selector cannot tell the
+	// two apart.
 	Unselected Action = "unselected"
 )
 
-// Awaited adds an object that a selector matched after Planned.
+// Awaited adds an object that a selector matched only after Planned.
 type Awaited struct {
 	Ref object.Ref
 }
 
-// Judged reports the progress of an object that has not met its conditions.
+// Judged reports the progress of an object that has not yet met its conditions.
 type Judged struct {
 	Ref        object.Ref
 	Conditions []Condition
 	Note       string
 }
 
-// Stalled says why an awaited object makes no progress. It is repeated when the causes change. The
-// wait continues.
+// Stalled says why an awaited object makes no progress. It is emitted again when the causes change.
+// The wait continues.
 type Stalled struct {
 	Ref    object.Ref
 	Since  time.Time
@@ -53,15 +54,15 @@ type Waited struct {
 	Object     *unstructured.Unstructured
 }
 
-// Condition is one condition for one version of an object.
+// Condition is the state of one condition at one version of an object.
 type Condition struct {
 	For string
 	// Forbidden means that the wait fails when the condition is met.
 	Forbidden bool
 	Met       bool
-	// Failed means that the condition will not be met without an intervention.
+	// Failed means that the condition will not be met without intervention.
 	Failed bool
-	// Reason is for programs, Message for people. Each may be empty.
+	// Reason is for programs, and Message is for people. Either may be empty.
 	Reason, Message string
 	Values          []Value
 	Err             error
@@ -92,13 +93,13 @@ type Cause struct {
 	Next      string     `json:"next,omitempty"`
 	Risk      string     `json:"risk,omitempty"`
 	BlockedBy object.Ref `json:"blockedBy,omitzero"`
-	// Passing means that the cause does not prevent readiness. It concerns Pods that are being
+	// Passing means that the cause does not prevent readiness: it concerns Pods that are being
 	// replaced, or something behind a load balancer.
 	Passing bool `json:"-"`
-	// Doubt means that this is no cause, but something that could not be read.
+	// Doubt means that this is not a cause but something that could not be read.
 	Doubt bool `json:"-"`
-	// Hearsay means that a controller recorded the cause in its last attempt, which may be
-	// outdated. Age is that of the record.
+	// Hearsay means that a controller recorded the cause during its last attempt, so it may be
+	// outdated. Age is the age of that record.
 	Hearsay   bool          `json:"-"`
 	Age       time.Duration `json:"-"`
 	Container Container     `json:"-"`
@@ -123,7 +124,7 @@ type Image struct {
 	// if known.
 	Image string `json:"image"`
 	ID    string `json:"imageID"`
-	// Pulls means that nodes pull the image at every start of the container.
+	// Pulls means that nodes pull the image each time the container starts.
 	Pulls bool         `json:"-"`
 	Pods  []RunningPod `json:"pods"`
 }
@@ -137,41 +138,42 @@ type RunningPod struct {
 
 func (Runs) event() {}
 
-// Gone, Remains and Absent are the actions of delete. It also uses Failed, Skipped and Unknown.
+// Gone, Remains and Absent are the results of a delete. A delete also uses Failed, Skipped and
+// Unknown.
 const (
 	// Gone objects were deleted and no longer exist.
 	Gone Action = "deleted"
-	// Remains objects were accepted for deletion and still exist.
+	// Remains objects were accepted for deletion but still exist.
 	Remains Action = "terminating"
 	// Absent objects did not exist in the first place.
 	Absent Action = "absent"
 )
 
-// Deleted is the result of a delete for one object.
+// Deleted is the result of deleting one object.
 type Deleted struct {
 	Ref    object.Ref
 	Source object.Source
 	Action Action
 	DryRun bool
-	// Since is when the deletion was requested, by the server's clock; zero if unknown.
+	// Since is the time of the deletion request by the server's clock; zero if unknown.
 	Since time.Time
-	// Reason says that another object has the name now, or why the object was Kept.
+	// Reason says that another object now has the name, or why the object was Kept.
 	Reason  string
 	Err     error
 	Overdue bool
 	Causes  []Cause
 }
 
-// Going reports progress of a terminating object, which is slow and not stuck.
+// Going reports the progress of a terminating object that is slow but not stuck.
 type Going struct {
 	Ref object.Ref
-	// Text describes the progress. If it is empty, Done of Total objects are gone.
+	// Text describes the progress. If Text is empty, Done of Total objects are gone.
 	Text        string
 	Done, Total int
 }
 
-// Stuck says why a deletion makes no progress. It is repeated when the causes change. It is also
-// the result of the verb stuck for one object.
+// Stuck says why a deletion makes no progress. It is emitted again when the causes change. It is
+// also the result of the verb stuck for one object.
 type Stuck struct {
 	Ref    object.Ref
 	Since  time.Time
@@ -179,7 +181,7 @@ type Stuck struct {
 	Err    error
 }
 
-// Rooted is a cause with all objects that it blocks.
+// Rooted is a cause with all the objects that it blocks.
 type Rooted struct {
 	Cause Cause
 	Holds []object.Ref

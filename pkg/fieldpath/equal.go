@@ -2,9 +2,9 @@ package fieldpath
 
 import "encoding/json"
 
-// Equal compares two JSON values as the API server does to detect conflicts. It compares numbers by
-// value, regardless of their Go type, and lists in order. Null, absent and empty are different
-// values. So are two spellings of one quantity.
+// Equal compares two JSON values as the API server does when it detects conflicts. It compares
+// numbers by value, regardless of their Go type, and lists in order. Null, absent and empty are
+// different values, and so are two spellings of one quantity.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case string:
@@ -71,7 +71,7 @@ func asInt(v any) (int64, bool) {
 	return 0, false
 }
 
-// AsFloat converts a number of any type that JSON is decoded to.
+// AsFloat converts a number of any type to which JSON is decoded.
 func AsFloat(v any) (float64, bool) {
 	if i, ok := asInt(v); ok {
 		return float64(i), true

@@ -3,10 +3,11 @@ package fieldpath
 import "slices"
 
 // Get returns the value at the path in an object, and whether the value exists. If a list item
-// omits parts of its key that the server defaults, Get finds the item if no other item fits.
+// omits parts of its key that the server defaults, Get finds the item only if no other item
+// matches.
 func (p Path) Get(object map[string]any) (any, bool) { return p.GetBy(object, Find) }
 
-// GetBy is [Path.Get] with another way to find the position of the list item that an element names.
+// GetBy works like [Path.Get], but calls find to locate the list item that an element names.
 func (p Path) GetBy(object map[string]any, find func([]any, Element) int) (any, bool) {
 	var v any = object
 	for _, pe := range p {
@@ -32,8 +33,8 @@ func (p Path) GetBy(object map[string]any, find func([]any, Element) int) (any, 
 	return v, true
 }
 
-// SameField reports whether both paths name the same field of an object, even if one of them omits
-// a part of a key.
+// SameField reports whether both paths name the same field of an object, even if one path omits
+// part of a key.
 func SameField(object map[string]any, a, b Path) bool {
 	if len(a) != len(b) {
 		return false
@@ -59,8 +60,8 @@ func SameField(object map[string]any, a, b Path) bool {
 	return true
 }
 
-// Same reports whether two objects have the same value at the path, or none. After a create or
-// update, a list may have several items with one key; Same then compares all of them.
+// Same reports whether two objects have the same value at the path, or both have none. After a
+// create or update, a list may contain several items with one key; Same then compares all of them.
 func (p Path) Same(a, b map[string]any) bool {
 	return slices.EqualFunc(p.all(a), p.all(b), Equal)
 }
@@ -97,8 +98,8 @@ func (p Path) all(object any) []any {
 	return nil
 }
 
-// Delete removes a path from a value and returns the new value. It changes the value in place if
-// possible.
+// Delete removes a path from a value and returns the new value. If possible, it changes the value
+// in place.
 func Delete(v any, p Path) any {
 	switch v := v.(type) {
 	case map[string]any:

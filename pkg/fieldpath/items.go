@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Items matches the items of one list with the elements of field sets.
+// Items matches the items of one list against the elements of field sets.
 type Items struct {
 	elements []Element // sorted
 	names    []string
@@ -19,14 +19,14 @@ func ItemsOf(sets ...*Set) Items {
 	return Items{elements: els, names: keyNames(els)}
 }
 
-// ItemsNamed returns the Items of a list with a single known element.
+// ItemsNamed returns the Items of a list of which only one element is known.
 func ItemsNamed(pe Element) Items {
 	one := []Element{pe}
 	return Items{elements: one, names: keyNames(one)}
 }
 
-// A key in the sets may lack one of the names, because the item had no such field and the field has
-// no default.
+// A key in the sets may lack one of the names, because the item did not set that field and the
+// field has no default.
 func keyNames(elements []Element) []string {
 	var names []string
 	for _, pe := range elements {
@@ -43,8 +43,8 @@ func keyNames(elements []Element) []string {
 	return names
 }
 
-// Element returns the element of a list item, built from those key fields that the item sets, and
-// whether these are all key fields. If the server defaults the whole key, the key of the element is
+// Element returns the element of a list item, built from the key fields that the item sets, and
+// whether these are all the key fields. If the server defaults the whole key, the element's key is
 // empty. A map has no element if the key fields are unknown.
 func (x Items) Element(item any) (pe Element, complete, ok bool) {
 	m, isMap := item.(map[string]any)
@@ -63,23 +63,23 @@ func (x Items) Element(item any) (pe Element, complete, ok bool) {
 	return Element{Key: &key}, len(key) == len(x.names), len(x.names) > 0
 }
 
-// Match is how well a list item matches an element.
+// Match says how well a list item matches an element.
 type Match int
 
 const (
-	// NoMatch means that it is a different item.
+	// NoMatch means that the item is a different one.
 	NoMatch Match = iota
-	// Bare means that the item sets no key field. The server may default the whole key (edge case
+	// Bare means that the item sets no key fields. The server may default the whole key (edge case
 	// 88).
 	Bare
-	// Partial means that the item sets some key fields, which match. The server may default the
+	// Partial means that the item sets some key fields, and those match. The server may default the
 	// others (edge case 3).
 	Partial
 	// Exact means that the item sets all key fields, and they match.
 	Exact
 )
 
-// Match compares a list item with an element.
+// Match reports how well a list item matches an element.
 func (x Items) Match(item any, pe Element) Match {
 	if pe.Value != nil {
 		if item == nil || IsContainer(item) || !Equal(item, (*pe.Value).Unstructured()) {
@@ -116,7 +116,7 @@ func (x Items) Match(item any, pe Element) Match {
 	return result
 }
 
-// Possible returns the elements that an item may have after the server has set defaults.
+// Possible returns the elements that an item may have once the server has set defaults.
 func (x Items) Possible(item any) []Element {
 	var out []Element
 	for _, pe := range x.elements {
@@ -127,8 +127,8 @@ func (x Items) Possible(item any) []Element {
 	return out
 }
 
-// Identify returns the element by which the sets name an item. This is the item's own element, or
-// the only acceptable one that it may have after the server has set defaults.
+// Identify returns the element by which the sets name an item: the item's own element, or else the
+// only acceptable one that it may have once the server has set defaults.
 func (x Items) Identify(item any, accept func(Element) bool) (Element, bool) {
 	pe, complete, ok := x.Element(item)
 	if !ok {
@@ -147,17 +147,17 @@ func (x Items) Identify(item any, accept func(Element) bool) (Element, bool) {
 	return possible[0], true
 }
 
-// Held is [Items.Identify] for a list about which nothing else is known. If another item matches an
-// element exactly, the element belongs to that other item.
+// Held works like [Items.Identify] for a list about which nothing else is known. If another item
+// matches an element exactly, the element belongs to that item.
 func (x Items) Held(item any, list []any) (Element, bool) {
 	return x.Identify(item, func(pe Element) bool {
 		return !slices.ContainsFunc(list, func(other any) bool { return x.Match(other, pe) == Exact })
 	})
 }
 
-// Unproven returns the key fields of an element that a list item does not set and that a set below
-// the element owns. The owner has set these fields, so their values may differ from the server's
-// defaults.
+// Unproven returns the key fields of an element that a list item does not set but that the set
+// below the element owns. The owner set these fields explicitly, so their values may differ from
+// the server's defaults.
 func Unproven(item any, pe Element, below *Set) []string {
 	m, _ := item.(map[string]any)
 	return slices.DeleteFunc(KeyNames(pe), func(name string) bool {
@@ -169,7 +169,7 @@ func Unproven(item any, pe Element, below *Set) []string {
 // IsKey reports whether a field is part of the key of the list's items.
 func (x Items) IsKey(name string) bool { return slices.Contains(x.names, name) }
 
-// Names returns the key fields of the list's items, sorted; none for a list of values.
+// Names returns the names of the key fields of the list's items, sorted; none for a list of values.
 func (x Items) Names() []string { return x.names }
 
 // KeyField returns the value of a field in an element's key, and whether the key has the field.
@@ -182,9 +182,9 @@ func KeyField(pe Element, name string) (any, bool) {
 	return nil, false
 }
 
-// Find returns the position of the item with an element, or -1. An exact match takes precedence
-// over a partial one, and a partial match over a bare one. A partial or bare match must be the only
-// best match.
+// Find returns the position of the item that an element names, or -1. An exact match takes
+// precedence over a partial one, and a partial match over a bare one. A partial or bare match
+// counts only if no other item matches equally well.
 func (x Items) Find(list []any, pe Element) int {
 	best, at, several := NoMatch, -1, false
 	for i, item := range list {
@@ -204,8 +204,8 @@ func (x Items) Find(list []any, pe Element) int {
 	return at
 }
 
-// Find is [Items.Find] for a list of which no other element is known. It also finds an item by its
-// position.
+// Find works like [Items.Find] for a list of which no other element is known. It also accepts an
+// element that names a position.
 func Find(list []any, pe Element) int {
 	switch {
 	case pe.Index != nil:
@@ -228,7 +228,7 @@ func KeyOf(pe Element) map[string]any {
 	return key
 }
 
-// KeyNames returns the names of an element's key fields, in order; none without a key.
+// KeyNames returns the names of an element's key fields, in order; none if it has no key.
 func KeyNames(pe Element) []string {
 	if pe.Key == nil {
 		return nil
@@ -248,7 +248,7 @@ func FieldElement(name string) Element { return smd.FieldNameElement(name) }
 
 // Index finds the items of a list by their elements.
 type Index struct {
-	// Elements are in list order.
+	// Elements holds one element for each item, in list order.
 	Elements []Element
 	sorted   []int
 }
@@ -276,8 +276,8 @@ func (x Index) isDistinct() bool {
 	return true
 }
 
-// Pair returns the positions of the items that both lists have, in the order of x, and of those
-// that only x or only other has. Several items with one element are paired in order.
+// Pair returns the positions of the items in both lists, in the order of x, and of the items in
+// only x or only other. Several items with one element are paired in order.
 func (x Index) Pair(other Index) (pairs [][2]int, gone, come []int) {
 	i, j := 0, 0
 	for i < len(x.sorted) || j < len(other.sorted) {
@@ -306,7 +306,7 @@ func (x Index) Pair(other Index) (pairs [][2]int, gone, come []int) {
 	return pairs, gone, come
 }
 
-// Keys converts elements to values: the item of a set, or the key of a keyed item.
+// Keys converts elements to values: a set item to itself, and a keyed item to its key.
 func Keys(els []Element) []any {
 	out := make([]any, len(els))
 	for i, pe := range els {
@@ -339,7 +339,7 @@ func (x Items) Distinct(list []any) bool {
 	return ok && index.isDistinct()
 }
 
-// textKeys is for lists whose items have a single string key, as most long lists.
+// textKeys handles lists whose items have a single string as their key, as most long lists do.
 func textKeys(list []any, names []string) ([]string, bool) {
 	if len(names) != 1 {
 		return nil, false

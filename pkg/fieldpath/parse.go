@@ -13,9 +13,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// ParsePath parses a path. It accepts what users type, and what a shell leaves of it: the first dot
-// may be missing, quotes may be single, and brackets need no quotes if the content is unambiguous
-// ([name=app], [app.kubernetes.io/name]). An error names the column, starting at 1.
+// ParsePath parses a path. It accepts what users type, and what a shell makes of it: the first dot
+// may be missing, quotes may be single, and bracketed text needs no quotes if it is unambiguous
+// ([name=app], [app.kubernetes.io/name]). An error gives the column, counted from 1.
 func ParsePath(s string) (Path, error) {
 	p := parser{text: s}
 	path, err := p.path()
@@ -30,7 +30,8 @@ func (p *parser) fault(err error) error {
 	return fmt.Errorf("path %q, column %d: %w", p.given, column, err)
 }
 
-// ParseItem parses the element of a list item at the start of a text, and returns the rest.
+// ParseItem parses the element of a list item at the start of a text, and returns the rest of the
+// text.
 func ParseItem(text string) (pe Element, rest string, ok bool) {
 	p := parser{text: text}
 	if !p.accept('[') {
@@ -184,8 +185,8 @@ func (p *parser) name(stop string) (name string, quoted bool, err error) {
 	return name, quoted, err
 }
 
-// An unquoted value is a number, a boolean or null if possible. Otherwise it is a string whose
-// quotes the shell removed.
+// An unquoted value is read as a number, a boolean or null if possible. Otherwise it is a string
+// whose quotes the shell removed.
 func (p *parser) value(stop string) (any, error) {
 	p.space()
 	if s, ok, err := p.quoted(); ok || err != nil {
@@ -221,7 +222,7 @@ func (p *parser) value(stop string) (any, error) {
 	return number, nil
 }
 
-// Double quotes allow Go's escapes. Single quotes allow only \' and \\.
+// Double quotes allow the escapes of Go strings. Single quotes allow only \' and \\.
 func (p *parser) quoted() (s string, ok bool, err error) {
 	switch {
 	case p.peek('"'):
@@ -289,13 +290,13 @@ func (p *parser) until(stop string) string {
 	return p.text[start:p.pos]
 }
 
-// NotFoundError means that an object does not have a path, and that no manager owns the path.
+// NotFoundError means that a path does not exist in an object and that no manager owns it.
 type NotFoundError struct {
 	Path    Path
 	Nearest Path
 }
 
-// NewNotFoundError returns the error with the nearest candidate.
+// NewNotFoundError returns an error that suggests the nearest candidate.
 func NewNotFoundError(p Path, candidates []Path) *NotFoundError {
 	nearest, _ := p.Nearest(candidates)
 	return &NotFoundError{Path: p, Nearest: nearest}
@@ -311,8 +312,8 @@ func (e *NotFoundError) Hint() string {
 }
 
 // Nearest returns the candidate that the user most likely meant by p, and false if there is none.
-// It may be p with another key, with elements that p lacks, or without a typing error. A parent of
-// p is not considered.
+// The candidate may have another key, have elements that p lacks, or correct a typo. A parent of p
+// is not considered.
 func (p Path) Nearest(candidates []Path) (Path, bool) {
 	const step, far = 100, 1 << 20 // A skipped element costs more than any difference in text.
 	best, least := Path(nil), far
@@ -335,8 +336,8 @@ func (p Path) Nearest(candidates []Path) (Path, bool) {
 	return best, least < far
 }
 
-// skips returns how many elements of c are missing from p, or -1 if other elements differ. It
-// ignores the keys of list items.
+// skips returns how many elements of c are missing from p, or -1 if p and c differ in any other
+// way. It ignores the keys of list items.
 func (p Path) skips(c Path) int {
 	at := 0
 	for _, pe := range p {

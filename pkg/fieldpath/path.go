@@ -32,7 +32,7 @@ func Field(names ...string) Path {
 	return p
 }
 
-// Item returns the path of a list item whose key is one string field.
+// Item returns the path of a list item whose key is a single string field.
 func (p Path) Item(key, text string) Path {
 	return p.Child(smd.KeyElement(value.Field{Name: key, Value: value.NewValueInterface(text)}))
 }
@@ -46,8 +46,8 @@ func (p Path) String() string {
 	return string(b)
 }
 
-// Unquoted returns the API server's notation. Different paths may have the same text, because it
-// has no quotes.
+// Unquoted returns the path in the API server's notation. Because it has no quotes, different paths
+// may have the same text.
 func (p Path) Unquoted() string { return smd.Path(p).String() }
 
 // Equal reports whether both paths name the same field. It compares numbers in keys by value.
@@ -60,7 +60,7 @@ func (p Path) Compare(other Path) int {
 	return smd.Path(p).Compare(smd.Path(other))
 }
 
-// HasPrefix reports whether p is prefix or below it.
+// HasPrefix reports whether p equals prefix or is below it.
 func (p Path) HasPrefix(prefix Path) bool {
 	return len(p) >= len(prefix) && p[:len(prefix)].Equal(prefix)
 }
@@ -111,8 +111,8 @@ func appendKey(b []byte, fields value.FieldList) []byte {
 	return append(b, ']')
 }
 
-// A key has only scalars in every schema that the API server accepts; anything else is written as
-// JSON.
+// In every schema that the API server accepts, a key contains only scalars; anything else is
+// written as JSON.
 func appendScalar(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case string:
@@ -144,7 +144,7 @@ func isOdd(r rune) bool {
 	return true
 }
 
-// IsUnowned reports whether the API server removes the field of the metadata from every field set.
+// IsUnowned reports whether the API server removes this metadata field from every field set.
 func IsUnowned(name string) bool {
 	switch name {
 	case "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName",
@@ -154,8 +154,8 @@ func IsUnowned(name string) bool {
 	return false
 }
 
-// IsIdentity reports whether a path is part of an object's identity, which is in every manifest and
-// has no owner.
+// IsIdentity reports whether a path is part of an object's identity, which appears in every
+// manifest and has no owner.
 func IsIdentity(p Path) bool {
 	if len(p) == 0 || p[0].FieldName == nil {
 		return true
@@ -178,14 +178,14 @@ func IsKeyField(p Path) bool {
 	return is
 }
 
-// Positional reports whether the path names a list item by position. Paths of owners never do that
-// (edge case 4).
+// Positional reports whether the path names a list item by position. Paths in managed fields never
+// do (edge case 4).
 func (p Path) Positional() bool {
 	return slices.ContainsFunc(p, func(pe Element) bool { return pe.Index != nil })
 }
 
-// ByKey replaces positions in a path with the keys of the items at these positions, and reports
-// whether all these items have keys. Without a schema, it assumes the keys that Kubernetes' own
+// ByKey replaces the positions in a path with the keys of the items at those positions, and reports
+// whether all those items have keys. Without a schema, it assumes the keys that Kubernetes' own
 // kinds use.
 func (p Path) ByKey(object map[string]any) (Path, bool) {
 	var v any = object
@@ -211,13 +211,13 @@ func (p Path) ByKey(object map[string]any) (Path, bool) {
 	return out, true
 }
 
-// GetIn returns the value at the path in a value that need not be an object.
+// GetIn returns the value at the path within a value that need not be an object.
 func (p Path) GetIn(v any) (any, bool) {
 	const field = "v"
 	return append(Field(field), p...).Get(map[string]any{field: v})
 }
 
-// The schema is unknown, so the element is a guess.
+// Without a schema, the element is only a guess.
 func likelyElement(item any) Element {
 	m, ok := item.(map[string]any)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 //	.metadata.annotations[*]
 type Pattern []Element
 
-// ParsePattern parses a pattern as [ParsePath] parses a path. It accepts .* for [*].
+// ParsePattern parses a pattern as [ParsePath] parses a path. It accepts .* as well as [*].
 func ParsePattern(s string) (Pattern, error) {
 	p := parser{text: s, wild: true}
 	path, err := p.path()
@@ -28,7 +28,7 @@ func isOpen(pe Element) bool {
 	return pe.FieldName == nil && pe.Key == nil && pe.Value == nil && pe.Index == nil
 }
 
-// Path returns the pattern as a path, and whether it has no wildcards.
+// Path returns the pattern as a path, and reports whether it is free of wildcards.
 func (p Pattern) Path() (Path, bool) {
 	return Path(p), !slices.ContainsFunc(p, isOpen)
 }
@@ -65,7 +65,7 @@ func (p Pattern) Matches(path Path) bool {
 }
 
 // Touches reports whether the pattern matches the path, a path above it, or a path below it. A key
-// in the pattern may lack fields of the key in the path.
+// in the pattern may omit fields of the key in the path.
 func (p Pattern) Touches(path Path) bool {
 	for i := range min(len(p), len(path)) {
 		if !standsFor(p[i], path[i]) {
@@ -88,8 +88,8 @@ func standsFor(pe, of Element) bool {
 	})
 }
 
-// Means is [Pattern.Matches] for a path in an object. As in [SameField], either key may omit fields
-// that the other has.
+// Means works like [Pattern.Matches] for a path in an object. As in [SameField], either key may
+// omit fields that the other has.
 func (p Pattern) Means(object map[string]any, path Path) bool {
 	if exact, ok := p.Path(); ok {
 		return SameField(object, exact, path)
@@ -158,13 +158,13 @@ func elementsOf(list []any, items Items) []Element {
 }
 
 // StatedPaths returns all paths in an object except those of its identity. Parents come first, and
-// list items have keys as in [Path.ByKey].
+// list items are named by key as in [Path.ByKey].
 func StatedPaths(object map[string]any) []Path {
 	return StatedPathsWithin(object, func(Path) bool { return true })
 }
 
-// StatedPathsWithin is StatedPaths without the paths for which within is false, and all paths below
-// them.
+// StatedPathsWithin works like StatedPaths, but omits each path for which within returns false,
+// with all paths below it.
 func StatedPathsWithin(object map[string]any, within func(Path) bool) []Path {
 	var out []Path
 	var walk func(p Path, v any)
@@ -191,8 +191,8 @@ func StatedPathsWithin(object map[string]any, within func(Path) bool) []Path {
 	return out
 }
 
-// EmptyLists returns the paths of empty lists in an object. No field set contains such a path if
-// the items of the list have owners of their own.
+// EmptyLists returns the paths of the empty lists in an object. If the items of such a list have
+// owners of their own, no field set contains the list's path.
 func EmptyLists(object map[string]any) *Set {
 	out := NewSet()
 	for _, p := range StatedPaths(object) {

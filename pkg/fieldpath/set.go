@@ -16,7 +16,7 @@ import (
 // Set contains the paths of an owner.
 type Set = smd.Set
 
-// NewSet returns the set of these paths.
+// NewSet returns a set of the given paths.
 func NewSet(paths ...Path) *Set {
 	set := smd.NewSet()
 	for _, p := range paths {
@@ -34,7 +34,7 @@ func Below(set *Set, pe Element) (*Set, bool) {
 	return child, true
 }
 
-// Each calls visit with every path in a set, in order. The path is only valid during the call.
+// Each calls visit for every path in a set, in order. The path is valid only during the call.
 func Each(set *Set, visit func(Path)) {
 	set.Iterate(func(p smd.Path) { visit(Path(p)) })
 }
@@ -45,7 +45,7 @@ func Insert(set *Set, p Path) { set.Insert(smd.Path(p)) }
 // Has reports whether a set contains the path itself.
 func Has(set *Set, p Path) bool { return set.Has(smd.Path(p)) }
 
-// Touches reports whether a set contains the path, a leaf above it, or a path below it.
+// Touches reports whether a set contains the path, a leaf above it, or any path below it.
 func Touches(set *Set, p Path) bool {
 	for i, pe := range p {
 		child, below := set.Children.Get(pe)
@@ -60,7 +60,7 @@ func Touches(set *Set, p Path) bool {
 	return len(p) > 0 && !set.Empty()
 }
 
-// Holds reports whether a set contains the path or a path below it.
+// Holds reports whether a set contains the path or any path below it.
 func Holds(set *Set, p Path) bool {
 	for i, pe := range p {
 		if i == len(p)-1 && set.Members.Has(pe) {
@@ -95,32 +95,32 @@ type Optional struct {
 // Present returns an Optional with the value v.
 func Present(v any) Optional { return Optional{Value: v, Has: true} }
 
-// FieldOf returns a field of a map; absent if v is not a map.
+// FieldOf returns a field of a map. The field is absent if v is not a map.
 func FieldOf(v any, name string) Optional {
 	m, _ := v.(map[string]any)
 	below, has := m[name]
 	return Optional{Value: below, Has: has}
 }
 
-// Shape is the kind of value at a path, as implied by the elements below the path.
+// Shape is the kind of value at a path, inferred from the elements below the path.
 type Shape int
 
 const (
-	// Leaf means that there are no elements below the path. Its value is atomic or a scalar, or was
+	// Leaf means that there are no elements below the path. The value is atomic or a scalar, or was
 	// empty or null when its owner wrote it.
 	Leaf Shape = iota
-	// Fields is a map whose fields have their own owners.
+	// Fields means a map whose fields have their own owners.
 	Fields
-	// Keyed is a list whose items are identified by a key.
+	// Keyed means a list whose items are identified by key.
 	Keyed
-	// Values is a list whose items are identified by their value.
+	// Values means a list whose items are identified by value.
 	Values
-	// Odd means that there are list positions, or several kinds of elements. The API server never
+	// Odd means that the elements are list positions or are of several kinds. The API server never
 	// writes such a set.
 	Odd
 )
 
-// ShapeOf derives the shape of a path from the sets below it. A nil set is empty.
+// ShapeOf infers the shape of a path from the sets below it. A nil set is empty.
 func ShapeOf(sets ...*Set) Shape {
 	result := Leaf
 	see := func(pe Element) {
@@ -164,7 +164,7 @@ func Elements(sets ...*Set) []Element {
 	return out
 }
 
-// merge makes few comparisons, because they take most of the time in operations on sets.
+// merge avoids comparisons, because they take most of the time in set operations.
 func merge(a, b []Element) []Element {
 	if len(a) == 0 {
 		return b
@@ -186,7 +186,7 @@ func merge(a, b []Element) []Element {
 	return append(append(out, a...), b...)
 }
 
-// FromTree decodes fieldsV1 from unstructured form, with the same result as [FromJSON].
+// FromTree decodes fieldsV1 from its unstructured form, with the same result as [FromJSON].
 func FromTree(tree map[string]any) (*Set, error) {
 	set := smd.NewSet()
 	return set, decodeFields(set, tree)
@@ -211,7 +211,7 @@ func ToTree(set *Set) (map[string]any, error) {
 	return tree, json.Unmarshal(text, &tree)
 }
 
-// decodeFields skips unknown keys, as the API server does. If there is no known key below an
+// decodeFields skips unknown keys, as the API server does. If there are no known keys below an
 // element, it adds the element itself.
 func decodeFields(set *Set, tree map[string]any) error {
 	keys := make([]string, 0, len(tree))

@@ -13,9 +13,9 @@ import (
 
 type difference struct {
 	before, after []managedfields.Entry
-	// gained and lost list paths by owner. They omit paths in the status.
+	// gained and lost list paths by owner. Both omit paths in the status.
 	gained, lost []managedfields.Entry
-	// touched lists the owners that gained a path, including paths in the status. timed lists the
+	// touched lists the owners that gained a path, including a path in the status. timed lists the
 	// owners whose time changed.
 	touched, timed []managedfields.Owner
 	dropped        []managedfields.Owner
@@ -118,8 +118,8 @@ func decode(e *metav1.ManagedFieldsEntry) (managedfields.Entry, error) {
 	return entries[0], nil
 }
 
-// moves returns the paths that changed owners. A path that gains a second owner, or keeps one of
-// several, does not count.
+// moves returns the paths that changed owners. A path does not count if it only gains a second
+// owner or keeps one of several.
 func (d *difference) moves() []move {
 	var out []move
 	each := func(entries []managedfields.Entry, visit func(managedfields.Owner, fieldpath.Path)) {
@@ -155,10 +155,10 @@ func isStatus(p fieldpath.Path) bool {
 	return len(p) > 0 && p[0].FieldName != nil && *p[0].FieldName == "status"
 }
 
-// writer returns the owner that made the write, or nil if the managed fields do not prove it. It is
-// the owner that gained a path, or else the owner whose time changed. Times are in whole seconds,
-// so a quick second write may change neither. The only owner with the latest time is then the
-// writer. A client that only removes other owners' fields leaves no trace.
+// writer returns the owner that made the write, or nil if the managed fields do not prove which one
+// it was. The writer gained a path, or else its time changed. Times are in whole seconds, so a
+// second write soon afterwards may change neither. In that case, the only owner with the latest
+// time is the writer. A client that only removes other owners' fields leaves no trace.
 func (d *difference) writer(is []metav1.ManagedFieldsEntry, since time.Duration) *managedfields.Owner {
 	touched := slices.DeleteFunc(slices.Clone(d.touched), func(o managedfields.Owner) bool { return o.Manager == managedfields.BeforeFirstApply })
 	switch {

@@ -42,8 +42,8 @@ func (t *Tally) judge(w *watched) (event.Fight, bool) {
 	return f, true
 }
 
-// handed returns the paths that changed owners and came back. A path that had no owner before counts
-// only if it was set or removed again. A client may set a mark and remove it once.
+// handed returns the paths that changed owners and changed back. A path that had no owner before
+// counts only if it was set or removed again, because a client may set a mark and remove it once.
 func (w *watched) handed() []event.FoughtPath {
 	type story struct {
 		path  fieldpath.Path
@@ -92,8 +92,8 @@ func (w *watched) handed() []event.FoughtPath {
 	return out
 }
 
-// alternating returns the other paths whose value changes back and forth. It leaves out a path that
-// is set and removed: the path changes owners, so handed returns it.
+// alternating returns the other paths whose values change back and forth. It omits a path that is
+// set and removed, because that path changes owners and handed returns it.
 func (w *watched) alternating(handed []event.FoughtPath) []event.FoughtPath {
 	by, paths := map[string][]*managedfields.Owner{}, map[string]fieldpath.Path{}
 	for i := range w.log {
@@ -119,8 +119,8 @@ func (w *watched) alternating(handed []event.FoughtPath) []event.FoughtPath {
 	return out
 }
 
-// follows reports whether a writer only reacts to changes elsewhere. An autoscaler reacts to the
-// load, and a controller of Kubernetes to the object's owner.
+// follows reports whether a writer only reacts to changes elsewhere. For example, an autoscaler
+// reacts to load, and a Kubernetes controller reacts to the object's owner.
 func (w *watched) follows(by *managedfields.Owner) bool {
 	return by != nil && (by.Subresource == "scale" || by.Manager == "kube-controller-manager" && metav1.GetControllerOf(w.now) != nil)
 }
@@ -141,8 +141,8 @@ func (w *watched) values(p fieldpath.Path) []*any {
 	return out
 }
 
-// returns reports whether a sequence goes back and forth: at least every other change must lead to
-// an earlier state. The values of a counter or a clock never do.
+// returns reports whether a sequence goes back and forth: at least every other change must lead
+// back to an earlier state. The values of a counter or clock never do.
 func returns[T comparable](states []T) bool {
 	distinct := map[T]bool{}
 	for _, s := range states {
@@ -170,10 +170,11 @@ func textOf(v *any) string {
 	return string(text)
 }
 
-// shown returns the last value of each of several writers, or the last two values of a single
-// writer. It returns none for a Secret, or if the writer of a value is unknown.
+// shown returns the last value of each writer if there are several, or the last two values of a
+// single writer. It returns none for a Secret, or if the writer of a value is unknown.
 func (w *watched) shown(path fieldpath.Path, values []*any, writers []*managedfields.Owner) []*any {
-	// The text of the last-applied annotation was replaced by a digest, which is not worth showing.
+	// The text of the last-applied annotation was replaced with a digest, which is not worth
+	// showing.
 	if len(values) < 2 || redact.IsSecret(w.ref) || managedfields.IsLastApplied(path) {
 		return nil
 	}
@@ -187,7 +188,7 @@ func (w *watched) shown(path fieldpath.Path, values []*any, writers []*managedfi
 	return last
 }
 
-// valuesBy returns the last value of each writer; nil unless all are known.
+// valuesBy returns the last value of each writer; nil unless all of them are known.
 func (w *watched) valuesBy(path fieldpath.Path, writers []*managedfields.Owner) []*any {
 	wrote := map[string]*any{}
 	for i := range w.log {
@@ -274,8 +275,8 @@ func (w *watched) builtIn() bool {
 	return owner != nil && object.IsBuiltIn(schema.FromAPIVersionAndKind(owner.APIVersion, "").Group)
 }
 
-// Result returns the fights. It leaves out the fight of a single writer over an object whose owner
-// is itself fought over.
+// Result returns the fights. It omits the fight of a single writer over an object whose owner is
+// itself fought over.
 func (t *Tally) Result() []event.Fight {
 	fights := map[types.UID]event.Fight{}
 	for uid, w := range t.objects {

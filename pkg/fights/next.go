@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// give returns commands, each of which ends a fight between two known owners.
+// give returns commands, each of which settles the fight between two known owners.
 func (w *watched) give(paths []event.FoughtPath) []string {
 	writers := paths[0].Writers
 	var names []string
@@ -39,8 +39,8 @@ func (w *watched) give(paths []event.FoughtPath) []string {
 }
 
 // receivers returns the owners that should get the paths. For replicas, this is an autoscaler.
-// Otherwise a tool precedes a person, and a controller precedes a client that applies a file.
-// receivers returns both if no rule decides.
+// Otherwise a tool takes precedence over a person, and a controller over a client that applies a
+// file. If no rule decides, receivers returns both.
 func receivers(two []*managedfields.Owner, paths []event.FoughtPath) []*managedfields.Owner {
 	rank := func(o *managedfields.Owner) int {
 		scales := slices.ContainsFunc(paths, func(p event.FoughtPath) bool { return p.Path.String() == ".spec.replicas" })
@@ -68,8 +68,8 @@ func isAutoscaler(o *managedfields.Owner) bool {
 	return o.Subresource == "scale" || slices.ContainsFunc([]string{"autoscal", "keda"}, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// leaves reports whether an owner had no field left after one of the writes. The verb give then
-// cannot see how the owner writes, and needs --as-operation.
+// leaves reports whether an owner had no fields left after one of the writes. The verb give then
+// cannot tell how the owner writes, and needs --as-operation.
 func (w *watched) leaves(o managedfields.Owner) bool {
 	return slices.ContainsFunc(w.log, func(one write) bool {
 		return slices.ContainsFunc(one.moves, func(m move) bool { return m.leaves && m.from == handOf(o) })

@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Reading is an object to read at past versions of its kind.
+// Reading is an object to read at earlier versions of its kind.
 type Reading struct {
 	UID      types.UID
 	Kind     object.Kind
@@ -22,8 +22,8 @@ type Reading struct {
 	Versions []string
 }
 
-// Baselines returns objects whose metadata before the first observed change are worth reading, up
-// to a maximum number. It omits objects with many writes, because these show enough.
+// Baselines returns at most the given number of objects whose metadata from before the first
+// observed change is worth reading. It omits objects with many writes, which reveal enough.
 func (t *Tally) Baselines(most int) []Reading {
 	const few = 8
 	var out []Reading
@@ -36,7 +36,7 @@ func (t *Tally) Baselines(most int) []Reading {
 	return out
 }
 
-// Baseline adds the metadata of an object before its first observed change.
+// Baseline adds an object's metadata from before its first observed change.
 func (t *Tally) Baseline(uid types.UID, before *metav1.PartialObjectMetadata) {
 	w := t.objects[uid]
 	if w == nil || len(w.log) == 0 || !w.log[0].unseen || before.UID != uid {
@@ -55,9 +55,9 @@ func (t *Tally) Baseline(uid types.UID, before *metav1.PartialObjectMetadata) {
 
 const readWrites = 8
 
-// Unexplained returns the objects to read in full: objects with several owners, and objects with
-// writes that the metadata do not explain, up to a maximum number each. beyond counts the others of
-// the second kind.
+// Unexplained returns the objects to read in full: those with several owners, and those with writes
+// that the metadata does not explain, up to a maximum of each. beyond counts the remaining objects
+// of the second kind.
 func (t *Tally) Unexplained(most int) (read []Reading, beyond int) {
 	two := func(w *watched) bool {
 		f, found := t.judge(w)
@@ -92,8 +92,8 @@ func (w *watched) plainWrites() int {
 	return n
 }
 
-// busiest returns the objects with the most writes. Those without managed fields come last, since
-// even a write to the status counts for them.
+// busiest returns the objects with the most writes. Objects without managed fields come last,
+// because even their status writes count.
 func (t *Tally) busiest(of func(*watched) bool, most int) []*watched {
 	var all []*watched
 	for _, w := range t.objects {
@@ -107,7 +107,7 @@ func (t *Tally) busiest(of func(*watched) bool, most int) []*watched {
 	return all[:min(len(all), most)]
 }
 
-// Learn adds an object's states at successive versions; nil for an unknown one.
+// Learn adds an object's states at successive versions. An unknown state is nil.
 func (t *Tally) Learn(r Reading, states []*unstructured.Unstructured) {
 	w := t.objects[r.UID]
 	if w == nil {

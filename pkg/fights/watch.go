@@ -1,7 +1,7 @@
-// Package fights finds objects that are written in circles, from the metadata of their changes:
-// which owner holds which path before and after each write. Start with [New], pass each change of a
-// watch to See, read the objects that Baselines and Unexplained return, and call Result. The
-// package reads nothing itself, and names a writer only if managed fields prove it.
+// Package fights finds objects whose writes go around in circles. It works from the metadata of
+// each change: which owner holds which path before and after the write. Start with [New], pass each
+// change of a watch to See, read the objects that Baselines and Unexplained return, and call
+// Result. The package itself reads nothing, and names a writer only if managed fields prove it.
 package fights
 
 import (
@@ -21,15 +21,16 @@ import (
 )
 
 const (
-	// keptWrites for each object and keptPaths for each write are enough to recognize a circle.
+	// keptWrites (for each object) and keptPaths (for each write) are enough to recognize a loop.
 	keptWrites, keptPaths = 64, 50
-	// justNow is how long a later write may have the same time, because times are in whole seconds.
+	// justNow is how far apart two writes with the same time can be, because times are in whole
+	// seconds.
 	justNow = 2 * time.Second
 )
 
 // Change is one event of a watch.
 type Change struct {
-	// Event is its type: ADDED, MODIFIED or DELETED.
+	// Event is the type of the event: ADDED, MODIFIED or DELETED.
 	Event string
 	Kind  object.Kind
 	// Before is the resource version before the change.
@@ -45,7 +46,7 @@ type Tally struct {
 	stored, created map[schema.GroupResource]int
 }
 
-// New returns an empty tally. With status, it includes changes of the status.
+// New returns an empty tally. If status is set, the tally includes changes to the status.
 func New(status bool) *Tally {
 	return &Tally{
 		status: status, objects: map[types.UID]*watched{},
@@ -59,7 +60,7 @@ type watched struct {
 	// first is the state after the first observed change, and now the state after the last one.
 	first, now *metav1.PartialObjectMetadata
 	at         time.Time
-	// writes counts all relevant writes; log keeps the last of them.
+	// writes counts all relevant writes; log keeps only the latest.
 	writes int
 	log    []write
 }
@@ -71,11 +72,11 @@ type write struct {
 	steps           []step
 	// unseen means that the state before the write is unknown, as for the first observed change.
 	unseen bool
-	// read means that steps has all values, and not only labels and annotations.
+	// read means that steps covers all values, not just labels and annotations.
 	read bool
 }
 
-// hand is an owner without time and version; the zero value means no owner.
+// hand is an owner without a time or version; the zero value means no owner.
 type hand struct{ manager, operation, subresource string }
 
 func handOf(o managedfields.Owner) hand { return hand{o.Manager, o.Operation, o.Subresource} }
@@ -87,19 +88,20 @@ func (h hand) owner() *managedfields.Owner {
 type move struct {
 	path     fieldpath.Path
 	from, to hand
-	// leaves means that the former owner has no field left in the object.
+	// leaves means that the former owner has no fields left in the object.
 	leaves bool
 }
 
-// step is a change of a value. An absent value is nil, and so is an unknown writer.
+// step is one change of a value. An absent value is nil, as is an unknown writer.
 type step struct {
 	path     fieldpath.Path
 	from, to *any
 	by       *managedfields.Owner
 }
 
-// credit sets the writer of each step. Changing a value makes the writer an owner, so if the path
-// has one owner, it is the writer; otherwise it is the writer of the whole write.
+// credit sets the writer of each step. A client that changes a value becomes an owner of it. So if
+// the path has a single owner, that owner is the step's writer; otherwise the writer of the whole
+// write is.
 func credit(steps []step, after []managedfields.Entry, writer *managedfields.Owner) {
 	for i := range steps {
 		steps[i].by = writer
@@ -148,7 +150,7 @@ func (t *Tally) See(c Change) {
 	w.log = append(w.log, one)
 }
 
-// slim replaces large parts by digests, because it matters only whether these parts change.
+// slim replaces large parts with digests, because all that matters is whether these parts change.
 func (t *Tally) slim(o *metav1.PartialObjectMetadata) {
 	for i := range o.ManagedFields {
 		e := &o.ManagedFields[i]

@@ -1,3 +1,3 @@
 // Package give transfers the ownership of live fields without changing their values. Start with
-// [Engine.Run]. It retries if another client wrote the object first.
+// [Engine.Run]. If another client wrote the object first, Run tries again.
 package give

@@ -25,7 +25,7 @@ const atOnce = 8
 // Server is the part of the API client that the engine needs.
 type Server interface {
 	object.Applier
-	// PutManagedFields returns a conflict if the object no longer has live's version.
+	// PutManagedFields returns a conflict if the object is no longer at live's version.
 	PutManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (*unstructured.Unstructured, error)
 }
 
@@ -40,19 +40,19 @@ type Target struct {
 // Engine transfers fields. Server and Emit are required.
 type Engine struct {
 	Server Server
-	// Wish is the requested transfer. Its Stated comes from each target.
+	// Wish is the requested transfer. Its Stated is set from each target.
 	Wish   transfer.Wish
 	DryRun object.DryRun
-	// Lenient ignores objects in which the giver owns nothing.
+	// Lenient ignores objects in which the giver owns no fields.
 	Lenient bool
 	// Emit is called for each event, one at a time.
 	Emit func(event.Event)
 }
 
-// IncompleteError counts the objects whose transfer failed. An event has reported the reason for
-// each.
+// IncompleteError counts the objects whose transfer failed. The reason for each was emitted as an
+// event.
 type IncompleteError struct {
-	// Refused counts the objects of which at least a part was not transferred.
+	// Refused counts the objects that were not transferred, or only in part.
 	Refused, Unknown int
 	// Strangers is the number of givers that own nothing and probably never did.
 	Strangers int
@@ -148,7 +148,6 @@ func (e *Engine) one(ctx context.Context, t Target) (event.Given, []managedfield
 	}
 }
 
-// wish also returns the object's managed fields.
 func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Target) (transfer.Wish, transfer.Outcome, []managedfields.Entry, error) {
 	w := e.Wish
 	entries, err := managedfields.Entries(live)
@@ -176,8 +175,8 @@ func (e *Engine) wish(ctx context.Context, live *unstructured.Unstructured, t Ta
 	return w, done, entries, err
 }
 
-// first returns the managed fields that the receiver's next apply creates. The API server then
-// gives all fields to before-first-apply, and refuses different values.
+// first returns the managed fields that the receiver's next apply will create. The API server then
+// attributes all fields to before-first-apply, and refuses different values.
 func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, error) {
 	answer, err := e.Server.Apply(ctx, t.Kind, t.Stated, object.Write{
 		Manager: e.Wish.To, Force: true, DryRun: true, Validation: metav1.FieldValidationIgnore,
@@ -188,7 +187,7 @@ func (e *Engine) first(ctx context.Context, t Target) ([]managedfields.Entry, er
 	return managedfields.Entries(answer)
 }
 
-// send returns a remark about side effects, or "".
+// send returns a note about side effects, or "".
 func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstructured, entries []managedfields.Entry) (string, error) {
 	if e.DryRun == object.DryRunClient {
 		return "", nil
@@ -213,10 +212,10 @@ func (e *Engine) send(ctx context.Context, t Target, live *unstructured.Unstruct
 	return remark(changed, stray), nil
 }
 
-// passOn gives the receiver the fields that the API server attributed to us: defaults that storage
-// drops and that every write sets again. It writes again under the receiver's name. Without a
-// receiver, it returns these fields. If another client has written since, it returns the current
-// object.
+// passOn hands the receiver the fields that the API server credited to us: defaults that are not
+// stored and that every write sets anew. To do so, it writes again under the receiver's name.
+// Without a receiver, it returns these fields. If another client has written in the meantime, it
+// returns the current object.
 func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unstructured, attempts *retry.Attempts) (*fieldpath.Set, *unstructured.Unstructured, error) {
 	attempts.Saw(answer)
 	now, err := managedfields.Entries(answer)
@@ -245,7 +244,7 @@ func (e *Engine) passOn(ctx context.Context, t Target, answer *unstructured.Unst
 	return stray, answer, err
 }
 
-// withoutUs removes the fields of this command's own manager, which is never meant to own a field.
+// withoutUs removes the fields of this command's own manager, which should never own a field.
 func withoutUs(entries []managedfields.Entry) ([]managedfields.Entry, *fieldpath.Set) {
 	stray := fieldpath.NewSet()
 	var rest []managedfields.Entry

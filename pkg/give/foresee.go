@@ -22,7 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// foresee predicts the receiver's next apply: the present conflicts, without the managers that gave
+// foresee predicts the receiver's next apply: the current conflicts, minus the managers that gave
 // the field away.
 func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstructured, w transfer.Wish, entries []managedfields.Entry, done transfer.Outcome) *event.NextApply {
 	if t.Stated == nil || w.Mode == transfer.Release {
@@ -53,8 +53,9 @@ func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstr
 	return next
 }
 
-// changed returns a function that reports whether taking all conflicts would change a value.
-// Another spelling is no change. If the server refuses that apply, the function returns true.
+// changed returns a function that reports whether taking all conflicts would change the value at a
+// path. Another spelling is not a change. If the server refuses that apply, the function always
+// returns true.
 func (e *Engine) changed(ctx context.Context, t Target, live *unstructured.Unstructured, how object.Write, conflicts []managedfields.Conflict) func(fieldpath.Path) bool {
 	always := func(fieldpath.Path) bool { return true }
 	if len(conflicts) == 0 {
@@ -68,7 +69,7 @@ func (e *Engine) changed(ctx context.Context, t Target, live *unstructured.Unstr
 	return func(p fieldpath.Path) bool { return !p.Same(live.Object, answer.Object) }
 }
 
-// guarded counts the receiver's fields that others also own.
+// guarded counts the receiver's fields that other managers also own.
 func guarded(w transfer.Wish, entries []managedfields.Entry) int {
 	set := fieldpath.NewSet()
 	for _, e := range managedfields.Others(entries, w.To) {
@@ -81,7 +82,7 @@ func guarded(w transfer.Wish, entries []managedfields.Entry) int {
 	return set.Size()
 }
 
-// unstated returns the fields that belong only to the receiver and that its manifest lacks.
+// unstated returns the fields that only the receiver owns and its manifest lacks.
 func unstated(w transfer.Wish, done transfer.Outcome) []fieldpath.Path {
 	var out []fieldpath.Path
 	for _, g := range done.Given {
@@ -95,23 +96,23 @@ func unstated(w transfer.Wish, done transfer.Outcome) []fieldpath.Path {
 	return out
 }
 
-// Next compares the manifests of a tool's next run with the objects that it lists.
+// Next compares the manifests for a tool's next run with the objects that it lists.
 type Next struct {
 	// Targets are the listed objects that are also in the manifests.
 	Targets []Target
-	// Gone are the listed objects that are not in the manifests. The next run deletes them.
+	// Gone are the listed objects that are not in the manifests. The tool's next run deletes them.
 	Gone []object.Ref
-	// Beyond is the number of objects in the manifests that are not listed.
+	// Beyond is the number of objects in the manifests that the list lacks.
 	Beyond int
 }
 
 // Meet matches manifests with listed objects. kindOf returns the kind as the server serves it.
-// applied returns the manifest that the tool applies.
+// applied returns the manifest as the tool applies it.
 func Meet(
 	listed []Target, manifests []object.Manifest,
 	kindOf func(schema.GroupVersionKind) (object.Kind, error), applied func(*unstructured.Unstructured) *unstructured.Unstructured,
 ) (Next, error) {
-	// identity identifies an object at any version.
+	// identity identifies an object regardless of its API version.
 	type identity struct {
 		kind            schema.GroupKind
 		namespace, name string
@@ -148,12 +149,12 @@ func Meet(
 	return next, errors.Join(faults...)
 }
 
-// census shows whether a giver that owns nothing is a typo, or gave everything away before.
+// census shows whether a giver that owns nothing is a typo, or has already given everything away.
 type census struct {
 	wish   transfer.Wish
 	owners map[string]bool
 	given  bool
-	// silent suppresses reports about givers, for example if an object could not be read.
+	// silent suppresses reports about givers, for example when an object could not be read.
 	silent bool
 }
 
@@ -166,8 +167,8 @@ func (c *census) add(out event.Given, entries []managedfields.Entry) {
 	c.silent = c.silent || out.Action == event.Unknown || done || transfer.Missing(out.Err)
 }
 
-// strangers returns the givers that own nothing: probable typos, and those that gave everything
-// away before.
+// strangers returns the givers that own nothing: slips are probably typos, and done have already
+// given everything away.
 func (c *census) strangers() (slips, done []string) {
 	if c.silent {
 		return nil, nil
@@ -203,9 +204,9 @@ func (c *census) repetition(done []string, objects int) string {
 		"managers that own something: " + strings.Join(slices.Sorted(maps.Keys(c.owners)), ", ")
 }
 
-// repeated reports whether a giver that owns nothing seems to have given everything away before.
-// The wish must be fulfilled, and no owner may have a similar name. Wishes to share or with paths
-// never count.
+// repeated reports whether a giver that owns nothing has probably given everything away before. The
+// wish must already be fulfilled, and no owner may have a similar name. A wish that shares or that
+// names paths never counts.
 func repeated(w transfer.Wish, giver string, owners []string, received bool) bool {
 	switch {
 	case w.Mode == transfer.Share, len(w.Paths) > 0:
@@ -220,7 +221,7 @@ func repeated(w transfer.Wish, giver string, owners []string, received bool) boo
 	return text.Nearest(giver, others) == ""
 }
 
-// repetition reports whether an error says only that all givers gave everything away before.
+// repetition reports whether an error means only that all givers gave everything away before.
 func repetition(w transfer.Wish, err error, entries []managedfields.Entry) bool {
 	if _, nothing := errors.AsType[*transfer.NothingError](err); !nothing {
 		return false

@@ -13,7 +13,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// movesOf omits parents, unless only parents moved.
+// movesOf omits parents, unless nothing but parents moved.
 func movesOf(given []transfer.Given) []event.Move {
 	var out []event.Move
 	for _, inner := range []bool{false, true} {
@@ -68,8 +68,8 @@ func remaining(c managedfields.Conflict, entries []managedfields.Entry, to strin
 	return out
 }
 
-// rewritten returns the paths that changed although only managed fields were sent, because of a
-// webhook or a policy.
+// rewritten returns the paths that a webhook or policy changed even though only managed fields were
+// sent.
 func rewritten(before, after map[string]any) []string {
 	var out []string
 	var compare func(at fieldpath.Path, before, after any)
@@ -99,7 +99,7 @@ func rewritten(before, after map[string]any) []string {
 	return out
 }
 
-// bookkeeping reports whether the API server changes a path on each write.
+// bookkeeping reports whether the API server changes a path on every write.
 func bookkeeping(p fieldpath.Path) bool {
 	return slices.ContainsFunc([]string{"managedFields", "resourceVersion", "generation"}, func(name string) bool {
 		return p.Equal(fieldpath.Field("metadata", name))

@@ -9,14 +9,14 @@ import (
 // Conflict is a path at which an apply would change a value that others own.
 type Conflict struct {
 	Path fieldpath.Path
-	// Yours is the manifest's value, and Live the object's. HasLive distinguishes no value from
-	// null.
+	// Yours is the manifest's value, and Live is the object's. HasLive distinguishes a missing
+	// value from null.
 	Yours, Live any
 	HasLive     bool
-	// SameValue means that both are spellings of one value. Taking the path would then only change
+	// SameValue means that both are spellings of one value, so taking the path would change only
 	// its owner.
 	SameValue bool
-	// Owners are all owners of the path, or of a path above or below it, sorted.
+	// Owners are all owners of the path itself, or of a path above or below it, sorted.
 	Owners []Owner
 }
 
@@ -26,7 +26,7 @@ func (c Conflict) Change() Change {
 }
 
 // IsStill reports whether a conflict has the same path, live value and owners as before. It ignores
-// times and API versions of the owners.
+// the owners' times and API versions.
 func (c Conflict) IsStill(now Conflict) bool {
 	return c.Path.Equal(now.Path) && c.HasLive == now.HasLive && fieldpath.Equal(c.Live, now.Live) &&
 		slices.EqualFunc(c.Owners, now.Owners, func(a, b Owner) bool {
@@ -34,18 +34,18 @@ func (c Conflict) IsStill(now Conflict) bool {
 		})
 }
 
-// ChangeKind is what happens to a path.
+// ChangeKind says what happens to a path.
 type ChangeKind string
 
-// The kinds of change.
+// These are the kinds of changes.
 const (
 	Added     ChangeKind = "added"
 	Removed   ChangeKind = "removed"
 	Changed   ChangeKind = "changed"
 	Contested ChangeKind = "contested"
-	// TakenOver means that we change a value that others own, and become the owner of the path.
+	// TakenOver means that we change a value that others own and become its owner.
 	TakenOver ChangeKind = "taken"
-	// Released means that we stop owning a path that stays in the object.
+	// Released means that we no longer own a path that stays in the object.
 	Released ChangeKind = "released"
 )
 
@@ -58,8 +58,8 @@ type Change struct {
 	SameValue bool
 	// Atomic means that the value is owned as a whole.
 	Atomic bool
-	// Order means that the items of a keyed list or set only changed places. Owners own items, not
-	// their order.
+	// Order means that items of a keyed list or set only moved to other positions. Owners own
+	// items, not their order.
 	Order bool
 }
 
@@ -82,8 +82,8 @@ func Compare(before, after map[string]any, set *fieldpath.Set) []Change {
 	return c.changes
 }
 
-// WithOwners returns the changes with the owners of each path. The manager's own apply does not
-// count as an owner.
+// WithOwners returns the changes with the owners of each path. It does not count the manager's own
+// apply as an owner.
 func WithOwners(changes []Change, entries []Entry, manager string) []Change {
 	others := Others(entries, manager)
 	out := slices.Clone(changes)
@@ -156,8 +156,9 @@ func (c *comparer) inside(path fieldpath.Path, before, after fieldpath.Optional,
 	return false
 }
 
-// lists returns false if an item has no element, so that the lists have to be compared as one
-// value. After a create or update, several items may have one element. They are compared in order.
+// lists returns false if an item has no element, so that the caller must compare the lists as whole
+// values. After a create or update, several items may have the same element. They are compared in
+// order.
 func (c *comparer) lists(path fieldpath.Path, before, after []any, set *fieldpath.Set) bool {
 	x := fieldpath.ItemsOf(set)
 	b, ok := x.Index(before)

@@ -12,9 +12,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Entries decodes metadata.managedFields. It returns nil for an object without managed fields. The
-// error names the manager whose entry is invalid. A Secret's stringData is read as data, where the
-// server stores its values.
+// Entries decodes metadata.managedFields. It returns nil for an object without managed fields. An
+// error names the manager whose entry is invalid. The stringData of a Secret is read as data, where
+// the server stores its values.
 func Entries(u *unstructured.Unstructured) ([]Entry, error) {
 	raw := rawEntries(u)
 	if len(raw) == 0 {
@@ -39,7 +39,7 @@ func Entries(u *unstructured.Unstructured) ([]Entry, error) {
 	return entries, nil
 }
 
-// EntriesOf is [Entries] for the managed fields of typed objects and metadata watches.
+// EntriesOf works like [Entries], for the managed fields of typed objects and metadata watches.
 func EntriesOf(fields []metav1.ManagedFieldsEntry) ([]Entry, error) {
 	entries := make([]Entry, 0, len(fields))
 	for i := range fields {
@@ -70,7 +70,7 @@ func typedFields(f *metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	return fieldpath.FromJSON(f.FieldsV1.GetRawReader())
 }
 
-// Managed returns the fields that a manager owns by applying the main resource. The set is never
+// Managed returns the fields that a manager owns from applying the main resource. The set is never
 // nil.
 func Managed(entries []Entry, manager string) *fieldpath.Set {
 	return heldWhere(entries, func(e Entry) bool { return e.Is(manager) })
@@ -95,7 +95,7 @@ func HeldBy(entries []Entry, owner Owner) *fieldpath.Set {
 	return heldWhere(entries, func(e Entry) bool { return e.Equal(owner) })
 }
 
-// AppliedBy returns the entry that a manager has from applying the main resource.
+// AppliedBy returns a manager's entry from applying the main resource.
 func AppliedBy(entries []Entry, manager string) (Entry, bool) {
 	if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Is(manager) }); i >= 0 {
 		return entries[i], true
@@ -103,15 +103,14 @@ func AppliedBy(entries []Entry, manager string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Others returns all entries except a manager's Apply entry. The API server treats the same
-// manager's updates and subresources as other owners: they keep their fields when the manager
-// applies.
+// Others returns all entries except a manager's Apply entry. To the API server, the same manager's
+// updates and subresources are other owners: they keep their fields when the manager applies.
 func Others(entries []Entry, manager string) []Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return e.Is(manager) })
 }
 
-// Owners returns all owners of a path, of an atomic value around it, or of something below it,
-// sorted. Entries at other API versions count, too. A path by position, such as
+// Owners returns all owners of a path, of an atomic value that contains it, or of anything below
+// it, sorted. Entries at other API versions count, too. A path with a position, such as
 // .spec.containers[0], is an error, because managed fields name list items by key: see
 // [fieldpath.Path.ByKey].
 func Owners(entries []Entry, p fieldpath.Path) ([]Owner, error) {
@@ -128,9 +127,9 @@ func Owners(entries []Entry, p fieldpath.Path) ([]Owner, error) {
 	return owners, nil
 }
 
-// HoldersOf returns all owners of a path that has an owner, or of something below the path, sorted.
-// A path that has an owner is never inside an atomic value. So an owner of a path above it has set
-// an empty parent ("labels: {}"), and does not own what others put into this parent.
+// HoldersOf returns all owners of a path that has an owner, or of anything below it, sorted. A path
+// that has an owner is never inside an atomic value. So an owner of a path above it has set an
+// empty parent ("labels: {}") and does not own what others put into that parent.
 func HoldersOf(entries []Entry, p fieldpath.Path) []Owner {
 	var owners []Owner
 	for _, e := range entries {
@@ -202,7 +201,7 @@ func Encode(entries []Entry) ([]any, error) {
 }
 
 // SameApplied reports whether a manager's apply owns the same paths, at the same version, in both
-// objects. It is false if managed fields cannot be decoded.
+// objects. It returns false if managed fields cannot be decoded.
 func SameApplied(a, b *unstructured.Unstructured, manager string) bool {
 	left, err := Entries(a)
 	if err != nil {
@@ -221,7 +220,7 @@ func SameApplied(a, b *unstructured.Unstructured, manager string) bool {
 }
 
 // SameOwners reports whether the same owners own the same paths in both objects, regardless of
-// times. It is false if managed fields cannot be decoded.
+// times. It returns false if managed fields cannot be decoded.
 func SameOwners(a, b *unstructured.Unstructured) bool {
 	left, err := Entries(a)
 	if err != nil {
@@ -248,7 +247,7 @@ func SameOwners(a, b *unstructured.Unstructured) bool {
 
 const writeOnly, storedAs = "stringData", "data"
 
-// stored replaces write-only paths by the paths of the stored values. In the core group, only
+// stored replaces write-only paths with the paths of the stored values. In the core group, only
 // Secrets have stringData.
 func stored(e Entry) Entry {
 	pe := fieldpath.FieldElement(writeOnly)
@@ -270,8 +269,8 @@ func stored(e Entry) Entry {
 	return e
 }
 
-// present removes write-only paths whose values are no longer in the Secret. The server does not
-// remove them from the entry.
+// present removes write-only paths whose values are no longer in the Secret, because the server
+// leaves them in the entry.
 func present(e Entry, u *unstructured.Unstructured) Entry {
 	if e.WriteOnly == nil || u.GetKind() != "Secret" {
 		return e
@@ -286,7 +285,8 @@ func present(e Entry, u *unstructured.Unstructured) Entry {
 	return e
 }
 
-// Stored returns the stored path of a write-only path, and other paths unchanged.
+// Stored returns the path at which the value of a write-only path is stored, and returns other
+// paths unchanged.
 func Stored(p fieldpath.Path, live *unstructured.Unstructured) fieldpath.Path {
 	if live == nil || len(p) == 0 || p[0].FieldName == nil || *p[0].FieldName != writeOnly ||
 		live.GetKind() != "Secret" || live.GetAPIVersion() != "v1" {

@@ -10,14 +10,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// These are the operations of managers.
+// These are the operations that managed fields record.
 const (
 	Apply  = "Apply"
 	Update = "Update"
 )
 
-// BeforeFirstApply is the manager to which the API server attributes all fields of an object
-// without managed fields when it is first applied.
+// BeforeFirstApply is the manager to which the API server attributes all fields of an object that
+// has no managed fields when it is first applied.
 const BeforeFirstApply = "before-first-apply"
 
 // Owner is one entry of metadata.managedFields. Entries of one manager with different operations or
@@ -26,20 +26,20 @@ type Owner struct {
 	Manager     string `json:"manager"`
 	Operation   string `json:"operation"`
 	Subresource string `json:"subresource,omitempty"`
-	// APIVersion is the version of the owner's paths. Paths at different versions cannot be
-	// compared.
+	// APIVersion is the version of the owner's paths. Paths at different versions are not
+	// comparable.
 	APIVersion string `json:"apiVersion,omitempty"`
 	// Time is when the owner last changed its fields. It is zero if the entry has no time, as for
 	// the horizontal pod autoscaler, which writes through /scale.
 	Time time.Time `json:"time,omitzero"`
 }
 
-// String returns the manager with its subresource, or else with its operation.
+// String returns the manager with its subresource or, without one, its operation.
 func (o Owner) String() string {
 	return o.Manager + " (" + cmp.Or(o.Subresource, o.Operation) + ")"
 }
 
-// Is reports whether the owner is a manager's apply of the main resource.
+// Is reports whether the owner is a manager's entry from applying the main resource.
 func (o Owner) Is(manager string) bool {
 	return o.Manager == manager && o.Operation == Apply && o.Subresource == ""
 }
@@ -55,7 +55,7 @@ func (o Owner) Compare(other Owner) int {
 	)
 }
 
-// SameEntry reports whether both are the same entry in two versions of an object. For the API
+// SameEntry reports whether both are the same entry in two versions of an object. To the API
 // server, an applier at another API version is the same owner, but an updater is a different one.
 func (o Owner) SameEntry(other Owner) bool {
 	return o.Manager == other.Manager && o.Operation == other.Operation && o.Subresource == other.Subresource &&
@@ -68,32 +68,32 @@ func (o Owner) Equal(other Owner) bool {
 		o.Subresource == other.Subresource && o.APIVersion == other.APIVersion
 }
 
-// Entry is an owner with its fields.
+// Entry is an owner with the fields that it owns.
 type Entry struct {
 	Owner
 	Fields *fieldpath.Set
 	// WriteOnly is the part of Fields that the server records under stringData, and neither
-	// protects nor removes. It is nil if there is none.
+	// protects nor removes. It is nil if there is no such part.
 	WriteOnly *fieldpath.Set
 }
 
-// Giver is the field manager with which the verb give writes managed fields. It owns nothing. By
-// its name, the webhook recognizes that a user requested the transfer.
+// Giver is the field manager under which the verb give writes managed fields. It owns nothing. Its
+// name tells the webhook that a user requested the transfer.
 const Giver = "k8sconnect-give"
 
 // ClientSideApply is the field manager of kubectl's client-side apply.
 const ClientSideApply = "kubectl-client-side-apply"
 
-// IsPerson reports whether a manager is a person with kubectl, such as kubectl-edit, kubectl-set or
-// kubectl-patch. Fields of such a manager are hotfixes, which a tool should not adopt.
+// IsPerson reports whether a manager is a person using kubectl, such as kubectl-edit, kubectl-set
+// or kubectl-patch. The fields of such a manager are hotfixes, which a tool should not adopt.
 func IsPerson(manager string) bool {
 	return strings.HasPrefix(manager, "kubectl-") && manager != ClientSideApply
 }
 
-// LastAppliedAnnotation contains what client-side apply last applied.
+// LastAppliedAnnotation holds the configuration that client-side apply last applied.
 const LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 
-// LastApplied returns the value of the annotation, or "".
+// LastApplied returns the value of the last-applied annotation, or "".
 func LastApplied(object map[string]any) string {
 	meta, _ := object["metadata"].(map[string]any)
 	annotations, _ := meta["annotations"].(map[string]any)
@@ -101,15 +101,16 @@ func LastApplied(object map[string]any) string {
 	return text
 }
 
-// LastAppliedPath returns the path of the annotation.
+// LastAppliedPath returns the path of the last-applied annotation.
 func LastAppliedPath() fieldpath.Path {
 	return fieldpath.Field("metadata", "annotations", LastAppliedAnnotation)
 }
 
-// IsLastApplied reports whether a path is the path of the last-applied annotation.
+// IsLastApplied reports whether a path is that of the last-applied annotation.
 func IsLastApplied(p fieldpath.Path) bool { return p.Equal(LastAppliedPath()) }
 
-// Newest returns the newest API version among the entries that of selects; empty if there are none.
+// Newest returns the newest API version of the entries for which of returns true; empty if there
+// are none.
 func Newest(entries []Entry, of func(Entry) bool) (apiVersion string) {
 	versionOf := func(apiVersion string) string { return apiVersion[strings.LastIndexByte(apiVersion, '/')+1:] }
 	for _, e := range entries {

@@ -65,7 +65,7 @@ func projectList(list []any, set *fieldpath.Set) ([]any, bool) {
 }
 
 // ProjectItem returns the part of a list item that is in a set, with the item's key fields. It
-// returns false if that part is empty. pe is the element of the item in the set.
+// returns false if that part is empty. pe is the item's element in the set.
 func ProjectItem(item any, pe fieldpath.Element, set *fieldpath.Set) (any, bool) {
 	cut, held := projectChild(item, pe, set)
 	if !held {

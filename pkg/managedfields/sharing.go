@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Sharing counts the fields whose owners an apply changes although their values stay the same.
+// Sharing counts the fields whose owners change in an apply although their values do not.
 type Sharing struct {
 	With []Shared `json:"with,omitempty"`
 	// Claimed fields had no owner and become ours. Dropped fields are no longer ours.
@@ -19,7 +19,7 @@ type Sharing struct {
 	Dropped int `json:"dropped,omitempty"`
 }
 
-// Shared counts the fields shared with a manager.
+// Shared counts the fields that we share with one manager.
 type Shared struct {
 	Manager string `json:"manager"`
 	Fields  int    `json:"fields"`
@@ -64,7 +64,7 @@ func SharingOf(live, answer *unstructured.Unstructured, manager string) (Sharing
 	return out, nil
 }
 
-// String returns one short line: "shared with helm: 12 fields".
+// String returns a short line, such as "shared with helm: 12 fields".
 func (s Sharing) String() string {
 	var parts []string
 	for _, with := range s.With {

@@ -9,10 +9,11 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Tree returns all fields of an object except managedFields, with their owners. The order suits
-// readers: the object's identity comes first, the key first in each list item, and the status last.
-// Each path of an entry is the path of exactly one node. A path that the object does not have is in
-// absent. Paths at another API version are looked up as if they were at the object's version.
+// Tree returns all fields of an object except managedFields, with their owners. The order is meant
+// for readers: the object's identity comes first, the key comes first in each list item, and the
+// status comes last. Each path of an entry is the path of exactly one node. Paths that the object
+// does not have are in absent. Paths at another API version are looked up as if they were at the
+// object's version.
 func Tree(object map[string]any, entries []Entry) (fields, absent []Node) {
 	b := &treeBuilder{}
 	held := make([]holding, len(entries))
@@ -84,7 +85,7 @@ func (b *treeBuilder) items(p fieldpath.Path, list []any, held []holding) []Node
 	return nodes
 }
 
-// keyRank puts the name before other key fields, because readers look for it.
+// keyRank puts the name before other key fields, because that is what readers look for.
 func keyRank(n Node, at fieldpath.Items) int {
 	switch name := *n.last().FieldName; {
 	case !at.IsKey(name):
@@ -163,20 +164,20 @@ func heldBelow(held []holding, pe fieldpath.Element) []holding {
 type Node struct {
 	Path  fieldpath.Path
 	Value any
-	// Owners own the path itself, sorted. Fields below it have their own owners.
+	// Owners are the owners of the path itself, sorted. Fields below it have their own owners.
 	Owners []Owner
-	// Below are the parts of the value that have their own owners. Without them, the value is owned
-	// as a whole: it is a scalar, an atomic list or map, or empty, or it has no owner.
+	// Below contains the parts of the value that have their own owners. If it is empty, the value
+	// is owned as a whole: it is a scalar, an atomic list or map, or empty, or it has no owner.
 	Below []Node
-	// Absent means that the path has an owner but is not in the object at this API version.
+	// Absent means that the path has an owner but does not exist in the object at this API version.
 	Absent bool
 }
 
 // Ownable reports whether the path can have an owner. The object's identity and fields that the API
-// server sets, such as the resource version, cannot have one.
+// server sets, such as the resource version, cannot.
 func (n Node) Ownable() bool { return !fieldpath.IsIdentity(n.Path) }
 
-// Walk calls visit for the nodes and all nodes below them, parents first.
+// Walk calls visit for each node and all nodes below it, parents first.
 func Walk(nodes []Node, visit func(Node)) {
 	for _, n := range nodes {
 		visit(n)
@@ -184,7 +185,7 @@ func Walk(nodes []Node, visit func(Node)) {
 	}
 }
 
-// At returns the node at a path. If the path is inside a value that is owned as a whole, it returns
+// At returns the node at a path. If the path is inside a value that is owned as a whole, At returns
 // the node of that value. A list item may be named as in [fieldpath.Path.Get], or by position.
 func At(nodes []Node, p fieldpath.Path) (Node, bool) {
 	var at Node
@@ -233,7 +234,7 @@ func childAt(nodes []Node, pe fieldpath.Element) int {
 
 func (n Node) last() fieldpath.Element { return n.Path[len(n.Path)-1] }
 
-// FieldName returns the name of a field of a map, and false for a list item.
+// FieldName returns the name of a map field, and false for a list item.
 func (n Node) FieldName() (string, bool) {
 	if name := n.last().FieldName; name != nil {
 		return *name, true

@@ -62,7 +62,8 @@ func (r *reader) text(fields map[string]any, path []any, key string) string {
 	return text
 }
 
-// The string becomes a segment of a URL's path. A slash or ".." would address another resource.
+// segment checks a string that becomes a segment of a URL path. A slash or ".." would address
+// another resource.
 func (r *reader) segment(fields map[string]any, path []any, key string) {
 	text := r.text(fields, path, key)
 	for _, problem := range content.IsPathSegmentName(text) {
@@ -70,7 +71,7 @@ func (r *reader) segment(fields map[string]any, path []any, key string) {
 	}
 }
 
-// Like the API server, texts accepts null.
+// texts accepts null, as the API server does.
 func (r *reader) texts(fields map[string]any, path []any, key string) {
 	path = under(path, key)
 	values, ok := fields[key].(map[string]any)

@@ -55,7 +55,7 @@ type expansion struct {
 	seen      map[string]bool
 }
 
-// A user may name both a file and its folder.
+// A user may name both a file and the folder that contains it.
 func (e *expansion) add(key string, in input) {
 	if e.seen[key] {
 		return
@@ -80,7 +80,7 @@ func (e *expansion) addStdin(r io.Reader) error {
 func (e *expansion) addPath(name string) error {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		// Like kubectl, expand a pattern that the shell did not expand.
+		// Like kubectl, expand patterns that the shell did not expand.
 		if matches, globErr := filepath.Glob(name); globErr == nil && len(matches) > 0 {
 			var faults []error
 			for _, match := range matches {
@@ -104,7 +104,7 @@ func (e *expansion) addPath(name string) error {
 func (e *expansion) addFolder(root string) error {
 	var faults []error
 	found, deeper := false, false
-	// The separator makes WalkDir enter the root even if it is a link.
+	// The separator makes WalkDir enter the root even if it is a symbolic link.
 	err := filepath.WalkDir(root+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			faults = append(faults, unreadable(path, err))
@@ -115,7 +115,8 @@ func (e *expansion) addFolder(root string) error {
 				return nil
 			}
 			deeper = true
-			// A mounted ConfigMap has its files in a folder "..<time>", with links in the parent.
+			// A mounted ConfigMap keeps its files in a folder "..<time>", with links to them in the
+			// parent folder.
 			if !e.recursive || strings.HasPrefix(d.Name(), "..") {
 				return fs.SkipDir
 			}
@@ -195,7 +196,7 @@ func kustomization(o Options) input {
 }
 
 // fault masks values both before and after it joins lines, because a value may span several lines.
-// It masks URLs, which may contain a password or a token.
+// It also masks URLs, which may contain a password or token.
 func (r *recorder) fault(path string, err error, secrets Secrets) error {
 	r.learn(secrets)
 	said := secrets.Text(text.OneLine(secrets.Text(err.Error())))

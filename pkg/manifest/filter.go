@@ -68,7 +68,7 @@ func (s *filter) keep(f found) error {
 	return nil
 }
 
-// h is nil unless the object is a hook.
+// h is nil if the object is not a hook.
 func (s *filter) sift(h *Hook) (keep bool, fault error) {
 	switch {
 	case h == nil, s.hooks == HooksApply && h.Applicable():
@@ -99,7 +99,7 @@ type Hooks string
 // HooksSkip, HooksApply and HooksError are the ways to treat Helm hooks.
 const (
 	HooksSkip Hooks = ""
-	// HooksApply applies the hooks of an install or upgrade. It skips tests and the hooks of a
+	// HooksApply applies the hooks of an install or upgrade. It skips tests and the hooks for a
 	// delete or rollback.
 	HooksApply Hooks = "apply"
 	HooksError Hooks = "error"
@@ -121,7 +121,7 @@ func (h Hook) Applicable() bool {
 
 const hookAnnotation = "helm.sh/hook"
 
-// Helm 2 marked a chart's CRDs as crd-install. They belong to the chart, and are no hooks in Helm
+// Helm 2 marked a chart's CRDs as crd-install. They belong to the chart and are not hooks in Helm
 // 3.
 func hookOf(m object.Manifest) (Hook, bool) {
 	moments, marked, _ := unstructured.NestedString(m.Object.Object, "metadata", "annotations", hookAnnotation)
@@ -146,5 +146,5 @@ func onlyHooks(hooks []Hook) error {
 	return fault
 }
 
-// ApplyHooksHint says how to apply [Hook.Applicable] hooks.
+// ApplyHooksHint says how to apply the hooks that are [Hook.Applicable].
 const ApplyHooksHint = "--helm-hooks=apply applies the hooks of an install or upgrade as objects"

@@ -22,13 +22,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/manifest/yamldoc"
 )
 
-// maxBytes limits one file, URL or stream. An API server accepts objects of up to 1.5 MB, and no
-// file contains hundreds of that size.
+// maxBytes limits the size of a file, URL or stream. An API server accepts objects of up to 1.5 MB,
+// and no file contains hundreds of that size.
 const maxBytes = 256 << 20
 
 type input struct {
 	name string
-	// generated text is a program's output, so line numbers would not help the user.
+	// generated means that the text is a program's output, so line numbers would not help the user.
 	generated bool
 	open      func(context.Context) ([]byte, error)
 }
@@ -47,7 +47,7 @@ func (in input) documents(ctx context.Context) ([]*yamldoc.Document, error) {
 	return docs, nil
 }
 
-// Like kubectl, text adds a missing newline at the end, even to a block scalar.
+// text adds a missing newline at the end, even to a block scalar, as kubectl does.
 func (in input) text(ctx context.Context) ([]byte, error) {
 	text, err := in.open(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func toUTF8(name string, text []byte) ([]byte, error) {
 }
 
 // utf16Of returns nil for text that is not UTF-16. Without a byte order mark, the first character
-// shows the encoding. It is ASCII in YAML and JSON, so one of its two bytes is zero. UTF-8 text
+// reveals the encoding: it is ASCII in YAML and JSON, so one of its two bytes is zero. UTF-8 text
 // must not contain a zero byte (YAML 1.2, 5.2).
 func utf16Of(text []byte) transform.Transformer {
 	if len(text) < 2 {
@@ -142,8 +142,8 @@ const (
 	fetchTimeout  = time.Minute
 )
 
-// Like kubectl, fetch tries three times if the server does not answer, or answers with 429 or 5xx.
-// It follows redirects.
+// fetch tries three times if the server does not answer, or answers with 429 or 5xx, as kubectl
+// does. It follows redirects.
 func fetch(ctx context.Context, client *http.Client, url string, h *heard) ([]byte, error) {
 	if client == nil {
 		client = &http.Client{Timeout: fetchTimeout}
@@ -192,7 +192,7 @@ func unreachable(name string, err error) error {
 }
 
 // publicURL removes the user, query and fragment, which may contain a password or signature. It
-// does not parse the URL, because even an invalid URL may contain a password.
+// does not parse the URL, because even an invalid one may contain a password.
 func publicURL(url string) string {
 	user := regexp.MustCompile(`(?i)([a-z][a-z0-9+.-]*:/+)[^/?#\s'"]*@`)
 	shown, _, _ := strings.Cut(user.ReplaceAllString(url, "$1"), "#")
@@ -208,9 +208,10 @@ func publicURLs(text string) string {
 }
 
 const (
-	// After moment, the silence of an input is reported.
+	// moment is the silence after which an input is reported as blocked.
 	moment = time.Second
-	// After longestSilence, reading from standard input, a pipe or a kustomization fails.
+	// longestSilence is the silence after which reading standard input, a pipe or a kustomization
+	// fails.
 	longestSilence = 5 * time.Minute
 )
 
@@ -234,14 +235,14 @@ func (r hearing) Read(p []byte) (int, error) {
 }
 
 type patience struct {
-	// name is for the beginning of an error; what is for the middle of a sentence.
+	// name begins an error message, while what appears in the middle of a sentence.
 	name, what string
 	most       time.Duration
 	tell       func(what string, since time.Time, within time.Duration)
 }
 
 // await waits until read returns, ctx ends, or the input has been silent for too long. It reports
-// the silence. If read ignores ctx, it runs on until it returns or the process ends.
+// the silence. If read ignores ctx, it keeps running until it returns or the process ends.
 func (p patience) await(ctx context.Context, read func(context.Context, *heard) ([]byte, error)) ([]byte, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -48,8 +48,8 @@ func outcomeOf(d *yamldoc.Document, how *reading) outcome {
 	return o
 }
 
-// In a template, braces make the text invalid. They must be at the fault, or at the beginning of
-// the text. Valid texts may contain braces elsewhere; alerting rules are full of them.
+// In a template, braces make the text invalid. They must be at the fault, or at the start of the
+// text, because valid texts may contain braces elsewhere; alerting rules are full of them.
 func isTemplate(d *yamldoc.Document, faults []error) bool {
 	braces := []byte("{{")
 	if bytes.HasPrefix(d.Text, braces) {
@@ -61,7 +61,7 @@ func isTemplate(d *yamldoc.Document, faults []error) bool {
 		if !errors.As(f, &fault) {
 			continue
 		}
-		// YAML has more line breaks than "\n", so the fault may be below the last line.
+		// YAML recognizes more line breaks than "\n", so the fault may be beyond the last line.
 		here := max(0, min(fault.Source.Line-d.Line, len(lines)-1))
 		if bytes.Contains(lines[here], braces) || here > 0 && bytes.Contains(lines[here-1], braces) {
 			return true
@@ -71,7 +71,7 @@ func isTemplate(d *yamldoc.Document, faults []error) bool {
 }
 
 // foreign returns "" for an object. If only one of apiVersion, kind and metadata is missing, the
-// author probably forgot it, and the value counts as an object. A kustomization without an
+// author probably forgot it, so the value counts as an object. A kustomization without an
 // apiVersion is recognized only by its file name.
 func foreign(value any, file string) string {
 	fields, ok := value.(map[string]any)
@@ -114,7 +114,7 @@ func isConfiguration(fields map[string]any) bool {
 	return strings.HasSuffix(group, ".config.k8s.io")
 }
 
-// ConfigFile is the name of our own config file.
+// ConfigFile is the name of this program's own config file.
 const ConfigFile = "k8sconnect.yaml"
 
 const kustomizationFile = "a kustomization, which -k reads"
@@ -122,7 +122,7 @@ const kustomizationFile = "a kustomization, which -k reads"
 // The items of a typed list inherit its group.
 type group struct{ apiVersion, kind string }
 
-// read visits lists in lists. path is the place of fields in the document.
+// read also visits nested lists. path is the location of fields in the document.
 func (r *reader) read(fields map[string]any, path []any, parent group) {
 	if _, ok := fields["apiVersion"]; !ok && parent.apiVersion != "" {
 		fields["apiVersion"] = parent.apiVersion
@@ -157,8 +157,7 @@ func (r *reader) read(fields map[string]any, path []any, parent group) {
 	}
 }
 
-// A list has items but no name. An object of a custom kind whose name ends in List would have a
-// name.
+// A list has items but no name. A custom object whose kind ends in List would have a name.
 func isList(fields map[string]any) bool {
 	kind, _ := fields["kind"].(string)
 	_, has := fields["items"]

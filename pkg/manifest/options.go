@@ -1,6 +1,6 @@
 // Package manifest reads files, folders, URLs, standard input and kustomizations into objects with
-// their file and line. Start with [Read]. It decodes like kubectl (YAML 1.1), and reports every
-// fault of every document. It never uses kinds, scopes or schemas.
+// their file and line. Start with [Read]. The package decodes like kubectl (YAML 1.1), and reports
+// every fault of every document. It never uses kinds, scopes or schemas.
 package manifest
 
 import (
@@ -11,46 +11,47 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Options are like kubectl's flags of the same names.
+// Options correspond to kubectl's flags of the same names.
 type Options struct {
 	// Filenames are files, folders, glob patterns, http and https URLs, and "-" for standard input.
-	// A folder is read for .yaml, .yml and .json files, in lexical order. A named file may have any
-	// extension.
+	// In a folder, only .yaml, .yml and .json files are read, in lexical order. A file that is
+	// named itself may have any extension.
 	Filenames []string
-	// Links to folders are not followed.
+	// Recursive includes subfolders. Links to folders are not followed.
 	Recursive bool
-	// Kustomize is the folder or URL of a kustomization. It excludes Filenames and Recursive.
+	// Kustomize is the folder or URL of a kustomization. It cannot be combined with Filenames or
+	// Recursive.
 	Kustomize string
-	// Selector is a label selector. An empty one keeps all objects.
+	// Selector is a label selector. An empty selector keeps all objects.
 	Selector string
 	// SkipNonObjects skips files without a Kubernetes object. Otherwise such a file is an error. A
 	// file with an invalid object is never skipped.
 	SkipNonObjects bool
-	// SkipInvalid leaves faults in the content out of the error. A name that cannot be read is
-	// still an error.
+	// SkipInvalid leaves faults in the content out of the error. A file or URL that cannot be read
+	// is still an error.
 	SkipInvalid bool
 	Empty       bool
 	// AsIs keeps fields that a server has set, such as status.
 	AsIs bool
-	// Unnamed accepts a generateName instead of a name, like kubectl create.
+	// Unnamed accepts generateName in place of a name, like kubectl create.
 	Unnamed bool
 	Hooks   Hooks
 	In      io.Reader
-	// Secrets learns the values of Secrets, so that messages do not quote them. It may be nil.
+	// Secrets learns the values of Secrets, so that messages do not quote them. Secrets may be nil.
 	Secrets Secrets
-	// Client fetches URLs; nil means a timeout of a minute.
+	// Client fetches URLs; nil means a client with a timeout of one minute.
 	Client *http.Client
-	// Tell is called when an input blocks. since is the start of its silence, and within is the
+	// Tell is called when an input blocks. since is when its silence began, and within is the
 	// longest wait. Tell may be nil.
 	Tell func(what string, since time.Time, within time.Duration)
 }
 
-// Result is what was read.
+// Result is everything that was read.
 type Result struct {
-	// Objects have the order of Filenames, and within a file the order of its text.
+	// Objects are in the order of Filenames and, within a file, in the order of its text.
 	Objects []object.Manifest
 	Skipped []Skipped
-	// Invalid are the faults of content that is not in Objects, one line each.
+	// Invalid contains the faults of content that is not in Objects, each on one line.
 	Invalid    []error
 	Unselected []object.Ref
 	Hooks      []Hook
@@ -63,7 +64,7 @@ type Skipped struct {
 	Reason string
 }
 
-// Warning is about an object that can still be used.
+// Warning concerns an object that can still be used.
 type Warning struct {
 	Ref    object.Ref
 	Source object.Source
@@ -74,7 +75,7 @@ type Warning struct {
 type Secrets interface {
 	// Learn learns the names in an object, and the values of a Secret.
 	Learn(object map[string]any)
-	// A file name is never masked.
+	// File records a file name, which is never masked.
 	File(path string)
 	Add(value string)
 	Text(text string) string

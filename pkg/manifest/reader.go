@@ -62,8 +62,8 @@ func typeName(value any) string {
 }
 
 // Locate finds a field of an object in the object's file. steps are the keys and positions from the
-// top of the object. It returns the place and the spelling of an unquoted scalar. It returns the
-// source unchanged if the file is gone or the input has no line numbers.
+// top of the object. Locate returns the field's place and, for an unquoted scalar, its spelling. It
+// returns the source unchanged if the file is gone or the input has no line numbers.
 func Locate(at object.Source, steps []any) (object.Source, string) {
 	info, err := os.Stat(at.File)
 	if at.Line == 0 || err != nil || !info.Mode().IsRegular() {
@@ -147,7 +147,7 @@ func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, er
 		workers errgroup.Group
 		aliases = &yamldoc.Aliases{}
 	)
-	// The limit keeps reading from getting far ahead of decoding, which saves memory.
+	// The limit keeps reading from running far ahead of decoding, which saves memory.
 	workers.SetLimit(runtime.GOMAXPROCS(0))
 	for i, in := range inputs {
 		if ctx.Err() != nil {
@@ -175,7 +175,7 @@ func decode(ctx context.Context, inputs []input, how *reading) ([][]*outcome, er
 	return files, errors.Join(errors.Join(faults...), workers.Wait())
 }
 
-// A fault at a place in an input is an [object.FaultError].
+// inputError concerns a whole input. A fault at a place in an input is an [object.FaultError].
 type inputError struct {
 	where string
 	text  string
@@ -198,7 +198,7 @@ func (e *inputError) Hint() string { return e.hint }
 
 func (e *inputError) Unwrap() error { return e.err }
 
-// The result begins with the name, so the operating system's error must not repeat it.
+// The result begins with the name, so the operating system's error must not repeat that name.
 func unreadable(name string, err error) error {
 	if onPath, ok := errors.AsType[*fs.PathError](err); ok {
 		err = onPath.Err

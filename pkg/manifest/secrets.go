@@ -20,7 +20,7 @@ type recorder struct {
 	files   map[string][]byte
 }
 
-// ReadFile rejects exploding aliases, which kustomize would expand.
+// ReadFile rejects aliases that would explode, because kustomize would expand them.
 func (r *recorder) ReadFile(path string) ([]byte, error) {
 	text, err := r.FileSystem.ReadFile(path)
 	if err == nil && (isManifestName(path) || slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path))) {
@@ -49,8 +49,8 @@ func (r *recorder) has(field string) bool {
 	return false
 }
 
-// It is better to mask too much of an error than too little. In a file that cannot be parsed and
-// mentions Secrets, everything but the keys counts as secret.
+// It is better to mask too much of an error than too little. If a file cannot be parsed and
+// mentions Secrets, everything but its keys counts as secret.
 func (r *recorder) learn(secrets Secrets) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +135,7 @@ func (l *learner) generator(g map[string]any) {
 	}
 }
 
-// In some generators, each line becomes a value of its own.
+// In some generators, each line becomes a separate value.
 func (l *learner) source(text string) {
 	l.secrets.Add(text)
 	for line := range strings.Lines(text) {
@@ -161,7 +161,7 @@ func (l *learner) all(value any) {
 	}
 }
 
-// A line of unknown format may have its value after the key, and any word may be a value.
+// In a line of unknown format, the value may follow the key, and any word may be a value.
 func (l *learner) words(text string) {
 	if !strings.Contains(strings.ToLower(text), "secret") && !strings.Contains(text, "stringData") {
 		return

@@ -13,7 +13,8 @@ type Condition struct {
 	Severity                      string
 	ObservedGeneration            int64
 	Observes                      bool
-	// Changed is when Status last changed; Updated is the last write. Zero is unknown.
+	// Changed is when Status last changed, and Updated is when the condition was last written. A
+	// zero time is unknown.
 	Changed, Updated time.Time
 }
 
@@ -23,7 +24,7 @@ func Conditions(u *unstructured.Unstructured) []Condition {
 	return ConditionsIn(status["conditions"])
 }
 
-// ConditionOf returns the condition of the type; it may be empty.
+// ConditionOf returns the condition of the given type; it may be empty.
 func ConditionOf(u *unstructured.Unstructured, kind string) Condition {
 	all := Conditions(u)
 	if i := slices.IndexFunc(all, func(c Condition) bool { return c.Type == kind }); i >= 0 {
@@ -32,7 +33,7 @@ func ConditionOf(u *unstructured.Unstructured, kind string) Condition {
 	return Condition{}
 }
 
-// ConditionsIn returns the conditions in a JSON list. It ignores items without a type.
+// ConditionsIn returns the conditions in a JSON list. It skips items without a type.
 func ConditionsIn(list any) []Condition {
 	items, _ := list.([]any)
 	var out []Condition

@@ -1,3 +1,3 @@
-// Package object identifies objects ([Ref]), their place in a file ([Source]), and their kinds
+// Package object identifies objects ([Ref]), their places in files ([Source]), and their kinds
 // ([Kind]). It reads no files, sends no requests, and does not interpret managed fields.
 package object

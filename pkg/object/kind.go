@@ -9,17 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Kind describes a kind as the cluster, or a CRD of the same set, declares it.
+// Kind describes a kind as declared by the cluster, or by a CRD of the same set.
 type Kind struct {
 	GVK schema.GroupVersionKind
-	// Resource is empty if only a CRD that is not applied yet declares the kind.
+	// Resource is empty if the kind is declared only by a CRD that has not been applied yet.
 	Resource   string
 	ShortNames []string
 	Namespaced bool
 	Verbs      []string
 }
 
-// Kept reports whether the API server stores objects of the kind.
+// Kept reports whether the API server stores objects of this kind.
 func (k Kind) Kept() bool {
 	return len(k.Verbs) == 0 || slices.Contains(k.Verbs, "get") || slices.Contains(k.Verbs, "list")
 }
@@ -33,23 +33,23 @@ func (k Kind) GVR() schema.GroupVersionResource {
 type Write struct {
 	Manager string
 	Force   bool
-	// Create makes the write fail with a conflict if the object exists. If an earlier attempt may
-	// have created it, [MayBeWritten] is true for the error.
+	// Create makes the write fail with a conflict if the object already exists. If an earlier
+	// attempt may have created it, [MayBeWritten] returns true for the error.
 	Create bool
 	DryRun bool
 	// Validation is Strict, Warn or Ignore; empty means Strict.
 	Validation string
 }
 
-// IsReserved reports whether a group is reserved for Kubernetes. Its kinds change only with the
-// server's version, or with CRDs that are rarely replaced.
+// IsReserved reports whether a group is reserved for Kubernetes. The kinds of such a group change
+// only with the server's version, or with CRDs that are rarely replaced.
 func IsReserved(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// IsBuiltIn reports whether a group is one of Kubernetes' own. No CRD can add kinds to it. The
-// group of a custom resource always has a dot. The list has the groups of Kubernetes 1.36 with a
-// dot.
+// IsBuiltIn reports whether a group is one of Kubernetes' own, to which no CRD can add kinds. The
+// group of a custom resource always contains a dot. The list below contains the groups of
+// Kubernetes 1.36 that have a dot.
 func IsBuiltIn(group string) bool {
 	return !strings.Contains(group, ".") || slices.Contains([]string{
 		"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
@@ -68,7 +68,7 @@ type Deletion struct {
 	// empty for any version
 	ResourceVersion string
 	Propagation     metav1.DeletionPropagation
-	// GracePeriod is in seconds; nil means the object's own.
+	// GracePeriod is in seconds; nil means the object's own grace period.
 	GracePeriod *int64
 	DryRun      bool
 }

@@ -17,7 +17,7 @@ type Ref struct {
 	Name      string
 }
 
-// Key is a Ref without its API version. The same Key means the same object.
+// Key is a Ref without its API version. Equal Keys mean the same object.
 type Key struct {
 	Group, Kind, Namespace, Name string
 }
@@ -32,8 +32,8 @@ func (r Ref) Key() Key {
 	return Key{Group: r.GVK.Group, Kind: r.GVK.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
-// String returns kubectl's notation: "deployment.apps/web -n prod". Users can paste it after
-// kubectl get. Without a name, it is the kind.
+// String returns kubectl's notation, such as "deployment.apps/web -n prod", which users can paste
+// after kubectl get. Without a name, it returns the kind.
 func (r Ref) String() string {
 	text := strings.TrimSuffix(r.Resource(), "/")
 	if r.Namespace == "" {
@@ -42,7 +42,7 @@ func (r Ref) String() string {
 	return text + " -n " + r.Namespace
 }
 
-// Resource returns kind.group/name in lower case, as kubectl prints it and flags such as --take
+// Resource returns kind.group/name in lower case, as kubectl prints it and as flags such as --take
 // expect it.
 func (r Ref) Resource() string {
 	kind := strings.ToLower(r.GVK.Kind)
@@ -71,7 +71,7 @@ func (k Key) Ref() Ref {
 	return Ref{GVK: schema.GroupVersionKind{Group: k.Group, Kind: k.Kind}, Namespace: k.Namespace, Name: k.Name}
 }
 
-// Compare orders Refs by group, kind, namespace and name, then version.
+// Compare orders Refs by group, kind, namespace, name and version.
 func (r Ref) Compare(other Ref) int {
 	return cmp.Or(
 		cmp.Compare(r.GVK.Group, other.GVK.Group),
@@ -97,8 +97,8 @@ func (s Source) String() string {
 	return s.File + ":" + strconv.Itoa(s.Line)
 }
 
-// Manifest is an object as its author wrote it: without defaults, an added namespace, or fields
-// from the server.
+// Manifest is an object as its author wrote it, without defaults, an added namespace, or fields set
+// by the server.
 type Manifest struct {
 	Object *unstructured.Unstructured
 	Source Source

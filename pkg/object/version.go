@@ -12,19 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// AtVersion returns a copy with the resource version. It shares other fields with u.
+// AtVersion returns a copy with the given resource version. It shares its other fields with u.
 func AtVersion(u *unstructured.Unstructured, version string) *unstructured.Unstructured {
 	return withMetadata(u, func(metadata map[string]any) { metadata["resourceVersion"] = version })
 }
 
-// WithUID returns a copy with the UID. It shares other fields with u. An apply with a UID cannot
-// create an object. An apply with only a resource version can, because the server ignores the
-// version if the object is gone.
+// WithUID returns a copy with the given UID. It shares its other fields with u. An apply with a UID
+// cannot create an object. An apply with only a resource version can, because the server ignores
+// the version if the object is gone.
 func WithUID(u *unstructured.Unstructured, uid types.UID) *unstructured.Unstructured {
 	return withMetadata(u, func(metadata map[string]any) { metadata["uid"] = string(uid) })
 }
 
-// WithLabel returns a copy with the label. It shares other fields with u.
+// WithLabel returns a copy with the given label. It shares its other fields with u.
 func WithLabel(u *unstructured.Unstructured, key, value string) *unstructured.Unstructured {
 	return withMetadata(u, func(metadata map[string]any) {
 		labels, _ := metadata["labels"].(map[string]any)
@@ -47,8 +47,8 @@ func withMetadata(u *unstructured.Unstructured, change func(map[string]any)) *un
 	return &unstructured.Unstructured{Object: fields}
 }
 
-// Newer reports whether a resource version is certainly later than another (KEP-5504). It is false
-// for versions that are no numbers, which Kubernetes never returns.
+// Newer reports whether a resource version is certainly later than another (KEP-5504). It returns
+// false for versions that are not numbers, which Kubernetes never returns.
 func Newer(version, than string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, than)
 	return err == nil && order > 0
@@ -74,7 +74,7 @@ func WholeNumber(v any) (n int64, ok bool) {
 type FaultError struct {
 	Source  Source
 	Subject string
-	// Text is one line. Detail is the end of that line for this object.
+	// Text is one line. Detail ends that line for this object.
 	Text, Detail string
 	Advice       string
 }
@@ -115,13 +115,13 @@ func MayBeWritten(err error) bool {
 	return errors.As(err, &underway)
 }
 
-// HintedError has a hint, for errors without a type of their own.
+// HintedError carries a hint, for errors that have no type of their own.
 type HintedError struct {
 	Err    error
 	Advice string
 }
 
-// Hinted returns a [*HintedError] with the text of [fmt.Errorf].
+// Hinted returns a [*HintedError] whose text is formatted as by [fmt.Errorf].
 func Hinted(advice, format string, args ...any) error {
 	return &HintedError{Err: fmt.Errorf(format, args...), Advice: advice}
 }

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Selection selects the objects of a kind that match all of its fields.
+// Selection selects the objects of a kind that match all of its non-empty fields.
 type Selection struct {
 	// Namespace is empty for all namespaces, and for cluster-scoped kinds.
 	Namespace string
@@ -14,8 +14,8 @@ type Selection struct {
 	Fields    string
 }
 
-// Narrowed reports whether the selection is by labels or fields. Then an object can leave it
-// without being deleted.
+// Narrowed reports whether the selection is by labels or fields. An object can then leave the
+// selection without being deleted.
 func (s Selection) Narrowed() bool { return s.Labels != "" || s.Fields != "" }
 
 // Change is a Present, Gone, Synced or Unreadable.
@@ -26,16 +26,16 @@ type Present struct {
 	Object *unstructured.Unstructured
 }
 
-// Gone says that the object was deleted. Perhaps only its namespace, name and UID are known.
+// Gone says that the object was deleted. Possibly only its namespace, name and UID are known.
 type Gone struct {
 	Object *unstructured.Unstructured
 }
 
-// Synced says that every selected object has been reported. It follows each list, and an Unreadable
-// when the watch continues.
+// Synced says that every selected object has been reported. It follows each list, and follows an
+// Unreadable once the watch continues.
 type Synced struct{}
 
-// Unreadable says that the watch is interrupted. Objects may be outdated until the next Present or
+// Unreadable says that the watch was interrupted. Objects may be outdated until the next Present or
 // Synced.
 type Unreadable struct {
 	Err error
@@ -46,7 +46,7 @@ func (Gone) change()       {}
 func (Synced) change()     {}
 func (Unreadable) change() {}
 
-// Stub returns an object that is gone, with only the known fields.
+// Stub returns an object that is gone, containing only the known fields.
 func Stub(kind Kind, key types.NamespacedName, uid types.UID) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(kind.GVK)

@@ -1,4 +1,4 @@
-// Package output contains the parts that all formats share: options, the screen and its colours,
-// and the state of the run, which is its progress, its results, and each object's place in the
-// plan. To print a run, use package printer.
+// Package output contains what all formats share: the options, the screen and its colours, and the
+// state of the run, which comprises its progress, its results, and each object's place in the plan.
+// To print a run, use package printer.
 package output

@@ -18,18 +18,18 @@ const (
 	KYAML  = "kyaml"
 	Name   = "name"
 	Stream = "stream"
-	// Wide is the format of a table of sets with more columns.
+	// Wide is the table of sets with additional columns.
 	Wide  = "wide"
 	JUnit = "junit"
 	// Markdown is a format for a code review or a job summary. Only the verbs deprecated and diff
-	// have it.
+	// support it.
 	Markdown = "markdown"
-	// HTML is a file for a browser. Only surveys have it.
+	// HTML is a file for a browser. Only surveys support it.
 	HTML = "html"
 )
 
-// These formats print objects instead of a report. The last one is followed by "=" and a template,
-// as in kubectl.
+// These formats print objects instead of a report. As in kubectl, the last one is followed by "="
+// and a template.
 const (
 	Objects      = "objects"
 	ObjectsJSON  = "objects=json"
@@ -38,7 +38,7 @@ const (
 )
 
 // Manifests is the format that prints the manifests in plan order and applies nothing. Package
-// document writes the manifests; a printer of this format prints no results.
+// document writes the manifests; a printer with this format prints no results.
 const Manifests = "manifests"
 
 // IsOfObjects reports whether a format prints objects.

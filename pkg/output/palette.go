@@ -9,13 +9,13 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/event"
 )
 
-// Palette colours text. Colours never carry information that is not also in the text.
+// Palette colours text. Colours never carry information that the text lacks.
 type Palette struct {
 	good, Change, gone, bad, Faint, Bold, hunk *color.Color
 	hues                                       []*color.Color
 }
 
-// NewPalette returns a palette. A palette that is not enabled leaves text unchanged.
+// NewPalette returns a palette. If enabled is false, the palette leaves text unchanged.
 func NewPalette(enabled bool) Palette {
 	use := func(attributes ...color.Attribute) *color.Color {
 		c := color.New(attributes...)
@@ -40,10 +40,10 @@ func NewPalette(enabled bool) Palette {
 	}
 }
 
-// Hue colours text in the nth hue. After the last hue, the first one follows.
+// Hue colours text in the nth hue. The hues repeat after the last one.
 func (p Palette) Hue(n int) *color.Color { return p.hues[n%len(p.hues)] }
 
-// Action colours the text of a result.
+// Action colours text according to a result.
 func (p Palette) Action(a event.Action, text string) string {
 	switch a {
 	case event.Created, event.Create, event.Met, event.Restored:
@@ -76,7 +76,7 @@ func (p Palette) DiffLine(line string) string {
 }
 
 // UseColor reports whether to use colour. mode is auto, always or never; empty means auto. In auto
-// mode, colour needs a terminal, and NO_COLOR (https://no-color.org) and TERM=dumb turn it off.
+// mode, colour requires a terminal, and NO_COLOR (https://no-color.org) or TERM=dumb turns it off.
 func UseColor(mode string, terminal bool, getenv func(string) string) (bool, error) {
 	switch mode {
 	case "always":

@@ -19,7 +19,7 @@ type Results interface {
 	Finish(ctx context.Context) error
 }
 
-// Base is embedded in all formats.
+// Base is embedded in every format.
 type Base struct {
 	Options
 	State  *State
@@ -28,12 +28,12 @@ type Base struct {
 	Hints  *format.Once
 }
 
-// NewBase returns the Base for the formats of one run.
+// NewBase returns the Base for all formats of one run.
 func NewBase(o Options, s *State) Base {
 	return Base{Options: o, State: s, Screen: &Screen{out: o.Out, err: o.Err}, Paint: NewPalette(o.Color), Hints: &format.Once{}}
 }
 
-// Beside returns a Base that writes to stderr, line by line, instead of to stdout.
+// Beside returns a Base that writes line by line to stderr instead of stdout.
 func (b Base) Beside() Base {
 	b.Format, b.External = Table, nil
 	b.Paint, b.Width = NewPalette(false), nil
@@ -65,7 +65,7 @@ func Printed[E event.Event](b Base, text func(E) string) Results {
 	})
 }
 
-// Together returns Results that write all events of one type together, at the end of the run.
+// Together returns Results that write all events of one type at once, at the end of the run.
 func Together[E event.Event](write func([]E) error) Results { return &together[E]{write: write} }
 
 type together[E event.Event] struct {
@@ -84,7 +84,7 @@ func (*together[E]) Flush() {}
 func (r *together[E]) Finish(context.Context) error { return r.write(r.events) }
 
 // PlanOrdered collects values for objects and returns them in plan order. Values for the same
-// object keep the order in which they were added.
+// object stay in the order in which they were added.
 type PlanOrdered[T any] struct {
 	items []item[T]
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Screen keeps results, notes and the status line apart if they share a terminal.
+// Screen keeps results, notes and the status line from mixing when they share a terminal.
 type Screen struct {
 	out, err io.Writer
 	rows     int   // lines of the status; 0 while it is hidden
@@ -14,8 +14,8 @@ type Screen struct {
 	heading  string
 }
 
-// Heading sets a heading that is written to stderr above the next text. A heading that was not
-// written yet is replaced.
+// Heading sets a heading that is written to stderr above the next text. It replaces a heading that
+// has not been written yet.
 func (s *Screen) Heading(text string) { s.heading = text }
 
 // Result writes text to stdout in one piece.
@@ -39,7 +39,7 @@ func (s *Screen) head() {
 	s.heading = ""
 }
 
-// notes returns a screen that writes results as notes of this one.
+// notes returns a screen that writes results as notes of this screen.
 func (s *Screen) notes() *Screen {
 	return &Screen{out: noteWriter{s}, err: s.err}
 }
@@ -51,8 +51,8 @@ func (w noteWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Draw replaces the status: the line at the bottom, and the given lines above it. No line may be
-// wider than the terminal.
+// Draw replaces the status: the line at the bottom and the lines above it. No line may be wider
+// than the terminal.
 func (s *Screen) Draw(line string, above ...string) {
 	if line == "" {
 		s.Clear()

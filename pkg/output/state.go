@@ -11,24 +11,24 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// State tracks a run through its events: the phases and the current one, the results by kind, and
-// the place of each object in the plan.
+// State tracks a run through its events: all phases and the current one, the results by kind, and
+// each object's place in the plan.
 type State struct {
-	// Begun means that there is a plan or a result.
+	// Begun means that a plan or a result has arrived.
 	Begun   bool
 	Phases  []event.Phase
 	Current int // index into phases, -1 before the first
 	places  map[object.Key]Place
-	// Total is the number of objects in the plan; 0 before there is a plan. unpruned means that a
-	// member that left the set could not be deleted.
+	// Total is the number of objects in the plan, and 0 before there is a plan. unpruned means that
+	// a former member of the set could not be deleted.
 	Total, inPhase, Done int
 	Tally                map[event.Action]int
 	unpruned             bool
-	// Sharing adds up the fields whose owners change and whose values do not. Sharers counts the
-	// objects of these fields.
+	// Sharing adds up the fields whose owners change but whose values do not. Sharers counts the
+	// objects with such fields.
 	Sharing managedfields.Sharing
 	Sharers int
-	// Waits means that the results are those of a wait.
+	// Waits means that the results come from a wait.
 	Waits   bool
 	Waited  map[event.Action]int
 	LeftOut []error
@@ -38,7 +38,7 @@ type State struct {
 	Word   Word
 }
 
-// Word describes good results in the progress line, such as "applied".
+// Word is the word for good results in the progress line, such as "applied".
 type Word struct {
 	Text string
 	Good []event.Action
@@ -46,8 +46,8 @@ type Word struct {
 	Awaited bool
 }
 
-// NewState returns the state of a run that has not begun. waits means that the run's results are
-// those of a wait.
+// NewState returns the state of a run that has not begun. waits means that the run's results come
+// from a wait.
 func NewState(results Word, waits bool) *State {
 	return &State{
 		Current: -1, places: map[object.Key]Place{}, Tally: map[event.Action]int{}, Waited: map[event.Action]int{},
@@ -133,7 +133,7 @@ func (s *State) share(sharing *managedfields.Sharing) {
 	}
 }
 
-// EndsPhase reports whether an event ends the results of a phase, so that they can be printed.
+// EndsPhase reports whether an event completes the results of a phase, so that they can be printed.
 func (s *State) EndsPhase(e event.Event) bool {
 	switch e.(type) {
 	case event.PhaseStarted:
@@ -154,7 +154,7 @@ func (s *State) Phase() (event.Phase, bool) {
 	return s.Phases[s.Current], true
 }
 
-// Good counts the good results.
+// Good returns the number of good results.
 func (s *State) Good() int {
 	n := 0
 	for _, action := range s.Word.Good {
@@ -163,7 +163,7 @@ func (s *State) Good() int {
 	return n
 }
 
-// Ended counts the results that count as progress.
+// Ended returns the number of results that count as progress.
 func (s *State) Ended() int {
 	if s.Word.Awaited {
 		return s.Good()
@@ -183,7 +183,7 @@ func (s *State) WentWrong() bool {
 	return bad
 }
 
-// InFlags returns a function that names objects as flags do.
+// InFlags returns a function that names objects in the form that flags expect.
 func (s *State) InFlags() func(object.Ref) string {
 	places := map[string]int{}
 	for _, phase := range s.Phases {
@@ -209,10 +209,10 @@ func (s *State) Place(ref object.Ref) Place {
 	return Place{Phase: s.Current, index: math.MaxInt, beside: &ref}
 }
 
-// Place is a place in the plan. Objects that are not in the plan come last in their phase.
+// Place is a position in the plan. Objects that are not in the plan come last in their phase.
 type Place struct {
 	Phase, index int
-	// beside is the object, if the object is not in the plan.
+	// beside is set to the object if the object is not in the plan.
 	beside *object.Ref
 }
 

@@ -22,7 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Query selects recorded ownership changes. The zero value selects all.
+// Query selects recorded ownership changes. The zero value selects all of them.
 type Query struct {
 	// Places are the selected kinds; nil selects all kinds in Namespace. An empty namespace also
 	// selects cluster-scoped objects.
@@ -30,9 +30,10 @@ type Query struct {
 	Namespace string
 	// From is the start of the period; zero for all time.
 	From time.Time
-	// Managers selects changes in which one of them gained or lost a path; nil selects all.
+	// Managers selects the changes in which one of these managers gained or lost a path; nil
+	// selects all.
 	Managers []string
-	// Path selects a field, with the fields above and below it; nil selects all fields.
+	// Path selects a field, together with the fields above and below it; nil selects all fields.
 	Path fieldpath.Pattern
 }
 
@@ -42,8 +43,8 @@ type Place struct {
 	Namespace string
 }
 
-// Changes reads the changes that the webhook recorded. It returns an error, with the result, if a
-// record cannot be decoded or an empty result proves nothing.
+// Changes reads the changes that the webhook recorded. It returns an error along with the result if
+// a record cannot be decoded or if an empty result proves nothing.
 func (q Query) Changes(ctx context.Context, reader Reader, now time.Time) (event.PastChanges, error) {
 	out := event.PastChanges{From: q.From}
 	records := map[object.Ref]ownership.Record{}
@@ -77,8 +78,8 @@ func (q Query) Changes(ctx context.Context, reader Reader, now time.Time) (event
 	return out, errors.Join(faults...)
 }
 
-// listed returns all namespaces for cluster-scoped objects: their records are in the webhook's
-// namespace, which is unknown here.
+// listed returns all namespaces for cluster-scoped objects, because their records are in the
+// webhook's namespace, which is unknown here.
 func (q Query) listed() string {
 	if len(q.Places) == 0 {
 		return q.Namespace
@@ -109,7 +110,7 @@ func (q Query) add(out *event.PastChanges, r ownership.Record) {
 			out.Changes = append(out.Changes, event.ObjectTransition{Ref: ref, Transition: t})
 		}
 	}
-	// The dropped transitions are older than all that were kept.
+	// The dropped transitions are older than all those that were kept.
 	if len(r.Entries) == 0 || !r.Entries[0].Last.Time.Before(q.From) {
 		out.Dropped += r.Dropped
 	}
@@ -125,11 +126,11 @@ func (q Query) names(t event.Transition) bool {
 	return q.Path == nil || err != nil || q.Path.Touches(path)
 }
 
-// atOnce: a watch that began within this time of the webhook's start missed nothing.
+// atOnce is how soon after the webhook's start a watch must begin to have missed nothing.
 const atOnce = time.Minute
 
-// cover returns an error if none of the places was watched, because an empty result would be
-// meaningless.
+// cover returns an error if none of the places was being watched, because an empty result would
+// then mean nothing.
 func (q Query) cover(out *event.PastChanges, n notes, now time.Time) error {
 	noted, ok := n.longest()
 	if !ok {
@@ -178,7 +179,7 @@ func (q Query) cover(out *event.PastChanges, n notes, now time.Time) error {
 
 const maxNamed = 5
 
-// limitsOf says which kinds are not watched, or only since a time after from.
+// limitsOf says which kinds are not watched, or have been watched only since a time after from.
 func limitsOf(omitted map[ownership.Omission][]string, later map[time.Time][]string, from time.Time) (limits []string) {
 	for _, o := range []struct {
 		why  ownership.Omission

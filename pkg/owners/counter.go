@@ -16,16 +16,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Question says what a survey reports. The zero Question asks only for counts.
+// Question says what a survey should report. The zero Question asks only for counts.
 type Question struct {
 	// Managers lists the managers whose fields are counted; nil counts all.
 	Managers []string
 	// From lists the managers whose objects are listed.
 	From []string
-	// Expected lists patterns of [path.Match]; nil expects all managers. The status and this
+	// Expected lists patterns for [path.Match]; nil expects all managers. The status and this
 	// plugin's own records are always expected.
 	Expected []string
-	// Served reports whether the server serves a kind at a version; nil means all.
+	// Served reports whether the server serves a kind at a version; nil means that it serves all.
 	Served func(schema.GroupVersionKind) bool
 }
 
@@ -51,8 +51,8 @@ func (q *Question) counts(manager string) bool {
 	return q.Managers == nil || slices.Contains(q.Managers, manager)
 }
 
-// Counter counts the owners in many objects. It is not safe for concurrent use: give each goroutine
-// its own, and merge them.
+// Counter counts the owners of many objects. It is not safe for concurrent use: give each goroutine
+// its own Counter, and merge them.
 type Counter struct {
 	question   Question
 	objects    int
@@ -64,7 +64,7 @@ type Counter struct {
 	leaving    []event.ObjectHolding
 	unread     []event.Unread
 	names      map[string]event.FieldName
-	// seen lists all managers with an entry, even those that are not counted.
+	// seen contains all managers that have an entry, even those that are not counted.
 	seen map[string]bool
 }
 
@@ -181,10 +181,10 @@ func (c *Counter) countVersions(kind schema.GroupKind, entries []managedfields.E
 	}
 }
 
-// Miss records a kind or object that could not be read.
+// Miss records that a kind or object could not be read.
 func (c *Counter) Miss(unread event.Unread) { c.unread = append(c.unread, unread) }
 
-// Merge adds the counts of another counter with the same question.
+// Merge adds the counts of another counter that has the same question.
 func (c *Counter) Merge(other *Counter) {
 	c.objects += other.objects
 	c.unmanaged += other.unmanaged
@@ -203,7 +203,7 @@ func (c *Counter) Merge(other *Counter) {
 	c.unread = append(c.unread, other.unread...)
 }
 
-// Result returns the counts so far: the largest first, objects by name.
+// Result returns the counts so far, the largest first, with objects sorted by name.
 func (c *Counter) Result() event.Surveyed {
 	s := event.Surveyed{
 		Objects: c.objects, Unmanaged: c.unmanaged, From: c.question.From, Expecting: c.question.Expected != nil, Seen: slices.Sorted(maps.Keys(c.seen)),

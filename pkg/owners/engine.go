@@ -1,5 +1,5 @@
-// Package owners finds the owners of an object's fields, now and in the webhook's OwnershipRecord.
-// It also counts owners in many objects. Start with [Engine.Run] or [Counter].
+// Package owners finds the owners of an object's fields, both now and in the webhook's
+// OwnershipRecord. It also counts the owners of many objects. Start with [Engine.Run] or [Counter].
 package owners
 
 import (
@@ -22,15 +22,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/redact"
 )
 
-// ErrHistoryUnknown means that a history is unknown; its [event.History] has the reason.
+// ErrHistoryUnknown means that a history is not known; its [event.History] gives the reason.
 var ErrHistoryUnknown = errors.New("the history is not known")
 
 // Engine finds the owners of objects. Reader is required.
 type Engine struct {
 	Reader Reader
-	// Path limits the result to a path and everything below; empty means everything.
+	// Path limits the result to a path and everything below it; an empty path means everything.
 	Path fieldpath.Path
-	// Managers limits the result to their fields; nil means all.
+	// Managers limits the result to the fields of these managers; nil means all.
 	Managers []string
 	Status   bool
 	History  bool
@@ -125,7 +125,7 @@ func of(u *unstructured.Unstructured, path fieldpath.Path) (event.Owned, error) 
 	return owned, nil
 }
 
-// anyOwnable is false for an object with nothing but a name, which has no managed fields.
+// anyOwnable returns false for an object with nothing but a name, which has no managed fields.
 func anyOwnable(fields []managedfields.Node) bool {
 	found := false
 	managedfields.Walk(fields, func(n managedfields.Node) { found = found || n.Ownable() })
@@ -142,13 +142,14 @@ func below(nodes []managedfields.Node, path fieldpath.Path) []managedfields.Node
 	return out
 }
 
-// Reader reads objects. A [meta.IsNoMatchError] means that the server does not serve the kind.
+// Reader reads objects. A [meta.IsNoMatchError] error means that the server does not serve the
+// kind.
 type Reader interface {
 	Read(ctx context.Context, ref object.Ref) (*unstructured.Unstructured, error)
 	Select(ctx context.Context, gvk schema.GroupVersionKind, which object.Selection, fields string, visit func(*unstructured.Unstructured)) error
 }
 
-// meant returns all paths that the user may mean, those with owners first.
+// meant returns all the paths that the user may have meant, those with owners first.
 func meant(u *unstructured.Unstructured, owned event.Owned) []fieldpath.Path {
 	var paths []fieldpath.Path
 	see := func(n managedfields.Node) { paths = append(paths, n.Path) }
@@ -163,7 +164,7 @@ func meant(u *unstructured.Unstructured, owned event.Owned) []fieldpath.Path {
 	return append(paths, fieldpath.StatedPaths(stated)...)
 }
 
-// UnknownError says why it is unknown whether anything was taken.
+// UnknownError says why it is not known whether anything was taken.
 type UnknownError struct {
 	Reason string
 	hint   string
@@ -206,7 +207,8 @@ func newOmission(why ownership.Omission, kind schema.GroupKind, namespace, own s
 	}
 }
 
-// unvouched returns why an empty record does not prove that no field was taken; nil if it does.
+// unvouched returns why an empty record does not prove that no field was taken, or nil if it does
+// prove that.
 func unvouched(c event.Coverage, onlyStatus bool) error {
 	switch {
 	case onlyStatus:

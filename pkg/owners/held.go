@@ -13,9 +13,9 @@ import (
 
 type manager struct {
 	name string
-	// owners are the manager's operations and subresources, possibly at several API versions.
+	// owners contains the manager's operations and subresources, possibly at several API versions.
 	owners []owner
-	// written are the fields that the manager wrote outside of the status subresource.
+	// written contains the fields that the manager wrote outside the status subresource.
 	fields, written *fieldpath.Set
 	others          *fieldpath.Set
 }
@@ -75,14 +75,15 @@ func union(a, b *fieldpath.Set) *fieldpath.Set {
 }
 
 type walked struct {
-	// path is only valid during the call.
+	// path is valid only during the call.
 	path fieldpath.Path
-	// shared means that others own the path or something below it.
+	// shared means that others own the path or anything below it.
 	shared bool
 	status bool
 }
 
-// tally counts the fields in a set that can have an owner, and calls tell, if not nil, for each.
+// tally counts the fields in a set that can have an owner, and calls tell for each unless tell is
+// nil.
 func tally(own, others *fieldpath.Set, tell func(walked)) event.Fields {
 	t := &tallying{tell: tell}
 	t.below(nil, own, others, false)
@@ -94,7 +95,7 @@ type tallying struct {
 	tell func(walked)
 }
 
-// below walks both sets in parallel, to avoid lookups from the root.
+// below walks both sets in parallel, which avoids lookups from the root.
 func (t *tallying) below(path fieldpath.Path, own, others *fieldpath.Set, status bool) {
 	for pe := range own.Members.All() {
 		t.field(path, pe, others, status)
@@ -129,7 +130,7 @@ func (t *tallying) field(path fieldpath.Path, pe fieldpath.Element, others *fiel
 	}
 }
 
-// ManagerError says that the named managers own none of the selected fields.
+// ManagerError means that the given managers own none of the selected fields.
 type ManagerError struct {
 	Managers []string
 	// Others are managers that own some of the selected fields.
@@ -197,7 +198,8 @@ func holdingsOf(nodes []managedfields.Node) []event.Holding {
 	return out
 }
 
-// ownedBy returns the managers' nodes with their parents. A list item keeps its key fields.
+// ownedBy returns the nodes that the managers own, with their parents. List items keep their key
+// fields.
 func ownedBy(nodes []managedfields.Node, managers []string) []managedfields.Node {
 	var out []managedfields.Node
 	for _, n := range nodes {
@@ -218,7 +220,7 @@ func ownedBy(nodes []managedfields.Node, managers []string) []managedfields.Node
 	return out
 }
 
-// withKey adds the key fields of the item, in the item's order.
+// withKey adds the item's key fields, in the order in which the item has them.
 func withKey(item managedfields.Node, fields []managedfields.Node) []managedfields.Node {
 	var out []managedfields.Node
 	for _, n := range item.Below {

@@ -23,7 +23,7 @@ type MigrationServer interface {
 	SetManagedFields(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any) (*unstructured.Unstructured, error)
 }
 
-// Knowledge says whether a schema has a path.
+// Knowledge says whether a schema contains a path.
 type Knowledge int
 
 // SchemaUnknown means that there is no schema.
@@ -33,21 +33,21 @@ const (
 	PathUnknown
 )
 
-// Migrator rewrites owners at API versions that are no longer served. Otherwise the next apply of
-// such a manager removes no fields, and the next write of another manager drops its entry.
+// Migrator rewrites owners at API versions that are no longer served. Without the rewrite, the next
+// apply by such a manager removes no fields, and the next write by another manager drops its entry.
 type Migrator struct {
 	Server MigrationServer
 	// Served reports whether the server serves a kind at a version.
 	Served func(schema.GroupVersionKind) bool
-	// Has reports whether a kind has a path at the kind's version.
+	// Has reports whether a kind has a path at that kind's version.
 	Has func(object.Kind, fieldpath.Path) Knowledge
 	// Managers limits the rewrite; nil means all managers.
 	Managers []string
 	DryRun   bool
 }
 
-// Migrate moves the owners of one object to the version of the kind; false if there is nothing to
-// rewrite. An owner moves only as a whole.
+// Migrate moves the owners of one object to the kind's version. It returns false if there is
+// nothing to rewrite. An owner moves only as a whole.
 func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref) (event.Migrated, bool) {
 	for attempts := retry.At(ref); ; {
 		told, again := m.once(ctx, kind, ref, attempts)
@@ -60,7 +60,7 @@ func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref
 	}
 }
 
-// once reports whether another client wrote between its read and its write.
+// once reports whether another client wrote the object between the read and the write.
 func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, attempts *retry.Attempts) (told event.Migrated, again bool) {
 	told = event.Migrated{Ref: ref, To: kind.GVK.GroupVersion().String()}
 	live, err := m.Server.Get(ctx, kind, ref)
@@ -121,7 +121,7 @@ func (m *Migrator) movable(kind object.Kind, fields *fieldpath.Set) (unknown []e
 	return unknown, movable
 }
 
-// Stale reports whether an owner is at a version that the server does not serve. If managers is not
+// Stale reports whether an owner is at a version that the server does not serve. Unless managers is
 // nil, the owner must also be one of them.
 func Stale(kind string, owner managedfields.Owner, managers []string, served func(schema.GroupVersionKind) bool) bool {
 	if managers != nil && !slices.Contains(managers, owner.Manager) {

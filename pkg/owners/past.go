@@ -23,7 +23,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/ownership"
 )
 
-// NoWebhookError says that nothing in the cluster records owners.
+// NoWebhookError means that nothing in the cluster records owners.
 type NoWebhookError struct{}
 
 func (e *NoWebhookError) Error() string {
@@ -34,7 +34,7 @@ func (e *NoWebhookError) Hint() string {
 	return "install it to record takeovers from then on: " + build.Page("webhook.md#install")
 }
 
-// past reads only once what several histories need.
+// past caches what several histories need, so that it is read only once.
 type past struct {
 	reader Reader
 	now    func() time.Time
@@ -71,7 +71,7 @@ func (p *past) of(ctx context.Context, u *unstructured.Unstructured, owned event
 	return h
 }
 
-// Recorded returns the transitions in an object's record.
+// Recorded returns the transitions in the record of an object.
 func Recorded(ctx context.Context, reader Reader, ref object.Ref, uid types.UID) ([]event.Transition, error) {
 	record, err := readRecord(ctx, reader, ref, uid)
 	var out []event.Transition
@@ -108,7 +108,7 @@ func readRecord(ctx context.Context, reader Reader, ref object.Ref, uid types.UI
 	return record, nil
 }
 
-// about reports whether a transition is at, below or above the selection.
+// about reports whether a transition is at the selected path, or below or above it.
 func about(text string, owned event.Owned) bool {
 	if len(owned.Path) == 0 {
 		return true
@@ -141,7 +141,8 @@ func ownersOf(holders []ownership.Holder) []managedfields.Owner {
 	return out
 }
 
-// The webhook's note is in a ConfigMap in its namespace; [ownership.ScopeName] is a public copy.
+// The webhook keeps its note in a ConfigMap in its own namespace; [ownership.ScopeName] is a public
+// copy.
 const (
 	trackerLabels = "k8sconnect.io/tracker=true"
 	coverageKey   = "coverage"
@@ -150,7 +151,8 @@ const (
 	namespaceKey  = "namespace"
 )
 
-// stale is the age from which on the webhook counts as down. It writes a note every minute.
+// stale is the age at which a note shows that the webhook is down. The webhook writes a note every
+// minute.
 const stale = 3 * time.Minute
 
 type note struct {
@@ -164,8 +166,8 @@ type notes struct {
 	err error
 }
 
-// readNotes reads the public copy, or the ConfigMaps that the user may list: older webhooks publish
-// nothing.
+// readNotes reads the public copy or, because older webhooks publish nothing, the ConfigMaps that
+// the user may list.
 func readNotes(ctx context.Context, reader Reader) notes {
 	var out notes
 	configMaps := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
@@ -197,7 +199,8 @@ func readNotes(ctx context.Context, reader Reader) notes {
 	return out
 }
 
-// longest returns the note of the webhook that has watched longest; false for none.
+// longest returns the note of the webhook that has been watching the longest, and false if there is
+// none.
 func (n notes) longest() (note, bool) {
 	if len(n.all) == 0 {
 		return note{}, false
@@ -205,7 +208,7 @@ func (n notes) longest() (note, bool) {
 	return slices.MinFunc(n.all, func(a, b note) int { return a.coverage.Since.Compare(b.coverage.Since) }), true
 }
 
-// of returns since when a kind in a namespace was watched, or why that is unknown.
+// of returns since when a kind in a namespace has been watched, or why that is unknown.
 func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event.Coverage, error) {
 	if len(n.all) == 0 {
 		return event.Coverage{}, n.err

@@ -57,8 +57,8 @@ func (r *Record) Add(t Transition, at Occasion) bool {
 }
 
 func entryOf(t Transition, at Occasion) Entry {
-	// Records have whole seconds. A truncated time stays the same when it is written and read
-	// again.
+	// Records store whole seconds. Truncating the time here keeps it the same when it is written
+	// and read back.
 	when := metav1.NewTime(at.Time.UTC().Truncate(time.Second))
 	return Entry{
 		Path: pathText(t.Path), Kind: t.Kind, From: holders(t.Before), To: holders(t.After),
@@ -69,11 +69,11 @@ func entryOf(t Transition, at Occasion) Entry {
 	}
 }
 
-// hides reports whether this entry is the net change over unwatched time, and step is a seen change
-// within that time.
+// hides reports whether this entry is the net change over an unwatched period, and step is an
+// observed change within that period.
 func (e Entry) hides(step Entry) bool { return e.Gap && !step.Gap && !e.between(step) }
 
-// complete adds details that the first report lacked.
+// complete adds details that the first report did not have.
 func (e *Entry) complete(again Entry) bool {
 	if e.version() != again.version() || !slices.Equal(e.From, again.From) || !slices.Equal(e.To, again.To) {
 		return false
@@ -94,7 +94,7 @@ func (e *Entry) complete(again Entry) bool {
 }
 
 // SameParties reports whether two entries have the same path and the same owners, in either
-// direction. A [Lost] path may have been taken.
+// direction. It treats a [Lost] path as one that may have been taken.
 func (e Entry) SameParties(other Entry) bool {
 	return e.between(other) && (e.Kind == other.Kind || !peaceful(e.Kind) && !peaceful(other.Kind))
 }
@@ -106,8 +106,8 @@ func (e Entry) between(other Entry) bool {
 		slices.Equal(e.From, other.To) && slices.Equal(e.To, other.From))
 }
 
-// follow turns the entry into the next occurrence of an earlier one. Reports may be in the wrong
-// order; the later occurrence describes the resulting entry.
+// follow turns the entry into the next occurrence of an earlier one. Reports may arrive out of
+// order, so the later occurrence determines the resulting entry.
 func (e *Entry) follow(earlier Entry) {
 	seen, version := slices.Clone(earlier.ResourceVersions), e.version()
 	count, first, gap := earlier.Count+e.Count, earlier.First, earlier.Gap || e.Gap
@@ -127,8 +127,8 @@ func (e *Entry) follow(earlier Entry) {
 }
 
 // Covers reports whether the record contains everything that happened to the object at a resource
-// version, apart from what its writer gave up. Writers report all transitions of an object at once,
-// so one of them proves the others.
+// version, apart from what the writer itself gave up. Writers report all transitions of an object
+// at once, so one of them proves the others.
 func (r *Record) Covers(version string) bool {
 	for _, e := range r.Entries {
 		if object.Newer(e.version(), version) {
@@ -149,7 +149,7 @@ func (e Entry) version() string {
 	return e.ResourceVersions[len(e.ResourceVersions)-1]
 }
 
-// Resource versions are compared first, because the clocks of writers differ.
+// Resource versions are compared first, because writers' clocks differ.
 func (e Entry) before(other Entry) bool {
 	switch {
 	case object.Newer(other.version(), e.version()):
@@ -160,22 +160,22 @@ func (e Entry) before(other Entry) bool {
 	return e.Last.Before(&other.Last)
 }
 
-// FitUser truncates a user's name to the length that a record keeps.
+// FitUser truncates a user's name to the length that a record can keep.
 func FitUser(name string) string { return text.Truncate(name, maxUser+len(text.Ellipsis)) }
 
 func pathText(p fieldpath.Path) string { return text.Truncate(p.String(), maxPath+len(text.Ellipsis)) }
 
 // Net returns the transitions from the last owners in the record to the live ones, sorted by path.
-// It is for a period that was not watched. It recognizes tools that have since switched from
+// It is meant for a period that was not watched. It recognizes tools that have since switched from
 // updates to server-side apply. It misses owners that came and went during the period, and new
-// owners of paths without an entry. The error reports managed fields that cannot be decoded.
+// owners of paths that have no entry. The error reports managed fields that cannot be decoded.
 func (r *Record) Net(live Owners) ([]Transition, error) {
 	entries, err := live.Entries()
 	if err != nil {
 		return nil, fmt.Errorf("live owners: %w", err)
 	}
 	var out []Transition
-	// Several entries may have the same path; the last one is the newest.
+	// Several entries may have the same path; the last of them is the newest.
 	done := map[string]bool{}
 	for _, e := range slices.Backward(r.Entries) {
 		if done[e.Path] {
@@ -212,7 +212,7 @@ func (e Entry) String() string {
 	return what + " by " + from
 }
 
-// OwnersOf converts the owners in a record.
+// OwnersOf converts the holders in a record to owners.
 func OwnersOf(holders []Holder) []managedfields.Owner {
 	out := make([]managedfields.Owner, len(holders))
 	for i, h := range holders {

@@ -20,8 +20,8 @@ type classifier struct {
 
 type values struct {
 	old, new *Lookup
-	// version is that of both objects. In an entry at another version, a path may have another
-	// name.
+	// version is the version of both objects. In an entry at another version, a path may have a
+	// different name.
 	version string
 }
 
@@ -86,32 +86,32 @@ func (c classifier) loss(h Handover, lost, gained []managedfields.Owner) (Kind, 
 	case !slices.ContainsFunc(lost, applies):
 		return Unclear, SameValue // Updates do not release paths, so the entries were edited.
 	case c.values != nil && !was && !is:
-		// An owned path may be missing in the stored object, such as an empty map of annotations.
-		// If another manager applies a value there, the path was taken, although it looks released.
+		// An owned path, such as an empty map of annotations, may be missing from the stored
+		// object. If another manager applies a value there, the path was taken even though it looks
+		// released.
 		return Lost, ""
 	}
 	return Released, ""
 }
 
-// stays reports whether every manager that lost a path still owns it in another way. For example,
-// the manager's updates became part of its applied fields.
+// stays reports whether every manager that lost a path still owns it in another way. For example, a
+// manager's updates may have become part of its applied fields.
 func stays(h Handover, lost []managedfields.Owner) bool {
 	return !slices.ContainsFunc(lost, func(l managedfields.Owner) bool {
 		return !slices.ContainsFunc(h.After, func(o managedfields.Owner) bool { return o.Manager == l.Manager })
 	})
 }
 
-// The API server credits a writer through a subresource, such as scale, with exactly the fields
-// that it changed, and no tool moves entries there.
+// If a client writes through a subresource such as scale, the API server credits it with exactly
+// the fields that it changed. No tool moves entries there.
 func updatesSubresource(o managedfields.Owner) bool {
 	return o.Operation == managedfields.Update && o.Subresource != ""
 }
 
-// across classifies a path that its old and new owners own at different API versions. The name of a
-// path may have another meaning in another version. So the path was taken only if both objects have
-// it, with different values. An owner that moves to another version takes nothing from itself (edge
-// case 7). A path that disappeared without a new owner may have been dropped with its version (edge
-// case 9).
+// across classifies a path that its old and new owners own at different API versions. A path may
+// mean something else in another version. So it was taken only if both objects have it, with
+// different values. An owner that moves to another version takes nothing from itself (edge case 7).
+// A path that disappeared without a new owner may have been dropped with its version (edge case 9).
 func (c classifier) across(h Handover, lost, gained []managedfields.Owner) (Kind, Why) {
 	others := slices.ContainsFunc(explained(lost, gained), func(l managedfields.Owner) bool {
 		return !slices.ContainsFunc(gained, func(g managedfields.Owner) bool { return isSameAtOther(l, g) })
@@ -128,9 +128,9 @@ func isSameAtOther(o, other managedfields.Owner) bool {
 	return o.Equal(other)
 }
 
-// crossesVersions reports whether the previous and the current owners of a path have different
-// versions (edge case 7). It is also true if the path was lost at another version than the
-// object's, with which it may have been dropped (edge case 9).
+// crossesVersions reports whether the previous and current owners of a path have different versions
+// (edge case 7). It also returns true if the path was lost at a version other than the object's,
+// because the path may have been dropped with that version (edge case 9).
 func (c classifier) crossesVersions(h Handover, lost, gained []managedfields.Owner) bool {
 	version, now := lost[0].APIVersion, h.After
 	if c.values != nil {
@@ -140,8 +140,7 @@ func (c classifier) crossesVersions(h Handover, lost, gained []managedfields.Own
 	return slices.ContainsFunc(lost, other) || slices.ContainsFunc(now, other)
 }
 
-// explained leaves out owners that lost a path because of the API server's bookkeeping (edge case
-// 9).
+// explained omits owners that lost a path through the API server's bookkeeping (edge case 9).
 func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 	folded := slices.ContainsFunc(gained, func(o managedfields.Owner) bool { return o.Manager == ancientChanges })
 	return slices.DeleteFunc(slices.Clone(lost), func(o managedfields.Owner) bool {
@@ -149,7 +148,7 @@ func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 	})
 }
 
-// The object may still have a path without owners, such as a default that the server set.
+// The object may still have a path that has no owner, such as a default that the server set.
 func (c classifier) abandoned(h Handover) Kind {
 	if _, is := c.values.has(h.Path); is {
 		return Released
@@ -177,7 +176,7 @@ func (c classifier) changed(h Handover) answer {
 	return yes
 }
 
-// was and is are false if the values are unknown.
+// was and is are both false if the values are unknown.
 func (v *values) has(p fieldpath.Path) (was, is bool) {
 	if v != nil {
 		_, was = v.old.Get(p)
@@ -204,9 +203,9 @@ func classifierOf(before, after []managedfields.Entry, old, new *unstructured.Un
 	return c
 }
 
-// moved reports whether the entries of all owners that lost the path moved to a current owner,
-// whether each move stayed within one tool, and whether the path went to the manager that wrote the
-// move.
+// moved reports whether the entries of all owners that lost the path moved to one of its current
+// owners, whether each move stayed within one tool, and whether the path went to the manager that
+// wrote the move.
 func (c classifier) moved(h Handover, lost []managedfields.Owner) (moved, within, written bool) {
 	moved, within = true, true
 	for _, l := range lost {

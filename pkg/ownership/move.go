@@ -7,19 +7,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// move means that an updater's whole entry became part of an applier's entry. Tools do that when
-// they change from client-side to server-side apply.
+// move means that an updater's entire entry became part of an applier's entry, as when a tool
+// switches from client-side to server-side apply.
 type move struct {
 	from, to managedfields.Owner
 	// writer is the updater that the API server credits with the remaining changes; it may be nil.
 	// Editing managed fields is an update, so the API server credits the editor with the fields
-	// that it changed. It also credits the editor with a default that is not stored, since each
-	// write sets such a default anew.
+	// that it changed, and with any default that is not stored, because every write sets such a
+	// default anew.
 	writer *managedfields.Owner
 }
 
-// kubectl has one manager for server-side apply, and one for the annotation with client-side
-// apply's last configuration.
+// kubectl has one manager for server-side apply, and another for the annotation that holds
+// client-side apply's last configuration.
 const (
 	kubectl            = "kubectl"
 	kubectlLastApplied = "kubectl-last-applied"
@@ -39,11 +39,11 @@ func (m move) now(owners []managedfields.Owner) (owner *managedfields.Owner, wro
 	return nil, false
 }
 
-// movesOf finds the moves between two versions of an object. If a part of an entry remains, or the
-// entry goes to another tool, the move needs proof: the containers moved as well. A forced apply
-// takes values but not the maps and list items that contain them. So fields that went together with
-// their containers were moved by an edit. With apart, an entry counts as moved only if the applier
-// got all of it.
+// movesOf finds the moves between two versions of an object. If part of an entry remains, or the
+// entry goes to another tool, the move needs proof: the containers must have moved as well. A
+// forced apply takes values but not the maps and list items that contain them, so fields that moved
+// together with their containers were moved by an edit. If apart is set, an entry counts as moved
+// only if the applier received all of it.
 func movesOf(before, after []managedfields.Entry, apart bool) []move {
 	var out []move
 	for _, was := range before {
@@ -72,8 +72,8 @@ func movesOf(before, after []managedfields.Entry, apart bool) []move {
 	return out
 }
 
-// credited returns the only updater that gained any of the paths, and false if another manager
-// gained some of them.
+// credited returns the only updater that gained any of the paths. It returns false if another
+// manager gained some of them.
 func credited(paths *fieldpath.Set, before, after []managedfields.Entry) (writer *managedfields.Owner, alone bool) {
 	if paths.Empty() {
 		return nil, true
@@ -94,8 +94,8 @@ func movable(e managedfields.Entry, operation string) bool {
 	return e.Operation == operation && e.Subresource == "" && !e.Fields.Empty() && isReal(e.Owner)
 }
 
-// movesSince finds the moves within one tool after an unwatched period: from an updater that no
-// longer exists to an applier of the same tool.
+// movesSince finds the moves within a single tool after an unwatched period: from an updater that
+// no longer exists to an applier of the same tool.
 func movesSince(before []managedfields.Owner, after []managedfields.Entry) []move {
 	var out []move
 	for _, was := range before {

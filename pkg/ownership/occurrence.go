@@ -10,19 +10,19 @@ import (
 )
 
 // Hint is what admission knows about a write that would change owners: its user and the verdict on
-// each path. The write may still be refused; a retry has another hint.
+// each path. The write may still be refused, and a retry gets a hint of its own.
 type Hint struct {
 	UID types.UID // UID of the object
 	// ResourceVersion is the object's version before the write.
 	ResourceVersion string
-	// Owners are those after the write, if the write is committed as it was admitted.
+	// Owners are the owners after the write, provided that it is committed as admitted.
 	Owners Owners
-	// Scaled means that the write went through the scale subresource, whose review has no owners.
-	// The write makes Manager, if that is known, an owner of the number of replicas.
+	// Scaled means that the write went through the scale subresource, whose review does not contain
+	// owners. The write makes Manager, if known, an owner of the number of replicas.
 	Scaled   bool
 	Manager  string
 	Verdicts Verdicts
-	// Values are those that a record may keep, by path.
+	// Values contains the values that a record may keep, by path.
 	Values map[string]ValueChange
 	User   string
 	// Request is the UID of the admission request.
@@ -30,7 +30,7 @@ type Hint struct {
 	Time    time.Time
 }
 
-// Size returns the approximate number of bytes of the hint.
+// Size returns the approximate size of the hint in bytes.
 func (h Hint) Size() int {
 	size := hintSize + h.Owners.Size() + h.Verdicts.Size() + len(h.User) + len(h.UID) + len(h.Request)
 	for path, v := range h.Values {
@@ -39,8 +39,8 @@ func (h Hint) Size() int {
 	return size
 }
 
-// Fits reports whether the hint's write may have caused a change from the hint's version to these
-// owners.
+// Fits reports whether the hint's write may have caused a change from the hint's version to the
+// given owners.
 func (h Hint) Fits(to Owners, transitions []Transition) bool {
 	if !h.Scaled {
 		return h.Owners.Equal(to)
@@ -50,7 +50,7 @@ func (h Hint) Fits(to Owners, transitions []Transition) bool {
 	})
 }
 
-// Scale is the subresource of the number of replicas.
+// Scale is the subresource that sets the number of replicas.
 const Scale = "scale"
 
 const hintSize = 400
@@ -63,7 +63,7 @@ type Occurrence struct {
 }
 
 // Verdicts are the classifications of the transitions of one write. Each takes one byte, because
-// many of them are kept until their writes are known to be committed.
+// many are held until it is known whether their writes were committed.
 type Verdicts struct{ codes string }
 
 // The code of a verdict is its index in verdicts.
@@ -91,7 +91,7 @@ func verdicts() []verdict {
 	}
 }
 
-// VerdictsOn returns the verdicts on transitions from [BetweenObjects].
+// VerdictsOn returns the verdicts on transitions returned by [BetweenObjects].
 func VerdictsOn(transitions []Transition) Verdicts {
 	all := verdicts()
 	codes := make([]byte, len(transitions))
@@ -101,11 +101,12 @@ func VerdictsOn(transitions []Transition) Verdicts {
 	return Verdicts{string(codes)}
 }
 
-// Size returns the number of bytes of the verdicts.
+// Size returns the size of the verdicts in bytes.
 func (v Verdicts) Size() int { return len(v.codes) }
 
 // On applies the verdicts to transitions between the same two versions that were found without
-// values. It needs one verdict for each transition; otherwise it returns false and changes nothing.
+// values. There must be one verdict for each transition; otherwise On returns false and changes
+// nothing.
 func (v Verdicts) On(transitions []Transition) bool {
 	all := verdicts()
 	if len(v.codes) != len(transitions) || slices.ContainsFunc([]byte(v.codes), func(c byte) bool { return int(c) >= len(all) }) {

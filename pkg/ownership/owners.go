@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/managedfields"
 )
 
-// Owners contains the owners of one version of an object in few bytes: similar objects, such as the
-// Pods of a Deployment, share their field sets. The zero value has no owners.
+// Owners stores the owners of one version of an object compactly: similar objects, such as the Pods
+// of a Deployment, share their field sets. The zero value has no owners.
 type Owners struct {
 	entries []compact
 }
@@ -25,7 +25,8 @@ type compact struct {
 	time   int64 // seconds since 1970; 0 is none
 }
 
-// Compact converts managed fields without decoding field sets, which [Between] does if they differ.
+// Compact converts managed fields without decoding their field sets, which [Between] does only for
+// those that differ.
 func Compact(fields []metav1.ManagedFieldsEntry) Owners {
 	entries := make([]compact, 0, len(fields))
 	for i := range fields {
@@ -50,17 +51,17 @@ func Compact(fields []metav1.ManagedFieldsEntry) Owners {
 	return Owners{entries: slices.Clip(entries)}
 }
 
-// Equal reports whether the same owners own the same paths, ignoring times. Field sets with
-// different spellings are different.
+// Equal reports whether the same owners own the same paths, ignoring times. Field sets that are
+// spelled differently count as different.
 func (o Owners) Equal(other Owners) bool {
 	return slices.EqualFunc(o.entries, other.entries, compact.equal)
 }
 
-// Owners through this subresource are not tracked, because controllers write the status all the
-// time.
+// status is the subresource whose owners are not tracked, because controllers write the status all
+// the time.
 const status = "status"
 
-// Tracked is [Compact] without the owners that wrote through the status subresource.
+// Tracked works like [Compact], but omits owners that wrote through the status subresource.
 func Tracked(fields []metav1.ManagedFieldsEntry) Owners { return Compact(fields).without(status) }
 
 func (o Owners) without(subresource string) Owners {
@@ -71,7 +72,7 @@ func (o Owners) without(subresource string) Owners {
 	return Owners{entries: slices.Clip(slices.DeleteFunc(slices.Clone(o.entries), by))}
 }
 
-// Size returns the number of bytes that the owners need if they share nothing.
+// Size returns the number of bytes that the owners take up if they share nothing.
 func (o Owners) Size() int {
 	size := 0
 	for _, c := range o.entries {
@@ -83,14 +84,15 @@ func (o Owners) Size() int {
 
 const entrySize = 200
 
-// Between is [BetweenObjects] without values, for callers that know only metadata. A path that goes
-// to another owner is [Lost], and a path without owners is removed. A path that an updater gains
-// through a subresource is taken, because an updater gains such a path only by changing its value.
+// Between works like [BetweenObjects], but without values, for callers that know only metadata. A
+// path that goes to another owner is [Lost], and a path left without owners is removed. A path that
+// an updater gains through a subresource is taken, because an updater gains such a path only by
+// changing its value.
 func Between(old, new Owners) ([]Transition, error) {
 	return BetweenObjects(old, new, nil)
 }
 
-// Apart is [Between] for two versions with possibly unknown versions in between.
+// Apart works like [Between], for two versions that may have unknown versions in between.
 func Apart(old, new Owners) ([]Transition, error) {
 	return between(old, new, true, nil)
 }

@@ -24,12 +24,12 @@ const (
 )
 
 const (
-	// maxEntries bounds the entries of a record; the newest are kept.
+	// maxEntries limits the number of entries in a record; the newest ones are kept.
 	maxEntries = 64
 	// maxSeen is how many of its latest versions an entry remembers. They show whether two reports
-	// are about the same transition, or about one that happened twice.
+	// concern the same transition, or one that happened twice.
 	maxSeen = 8
-	// maxPath, maxUser, maxValue and maxName are in bytes. Keys of a map may have any length.
+	// maxPath, maxUser, maxValue and maxName are in bytes. Map keys may have any length.
 	maxPath    = 512
 	maxUser    = 256
 	maxValue   = 256
@@ -42,24 +42,24 @@ const (
 )
 
 // Record is the OwnershipRecord of one object. It says which manager took which path from which
-// other manager. It contains values of only a few paths, see [ValuesOf].
+// other manager. It keeps the values of only a few paths; see [ValuesOf].
 type Record struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
 	Object Object `json:"object"`
-	// Entries are sorted by the time of their last occurrence.
+	// Entries are sorted by the time of the last occurrence.
 	Entries []Entry `json:"transitions,omitempty"`
 	// LastFrom and LastTo list all owners before and after the latest transition.
 	LastFrom string `json:"lastFrom,omitempty"`
 	LastTo   string `json:"lastTo,omitempty"`
-	// Dropped counts the older entries that were dropped for lack of room.
+	// Dropped counts the older entries that were dropped to save space.
 	Dropped int `json:"dropped,omitempty"`
 	// Lost counts the transitions that are missing because writing them failed for too long.
 	Lost int `json:"lost,omitempty"`
 }
 
-// Object identifies the object of a record.
+// Object identifies the object to which a record belongs.
 type Object struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
@@ -68,23 +68,24 @@ type Object struct {
 	UID        types.UID `json:"uid"`
 }
 
-// Entry is a transition of a path, or several transitions back and forth between the same owners.
+// Entry is a transition of a path, or a series of transitions back and forth between the same
+// owners.
 type Entry struct {
 	Path string `json:"path"`
 	// Kind, From, To, Forced, FromValue and ToValue describe the last occurrence. Kind is lost if
-	// the values were not seen.
+	// the values were not observed.
 	Kind Kind     `json:"kind"`
 	From []Holder `json:"from"`
 	To   []Holder `json:"to"`
 	// Forced means that an applier took the path, which requires force.
 	Forced bool `json:"forced,omitempty"`
-	// Gap means that at least one occurrence is the net change of a period that was not watched.
-	// The steps within the period are unknown.
+	// Gap means that at least one occurrence is the net change over a period that was not watched.
+	// The steps within that period are unknown.
 	Gap bool `json:"gap,omitempty"`
-	// User sent the request; empty if unknown. The API server reports the user to the webhook. In
-	// contrast, any client can choose a manager's name.
+	// User sent the request; empty if unknown. The API server reports the user to the webhook,
+	// whereas any client can choose its manager's name.
 	User string `json:"user,omitempty"`
-	// FromValue and ToValue are set if they were seen and may be kept.
+	// FromValue and ToValue are set if they were observed and may be kept.
 	FromValue string `json:"fromValue,omitempty"`
 	ToValue   string `json:"toValue,omitempty"`
 	// Cut means that owners were omitted or truncated.
@@ -93,7 +94,7 @@ type Entry struct {
 	Count int         `json:"count"`
 	First metav1.Time `json:"first"`
 	Last  metav1.Time `json:"last"`
-	// ResourceVersions are the object's versions after the last few occurrences, in order.
+	// ResourceVersions are the object's versions after the most recent occurrences, in order.
 	ResourceVersions []string `json:"resourceVersions,omitempty"`
 }
 
@@ -111,17 +112,17 @@ type Occasion struct {
 	ResourceVersion string
 	Time            time.Time
 	User            string
-	// Gap is as in [Entry].
+	// Gap has the same meaning as in [Entry].
 	Gap bool
-	// Noted means that another process saw the transition, and may be about to record it.
+	// Noted means that another process saw the transition and may be about to record it.
 	Noted bool
 }
 
-// maxBytes bounds the entries of a record as JSON, to limit the load on etcd. A full number of
-// entries of usual length fits.
+// maxBytes limits the JSON size of a record's entries, to limit the load on etcd. The maximum
+// number of entries of normal length fits.
 const maxBytes = 128 << 10
 
-// surplus returns how many of the oldest entries do not fit. The newest entry always fits.
+// surplus returns the number of oldest entries that do not fit. The newest entry always fits.
 func (r *Record) surplus() int {
 	size := 0
 	for i, e := range slices.Backward(r.Entries) {
@@ -133,7 +134,7 @@ func (r *Record) surplus() int {
 	return 0
 }
 
-// size is an upper bound of the bytes of an entry as JSON.
+// size returns an upper bound on the bytes of an entry as JSON.
 func (e Entry) size() int {
 	const (
 		entry   = 360 // names of fields, punctuation, numbers, times
@@ -152,7 +153,7 @@ func (e Entry) size() int {
 	return size
 }
 
-// quoted is an upper bound of the bytes of a text in a JSON string.
+// quoted returns an upper bound on the bytes of a text as a JSON string.
 func quoted(s string) int {
 	size := 0
 	for i := range len(s) {
@@ -170,7 +171,7 @@ func quoted(s string) int {
 
 const maxParties = 256
 
-// summarize sets LastFrom and LastTo for kubectl's table, whose columns cannot show a list.
+// summarize sets LastFrom and LastTo for kubectl's table, whose columns cannot display a list.
 func (r *Record) summarize() {
 	if len(r.Entries) == 0 {
 		return
@@ -192,7 +193,7 @@ func holderOf(o managedfields.Owner) Holder {
 	}
 }
 
-// HoldersOf converts all owners without truncating them.
+// HoldersOf converts all owners to holders without truncating them.
 func HoldersOf(owners []managedfields.Owner) []Holder {
 	out := make([]Holder, len(owners))
 	for i, o := range owners {
@@ -210,7 +211,7 @@ func holders(owners []managedfields.Owner) []Holder {
 	return out
 }
 
-// RecordList is the API server's answer to a list of records.
+// RecordList is the API server's response when records are listed.
 type RecordList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata"`
@@ -218,7 +219,7 @@ type RecordList struct {
 	Items []Record `json:"items"`
 }
 
-// RecordGVK returns the kind and version of [Record].
+// RecordGVK returns the group, version and kind of [Record].
 func RecordGVK() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: RecordGroup, Version: RecordVersion, Kind: RecordKind}
 }
@@ -232,8 +233,9 @@ func AddToScheme(s *runtime.Scheme) error {
 	return nil
 }
 
-// NewRecord returns the empty record of an object, which owns it, so that both are deleted
-// together. The record is in the object's namespace, or in clusterScoped if the object has none.
+// NewRecord returns an empty record for an object. The object owns the record, so that both are
+// deleted together. The record is in the object's namespace, or in clusterScoped if the object has
+// none.
 func NewRecord(o Object, clusterScoped string) *Record {
 	namespace := o.Namespace
 	if namespace == "" {
@@ -252,7 +254,8 @@ func NewRecord(o Object, clusterScoped string) *Record {
 	}
 }
 
-// RecordName returns the name of an object's record. A recreated object has another record.
+// RecordName returns the name of an object's record. If the object is recreated, the new object has
+// another record.
 func RecordName(kind string, uid types.UID) string {
 	return strings.ToLower(kind) + "-" + string(uid)
 }

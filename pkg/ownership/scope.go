@@ -9,25 +9,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The webhook publishes its scope and coverage in this ConfigMap. Every user may read it, in
-// contrast to objects in the webhook's namespace.
+// The webhook publishes its scope and coverage in this ConfigMap. Unlike objects in the webhook's
+// namespace, it is readable by every user.
 const (
 	ScopeNamespace = metav1.NamespacePublic
 	ScopeName      = "k8sconnect-history"
 )
 
-// Scope says for which objects the history is known. If nothing is recorded, readers need it to
+// Scope says for which objects the history is known. If nothing was recorded, it lets readers
 // distinguish "nothing was taken" from "not watched". Kinds are written as Kind or Kind.group.
 type Scope struct {
-	// Kinds maps each tracked kind to the time since which it is tracked.
+	// Kinds maps each tracked kind to the time from which it has been tracked.
 	Kinds map[string]time.Time `json:"kinds"`
-	// Refused are kinds that the webhook may not list or watch at present.
+	// Refused lists the kinds that the webhook is currently not allowed to list or watch.
 	Refused []string `json:"refused,omitempty"`
 	Never   []string `json:"never,omitempty"`
-	// ExcludedKinds and ExcludedNamespaces are excluded by the configuration.
+	// ExcludedKinds and ExcludedNamespaces are excluded by the webhook's configuration.
 	ExcludedKinds      []string `json:"excludedKinds,omitempty"`
 	ExcludedNamespaces []string `json:"excludedNamespaces,omitempty"`
-	// Namespaces maps each namespace that was excluded earlier to the time since which it is
+	// Namespaces maps each namespace that used to be excluded to the time from which it has been
 	// tracked.
 	Namespaces map[string]time.Time `json:"namespaces,omitempty"`
 }
@@ -35,15 +35,15 @@ type Scope struct {
 // Omission is the reason why an object is not tracked.
 type Omission int
 
-// An object with OmissionNone is tracked. The configuration excludes kinds and namespaces. A kind is
-// refused if the webhook may not list or watch it.
+// OmissionNone means that the object is tracked. The configuration excludes kinds and namespaces. A
+// kind is refused if the webhook is not allowed to list or watch it.
 const (
 	OmissionNone Omission = iota
 	OmissionNever
 	OmissionKind
 	OmissionNamespace
 	OmissionRefused
-	// OmissionUnseen means that its kind is not tracked for an unknown reason: it cannot be
+	// OmissionUnseen means that the kind is not tracked and the reason is unknown: it cannot be
 	// watched, or is new.
 	OmissionUnseen
 )
@@ -55,8 +55,8 @@ func (s Scope) All() []string {
 	return slices.Compact(all)
 }
 
-// After returns the scope with times from the previous scope. A kind that was tracked keeps its
-// time, and a namespace that is no longer excluded is tracked from now on.
+// After returns the scope with times from the previous scope. A kind that was already tracked keeps
+// its time, and a namespace that is no longer excluded is tracked from now on.
 func (s Scope) After(before Scope, now time.Time) Scope {
 	now = now.UTC().Truncate(time.Second)
 	kinds := make(map[string]time.Time, len(s.Kinds))

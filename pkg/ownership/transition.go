@@ -13,21 +13,21 @@ import (
 type Kind string
 
 const (
-	// Claimed means that the path had no owner, and now has one.
+	// Claimed means that the path had no owner before and has one now.
 	Claimed Kind = "claimed"
-	// Shared means that all owners remain, and there are new ones.
+	// Shared means that all owners remain and there are new ones.
 	Shared Kind = "shared"
-	// Taken means that an owner lost the path, and another one owns it with a different value.
+	// Taken means that an owner lost the path and another owns it with a different value.
 	Taken Kind = "taken"
-	// Released means that an owner gave the path up. The path remains, possibly without owners, as
-	// a field that the server sets to its default.
+	// Released means that an owner gave up the path. The path remains, possibly without owners, for
+	// example as a field that the server sets to its default.
 	Released Kind = "released"
-	// Lost means that an owner no longer owns the path, and another one does. The path may have
-	// been taken or released. Its values were not seen, or are not stored, as those of an empty
-	// map.
+	// Lost means that an owner no longer owns the path, but another one does. The path may have
+	// been taken or released. Its values were not observed, or are not stored, like those of an
+	// empty map.
 	Lost Kind = "lost"
-	// Removed means that the path is gone from the object, and so are its owners. If the values
-	// were not seen, the path may exist without an owner.
+	// Removed means that the path is gone from the object, along with its owners. If the values
+	// were not observed, the path may still exist without an owner.
 	Removed Kind = "removed"
 	// Given means that the verb give changed the owners. No value changed.
 	Given Kind = "given"
@@ -38,20 +38,20 @@ const (
 // Why is the reason why a change of owners is not a takeover.
 type Why string
 
-// The reasons for an [Unclear] transition.
+// These are the reasons for an [Unclear] transition.
 const (
-	// CrossVersion means that the entries are at different API versions, which are not converted.
-	// An entry at a version that is no longer served disappears in the same way.
+	// CrossVersion means that the entries are at different API versions, between which nothing is
+	// converted. An entry at a version that is no longer served disappears in the same way.
 	CrossVersion Why = "cross-version"
 	// Bookkeeping means that the API server moved the path to or from one of its own managers,
 	// before-first-apply or ancient-changes.
 	Bookkeeping Why = "bookkeeping"
 	// Reset means that all managed fields were cleared.
 	Reset Why = "reset"
-	// Migration means that a tool changed from client-side to server-side apply and moved its
+	// Migration means that a tool switched from client-side to server-side apply and moved its
 	// entry, or moved all of another tool's entry.
 	Migration Why = "migration"
-	// SameValue means that the value did not change. Managed fields were edited, or a mutating
+	// SameValue means that the value did not change: managed fields were edited, or a mutating
 	// webhook restored the value (k/k#129960).
 	SameValue Why = "same value"
 )
@@ -66,12 +66,12 @@ type Transition struct {
 	// Forced means that an apply took the path, which requires force. It is inferred, because
 	// neither the object nor the admission request says so.
 	Forced bool
-	// Values are set if admission saw them and a record may keep them.
+	// Values is set if admission saw the values and a record may keep them.
 	Values ValueChange
 }
 
-// Notable reports whether the transition should be recorded: an owner lost a path that another one
-// owns.
+// Notable reports whether the transition should be recorded, that is, whether an owner lost a path
+// that another one owns.
 func (t Transition) Notable() bool {
 	return len(t.After) > 0 && (t.Kind == Taken || t.Kind == Released || t.Kind == Lost || t.Kind == Given)
 }
@@ -131,11 +131,12 @@ func has(owners []managedfields.Owner, owner managedfields.Owner) bool {
 	return slices.ContainsFunc(owners, owner.Equal)
 }
 
-// The API server merges the oldest updaters of an object that has more than ten into this manager.
+// ancientChanges is the manager into which the API server merges the oldest updaters of an object
+// that has more than ten.
 const ancientChanges = "ancient-changes"
 
 // Hand marks the transitions of a write by the verb give as given. A path does not count as given
-// if its value changed, or if the sender of the write owns it afterwards.
+// if its value changed, or if the client that sent the write owns it afterwards.
 func Hand(transitions []Transition) {
 	for i := range transitions {
 		t := &transitions[i]
@@ -147,29 +148,29 @@ func Hand(transitions []Transition) {
 	}
 }
 
-// Outcome is the way in which a recorder finished an occurrence.
+// Outcome says how a recorder finished with an occurrence.
 type Outcome int
 
 const (
 	// OutcomeRecorded means that the occurrence is in a record, or needs none.
 	OutcomeRecorded Outcome = iota
-	// OutcomeLeft means that this replica leaves the occurrence to the leader.
+	// OutcomeLeft means that this replica left the occurrence to the leader.
 	OutcomeLeft
-	// OutcomeLost means that the occurrence will never be in a record. The caller has to declare a
-	// gap in the history.
+	// OutcomeLost means that the occurrence will never be recorded. The caller has to declare a gap
+	// in the history.
 	OutcomeLost
 )
 
 // Handover is a path whose owners differ between two versions of an object.
 type Handover struct {
 	Path fieldpath.Path
-	// Before and After are the owners of exactly this path, sorted; one may be empty.
+	// Before and After are the owners of exactly this path, sorted; either may be empty.
 	Before, After []managedfields.Owner
-	// Inner means that paths below this one are owned, too. The owners of the path need not own the
-	// values in it.
+	// Inner means that paths below this one also have owners. The owners of this path need not own
+	// the values in it.
 	Inner bool
-	// There means that paths below this one are owned before and after, so that both versions have
-	// the path.
+	// There means that paths below this one have owners before and after, so that both versions
+	// have this path.
 	There bool
 }
 
@@ -195,8 +196,9 @@ func Handovers(before, after []managedfields.Entry) []Handover {
 	return out
 }
 
-// Fate returns the later owners of a path, sorted. Before and After may be equal. The former state
-// of paths below this one is unknown, and Fate assumes that it has not changed.
+// Fate returns a path's handover to its later owners, which are sorted. Before and After may be
+// equal. The former state of paths below this one is unknown, so Fate assumes that it has not
+// changed.
 func Fate(p fieldpath.Path, before []managedfields.Owner, after []managedfields.Entry) Handover {
 	is, inside := exactly(after, p)
 	return Handover{Path: p, Before: before, After: is, Inner: inside, There: inside}

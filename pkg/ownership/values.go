@@ -13,7 +13,7 @@ import (
 // ValueChange is empty unless a record may keep both values and they differ.
 type ValueChange struct{ From, To string }
 
-// ValuesOf returns the values at a path of two versions of an object, if a record may keep them:
+// ValuesOf returns the values at a path in two versions of an object, if a record may keep them:
 // numbers, images and booleans at a few paths of a few built-in kinds, which are never secret.
 func ValuesOf(kind schema.GroupKind, path fieldpath.Path, old, now *Lookup) ValueChange {
 	text := keeps(kind, path)
@@ -25,7 +25,7 @@ func ValuesOf(kind schema.GroupKind, path fieldpath.Path, old, now *Lookup) Valu
 	return changeOf(text(was, hadValue), text(is, hasValue))
 }
 
-// ScaleValues returns the number of replicas in two versions of a Scale, which omits a zero.
+// ScaleValues returns the number of replicas in each of two versions of a Scale, which omits zero.
 func ScaleValues(old, now map[string]any) ValueChange {
 	replicas := func(scale map[string]any) string {
 		value, there := fieldpath.Field("spec", "replicas").Get(scale)
@@ -45,7 +45,7 @@ func changeOf(from, to string) ValueChange {
 }
 
 // keeps returns a function that formats the value at a path, or nil if records do not keep that
-// value. The function returns "" for a value of an unexpected type.
+// value. For a value of an unexpected type, the function returns "".
 func keeps(kind schema.GroupKind, path fieldpath.Path) func(value any, there bool) string {
 	pod := ".spec.template.spec"
 	switch kind.String() {
@@ -99,7 +99,7 @@ func boolean(value any, there bool) string {
 	return strconv.FormatBool(is)
 }
 
-// The API server accepts any text as an image, so unusual references are omitted.
+// The API server accepts any text as an image, so unusual references are left out.
 func image(value any, _ bool) string {
 	text, _ := value.(string)
 	if len(text) > maxValue || !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]*(@[a-z0-9+._-]+:[0-9a-f]{32,})?$`).MatchString(text) {
@@ -108,33 +108,33 @@ func image(value any, _ bool) string {
 	return text
 }
 
-// Lookup reads many paths of one object, which must not change. Unlike [fieldpath.Path.Get], it
-// searches a long list only once for all its items.
+// Lookup reads many paths of a single object, which must not change. Unlike [fieldpath.Path.Get],
+// it searches a long list only once for all its items.
 type Lookup struct {
 	object map[string]any
 	lists  map[longList]index
 }
 
-// NewLookup returns the lookup of an object.
+// NewLookup returns a Lookup for an object.
 func NewLookup(object map[string]any) *Lookup {
 	return &Lookup{object: object, lists: map[longList]index{}}
 }
 
-// Get works as [fieldpath.Path.Get].
+// Get works like [fieldpath.Path.Get].
 func (l *Lookup) Get(p fieldpath.Path) (any, bool) { return p.GetBy(l.object, l.find) }
 
-// Same works as [fieldpath.Path.Same].
+// Same works like [fieldpath.Path.Same].
 func (l *Lookup) Same(p fieldpath.Path, other *Lookup) bool {
 	was, hasWas := l.Get(p)
 	is, hasIs := other.Get(p)
 	return hasWas == hasIs && (!hasWas || fieldpath.Equal(was, is))
 }
 
-// fewItems is the length up to which searching a list is cheaper than indexing it.
+// fewItems is the list length up to which searching is cheaper than indexing.
 const fewItems = 16
 
-// longList identifies a list by its first item and the names of its keys; names is empty for a list
-// of values.
+// longList identifies a list by its first item and the names of its key fields; names is empty for
+// a list of values.
 type longList struct {
 	first *any
 	names string
@@ -142,8 +142,8 @@ type longList struct {
 
 type index struct {
 	at map[string][]int
-	// partial means that an item lacks a part of its key, so that it may match a key that is not in
-	// the map.
+	// partial means that some item lacks part of its key, so it may match a key that is not in the
+	// map.
 	partial bool
 }
 
@@ -204,7 +204,7 @@ func keyText(pe fieldpath.Element, names []string) string {
 	return key.String()
 }
 
-// scalarText returns the same text for equal values, and possibly for unequal ones.
+// scalarText returns the same text for equal values, but may also do so for unequal ones.
 func scalarText(v any) string {
 	switch v := v.(type) {
 	case string:

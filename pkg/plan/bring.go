@@ -9,7 +9,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// bringers returns the objects of the set that may make the server serve the kind: a CRD with the
+// bringers returns the objects of the set that may make the server serve the kind: a CRD with that
 // version, an APIService, or workloads with a role that names the group. A role for all groups does
 // not count.
 func (b *builder) bringers(it Item) []object.Key {
@@ -27,8 +27,8 @@ func (b *builder) bringers(it Item) []object.Key {
 	return append(keys, b.operators(it.GVK.Group)...)
 }
 
-// onlyIn returns the versions of the kind's CRD in the set, unless the item's version is one of
-// them.
+// onlyIn returns the versions in the set's CRD for the kind, or nothing if the item's version is
+// one of them.
 func (b *builder) onlyIn(it Item) []string {
 	d, ok := b.crds[it.GVK.GroupKind()]
 	if !ok || it.Kind.Resource != "" || d.served[it.GVK.Version] {
@@ -91,14 +91,14 @@ func (b *builder) accounts(roles map[object.Key]bool) map[object.Key]bool {
 
 func accountOf(it Item) (object.Key, bool) {
 	spec, ok := podSpec(it)
-	// serviceAccount is the deprecated name of the field.
+	// serviceAccount is the deprecated name of this field.
 	name := cmp.Or(text(spec, "serviceAccountName"), text(spec, "serviceAccount"), "default")
 	return object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: name}, ok
 }
 
-// networkFirst puts a network plugin in the set before other workloads, whose Pods wait for the
-// network. Workloads that run without a Pod network share its phase, because the plugin may wait
-// for some of them.
+// networkFirst puts a network plugin in the set before the other workloads, whose Pods wait for the
+// network. Workloads that run without a Pod network share the plugin's phase, because the plugin
+// may wait for some of them.
 func (b *builder) networkFirst() {
 	if !slices.ContainsFunc(b.nodes, func(n node) bool { return isNetworkPlugin(n.Item) }) {
 		return
@@ -111,8 +111,8 @@ func (b *builder) networkFirst() {
 	}
 }
 
-// isNetworkPlugin: such a plugin runs one Pod on each node, even on a node that is not ready. It
-// uses the node's network and mounts a host folder for CNI.
+// isNetworkPlugin recognizes a plugin by three properties: it runs one Pod on each node, even a
+// node that is not ready; it uses the node's network; and it mounts a host folder for CNI.
 func isNetworkPlugin(it Item) bool {
 	if it.GVK.GroupKind() != (groupKind{Group: "apps", Kind: "DaemonSet"}) {
 		return false
@@ -121,13 +121,15 @@ func isNetworkPlugin(it Item) bool {
 	return runsWithoutNetwork(spec) && slices.ContainsFunc(mapsOf(spec["volumes"]), isCNIFolder)
 }
 
-// runsWithoutNetwork: the Pods use the node's network, and run even on a node that is not ready.
+// runsWithoutNetwork reports whether the Pods use the node's network and run even on a node that is
+// not ready.
 func runsWithoutNetwork(spec map[string]any) bool {
 	ownNetwork, _ := spec["hostNetwork"].(bool)
 	return ownNetwork && slices.ContainsFunc(mapsOf(spec["tolerations"]), toleratesNotReady)
 }
 
-// toleratesNotReady: the taint is node.kubernetes.io/not-ready:NoSchedule, without a value.
+// toleratesNotReady reports whether a toleration covers the taint
+// node.kubernetes.io/not-ready:NoSchedule, which has no value.
 func toleratesNotReady(toleration map[string]any) bool {
 	effect, key := text(toleration, "effect"), text(toleration, "key")
 	if effect != "" && effect != "NoSchedule" {
@@ -144,7 +146,7 @@ func toleratesNotReady(toleration map[string]any) bool {
 	}
 }
 
-// isCNIFolder: the folder is /opt/cni/bin, /etc/cni/net.d, or a distribution's equivalent.
+// isCNIFolder recognizes /opt/cni/bin, /etc/cni/net.d, and the equivalents of distributions.
 func isCNIFolder(volume map[string]any) bool {
 	host, _ := volume["hostPath"].(map[string]any)
 	return slices.ContainsFunc(strings.Split(text(host, "path"), "/"), func(part string) bool {

@@ -11,19 +11,19 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// class is the earliest part of a plan in which an object may be.
+// class is the earliest part of a plan to which an object can belong.
 type class int
 
 const (
 	crds class = iota
-	// configuration is what other objects refer to, or what changes other objects when they are
-	// written.
+	// configuration contains what other objects refer to, and what changes other objects when they
+	// are written.
 	configuration
 	// network is used only if a network plugin is in the set.
 	network
 	workloads
-	// webhookConfigurations come after the servers of the webhooks; otherwise they would block the
-	// set.
+	// webhookConfigurations come after the servers of the webhooks, because otherwise they would
+	// block the set.
 	webhookConfigurations
 	unknown
 )
@@ -46,7 +46,7 @@ func (c class) String() string {
 	return ""
 }
 
-// classOf knows the purpose of Kubernetes' own kinds only. All other kinds are workloads.
+// classOf knows only the purpose of Kubernetes' own kinds. All other kinds are workloads.
 func classOf(gk groupKind) class {
 	switch gk.Group {
 	case coreGroup:
@@ -80,7 +80,7 @@ func classOfCore(kind string) class {
 	return workloads
 }
 
-// place is an item's position in the plan. A phase is all items with one place.
+// place is an item's position in the plan. All items with the same place form a phase.
 type place struct {
 	class class
 	step  int
@@ -97,8 +97,8 @@ func (p place) String() string {
 	return p.class.String() + " " + strconv.Itoa(p.step+1)
 }
 
-// BuiltinKinds returns the manifests' kinds in Kubernetes' own groups. The server may lack some of
-// them.
+// BuiltinKinds returns those kinds of the manifests that are in Kubernetes' own groups. The server
+// may not serve some of them.
 func BuiltinKinds(manifests []object.Manifest) map[schema.GroupVersionKind]object.Kind {
 	kinds := map[schema.GroupVersionKind]object.Kind{}
 	for _, m := range manifests {
@@ -178,7 +178,7 @@ func mapsOf(list any) []map[string]any {
 	return out
 }
 
-// annotation works even if other annotations are malformed.
+// annotation also works if other annotations are malformed.
 func annotation(it Item, key string) string {
 	metadata, _ := it.Object.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// builder is a graph: its nodes are items, and its edges are needs.
+// builder is a graph whose nodes are items and whose edges are needs.
 type builder struct {
 	options     Options
 	crds        map[groupKind]crd
@@ -27,8 +27,8 @@ type node struct {
 	place place
 }
 
-// identity treats an item of unknown scope as namespaced. Two items with one kind, namespace and
-// name are one object in either scope.
+// identity treats an item of unknown scope as namespaced. Two items with the same kind, namespace
+// and name are one object in either scope.
 func (b *builder) identity(it Item) object.Key {
 	key := it.Key()
 	if !it.known() && key.Namespace == "" {
@@ -37,7 +37,7 @@ func (b *builder) identity(it Item) object.Key {
 	return key
 }
 
-// find looks up an object. If its scope is unknown, the reference may lack the namespace.
+// find looks up an object. If the object's scope is unknown, the reference may omit the namespace.
 func (b *builder) find(key object.Key) (int, bool) {
 	i, ok := b.index[key]
 	if ok || key.Namespace != "" {
@@ -67,8 +67,8 @@ func (b *builder) kind(gvk schema.GroupVersionKind) object.Kind {
 	return object.Kind{}
 }
 
-// references returns the objects that must exist when the item is written. Most references need no
-// order: a Deployment waits for its ConfigMap.
+// references returns the objects that must exist when the item is written. Most references impose
+// no order: a Deployment, for example, waits for its ConfigMap.
 func (b *builder) references(it Item) []object.Key {
 	var keys []object.Key
 	if namespace := b.identity(it).Namespace; namespace != "" {
@@ -79,10 +79,10 @@ func (b *builder) references(it Item) []object.Key {
 	}
 	switch it.GVK.GroupKind() {
 	case groupKind{Group: rbacGroup, Kind: "RoleBinding"}, groupKind{Group: rbacGroup, Kind: "ClusterRoleBinding"}:
-		// To check the user's rights, the API server looks up the role.
+		// The API server looks up the role to check the user's rights.
 		keys = append(keys, roleOf(it))
 	case groupKind{Kind: "Pod"}:
-		// Admission refuses a Pod whose service account or class does not exist.
+		// Admission refuses a Pod if its service account or class does not exist.
 		spec, _ := it.Object.Object["spec"].(map[string]any)
 		keys = append(keys,
 			object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: text(spec, "serviceAccountName")},
@@ -148,8 +148,8 @@ func (b *builder) classify() {
 		hasDefinitions = hasDefinitions || n.place.class == crds
 	}
 	for i := range b.nodes {
-		// Bindings follow their roles. If there is a phase of CRDs, roles join it, and bindings
-		// need no own step.
+		// Bindings follow their roles. If there is a phase of CRDs, roles join it, so bindings need
+		// no step of their own.
 		n := &b.nodes[i]
 		if hasDefinitions && len(n.needs) == 0 && n.known() && isRole(n.GVK.GroupKind()) {
 			n.place.class = crds
@@ -180,11 +180,11 @@ func (b *builder) phases() []Phase {
 	return phases
 }
 
-// dependsOnAnnotation has the format of cli-utils: GROUP/KIND/NAME or
+// dependsOnAnnotation uses the format of cli-utils: GROUP/KIND/NAME or
 // GROUP/namespaces/NAMESPACE/KIND/NAME, separated by commas. The core group is empty.
 const dependsOnAnnotation = "config.kubernetes.io/depends-on"
 
-// dependsOn returns an error for a malformed reference, because the author relies on the order.
+// dependsOn returns an error for a malformed reference, because the author relies on that order.
 func dependsOn(it Item) ([]object.Key, []error) {
 	value := annotation(it, dependsOnAnnotation)
 	if strings.TrimSpace(value) == "" {

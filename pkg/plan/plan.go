@@ -1,6 +1,6 @@
-// Package plan orders objects into phases, whose objects may be applied concurrently. Start with
-// [Build]. The class of an object is its earliest phase; its needs may move it to a later phase.
-// The package reads no files and sends no requests.
+// Package plan orders objects into phases. The objects of a phase may be applied concurrently.
+// Start with [Build]. An object's class is its earliest phase; its needs may move it to a later
+// one. The package reads no files and sends no requests.
 package plan
 
 import (
@@ -16,28 +16,28 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Options are the input of Build besides the manifests.
+// Options is the input of Build apart from the manifests.
 type Options struct {
-	// Kinds are the manifests' kinds that the cluster serves. Other kinds come from the CRDs of the
-	// set.
+	// Kinds contains those kinds of the manifests that the cluster serves. Other kinds come from
+	// the CRDs of the set.
 	Kinds map[schema.GroupVersionKind]object.Kind
-	// Namespace is for namespaced objects without one; empty means "default".
+	// Namespace applies to namespaced objects without one; empty means "default".
 	Namespace string
-	// Enforced makes another namespace in a manifest an error, because the user set -n.
+	// Enforced makes it an error if a manifest has another namespace, because the user set -n.
 	Enforced bool
 	// SkipInvalid omits faulty objects and lists them in [Plan].Invalid. A cycle of needs is always
 	// an error.
 	SkipInvalid bool
-	// LastWins keeps the last of several manifests of one object, like kubectl. Otherwise,
-	// different manifests are an error.
+	// LastWins keeps the last of several manifests of one object, like kubectl. Without it,
+	// differing manifests are an error.
 	LastWins bool
 }
 
-// Plan is a set of objects in order.
+// Plan is an ordered set of objects.
 type Plan struct {
 	Phases   []Phase
 	Warnings []Warning
-	// Invalid are the faults that [Options].SkipInvalid skipped.
+	// Invalid contains the faults of the objects that [Options].SkipInvalid skipped.
 	Invalid []error
 }
 
@@ -79,7 +79,7 @@ func (p Phase) Refs() []object.Ref {
 	return refs
 }
 
-// Item is one object. If its scope is unknown, its namespace is as written until [Item.Resolve].
+// Item is one object. If its scope is unknown, its namespace stays as written until [Item.Resolve].
 type Item struct {
 	object.Ref
 	Source object.Source
@@ -88,35 +88,35 @@ type Item struct {
 	// Kind has an empty Resource if the cluster does not serve it yet. Kind is empty if no CRD of
 	// the set declares it, either.
 	Kind object.Kind
-	// Needs are the objects in earlier phases without which this object cannot exist.
+	// Needs are the objects in earlier phases that must exist before this object can.
 	Needs []object.Key
-	// Bringers are the objects of the set that may install the object's kind. They are empty if the
-	// server serves it.
+	// Bringers are the objects of the set that may install the object's kind. There are none if the
+	// server serves the kind.
 	Bringers []object.Key
-	// OnlyIn are the versions of the kind's CRD in the set, unless the object's version is one of
-	// them.
+	// OnlyIn contains the versions in the set's CRD for the kind. It is empty if the object's
+	// version is one of them.
 	OnlyIn []string
 }
 
-// Warning is about an object that can still be applied.
+// Warning concerns an object that can still be applied.
 type Warning struct {
 	Ref    object.Ref
 	Source object.Source
-	// Text is one line, without Ref and Source. Detail is the end of the line, which only this
-	// object has.
+	// Text is one line, without Ref and Source. Detail ends that line and is specific to this
+	// object.
 	Text, Detail string
 }
 
-// Build finds the scopes of the manifests and orders them. The same input always has the same plan.
-// Two equal manifests of one object are planned once, with a warning; different ones are an error.
-// The error joins all faults, or a *[CycleError] for each cycle of needs.
+// Build finds the scopes of the manifests and orders them. The same input always produces the same
+// plan. Two equal manifests of one object are planned once, with a warning; different ones are an
+// error. The error joins all faults, or a *[CycleError] for each cycle of needs.
 func Build(manifests []object.Manifest, o Options) (*Plan, error) {
 	b, faults := gather(manifests, o, nil)
 	if !o.SkipInvalid && len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
 	if len(faults) > 0 {
-		// Other objects must not need the omitted objects, so build the graph again.
+		// Other objects must not depend on the omitted objects, so build the graph again.
 		b, _ = gather(manifests, o, b.faulty)
 	}
 	for i := range b.nodes {
@@ -128,7 +128,7 @@ func Build(manifests []object.Manifest, o Options) (*Plan, error) {
 	return &Plan{Phases: b.phases(), Warnings: b.warnings, Invalid: faults}, nil
 }
 
-// Faults returns the faults that Build finds without the kinds of the cluster, so that they need no
+// Faults returns the faults that Build can find without the cluster's kinds, and thus without any
 // request.
 func Faults(manifests []object.Manifest, o Options) []error {
 	o.Kinds = nil
@@ -180,7 +180,7 @@ func (b *builder) warn(it Item, text, detail string) {
 	b.warnings = append(b.warnings, Warning{Ref: it.Ref, Source: it.Source, Text: text, Detail: detail})
 }
 
-// again handles a duplicate object.
+// again handles a second manifest of the same object.
 func (b *builder) again(first, it Item) []error {
 	// If the scope is unknown, one of the two manifests may lack the namespace.
 	namespace := b.identity(it).Namespace
@@ -222,8 +222,8 @@ func (b *builder) link(i int) []error {
 	for _, key := range named {
 		on, ok := b.find(key)
 		if !ok {
-			// The object may be in the cluster, from an earlier run or another tool. cli-utils
-			// makes this an error.
+			// The object may already be in the cluster, from an earlier run or another tool.
+			// cli-utils treats this as an error.
 			b.warn(it, fmt.Sprintf("depends on %s, which is not in the input: the order is not guaranteed", key.Ref()), "")
 			continue
 		}
@@ -232,10 +232,10 @@ func (b *builder) link(i int) []error {
 	return faults
 }
 
-// CycleError is a cycle of needs: no object can be applied before the others.
+// CycleError is a cycle of needs, in which no object can be applied before the others.
 type CycleError struct {
-	// Members start with the first object in the input. Each needs the next, and the last needs the
-	// first.
+	// Members starts with the object that comes first in the input. Each member needs the next one,
+	// and the last needs the first.
 	Members []Member
 }
 
@@ -261,7 +261,7 @@ func (e *CycleError) Hint() string {
 	return "an arrow means \"needs\"; remove one from a " + dependsOnAnnotation + " annotation"
 }
 
-// cycles returns an error for each strongly connected group of waiting nodes.
+// cycles returns an error for each strongly connected component of the waiting nodes.
 func (b *builder) cycles(waiting []int) error {
 	var (
 		faults []error
@@ -293,7 +293,7 @@ func (b *builder) cycles(waiting []int) error {
 	return errors.Join(faults...)
 }
 
-// cycle returns nil if a part of the cycle has been reported.
+// cycle returns nil if part of the cycle was already reported.
 func (b *builder) cycle(path []int, at int, reported []bool) error {
 	start := len(path) - 1
 	for path[start] != at {

@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Resolve returns the item with the given kind and the namespace that Build would have set. The
-// Needs of other items still have the item's key from the plan.
+// Resolve returns the item with the given kind and with the namespace that Build would have set.
+// The Needs of other items still contain the item's key from the plan.
 func (it Item) Resolve(kind object.Kind, o Options) (Item, error) {
 	it.Kind = kind
 	written := it.Namespace
@@ -62,7 +62,7 @@ type crd struct {
 	served     map[string]bool // versions
 }
 
-// crdsOf ignores incomplete CRDs, which the API server will refuse.
+// crdsOf skips incomplete CRDs, which the API server will refuse.
 func crdsOf(manifests []object.Manifest) map[groupKind]crd {
 	crds := map[groupKind]crd{}
 	for _, m := range manifests {

@@ -14,9 +14,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/predict/adopt"
 )
 
-// heldUpError says that the apply is invalid until an adopted manager's fields are ours. For
-// example, a list item that the apply will remove still has the name that the manifest gives to
-// another item. A dry run cannot adopt fields first.
+// heldUpError means that the apply is invalid until an adopted manager's fields are ours. For
+// example, a list item that the apply will remove may still have the name that the manifest gives
+// to another item. A dry run cannot adopt the fields first.
 type heldUpError struct {
 	conflicts []managedfields.Conflict
 	alone     *unstructured.Unstructured

@@ -60,7 +60,7 @@ func (e *NothingError) Hint() string {
 	return "its owners: " + strings.Join(e.Managers, ", ")
 }
 
-// Missing reports whether an error means only that the givers do not own the fields.
+// Missing reports whether an error means only that the givers do not own the requested fields.
 func Missing(err error) bool {
 	var nothing *NothingError
 	var notOwned *NotOwnedError

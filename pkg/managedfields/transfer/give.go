@@ -25,19 +25,19 @@ const (
 // Wish describes a transfer of ownership.
 type Wish struct {
 	// Paths are the fields to transfer, with everything below them. Without Paths, all fields of
-	// the managers in From are transferred, except for the status.
+	// the managers in From are transferred except the status.
 	Paths []fieldpath.Path
-	// From are the givers. Without From, the giver is the current owner, provided that there is
+	// From lists the givers. If it is empty, the giver is the current owner, provided that there is
 	// only one.
 	From []string
 	To   string
-	// As is the receiver's operation, by default that of its existing entry.
+	// As is the receiver's operation. The default is the operation of its existing entry.
 	As string
 	// Mode is Move by default.
 	Mode Mode
 	// Stated is the receiver's manifest, if known. Fields that it lacks stay with their owners,
-	// because the receiver's next apply would remove them. Fields in Paths are transferred in any
-	// case.
+	// because the receiver's next apply would remove them. Fields in Paths are transferred
+	// regardless.
 	Stated map[string]any
 }
 
@@ -74,13 +74,14 @@ type Why string
 const (
 	// Unstated means that the receiver applies a manifest without the field.
 	Unstated Why = "unstated"
-	// OtherVersion means that the owner has the field at another API version than the receiver.
-	// Managed fields are not converted.
+	// OtherVersion means that the owner has the field at a different API version from the
+	// receiver's. Managed fields are not converted.
 	OtherVersion Why = "other version"
 )
 
 // Give returns the managed fields after a transfer. Entries of managers that take no part stay
-// unchanged, and paths that had no owner get none. If nothing changes, Outcome.Given is empty.
+// unchanged, and a path without an owner does not gain one. If nothing changes, Outcome.Given is
+// empty.
 func Give(entries []managedfields.Entry, w Wish) (Outcome, error) {
 	if err := w.check(entries); err != nil {
 		return Outcome{}, err
@@ -169,10 +170,10 @@ func (o *Outcome) give(e managedfields.Entry, set *fieldpath.Set, to managedfiel
 	})
 }
 
-// parentsOf returns the parents of the given paths that their owner owns as well: maps, list items,
-// and key fields of items. The receiver must own them, too. When an applier gives up a map or list
-// item, the server removes everything in it, unless another manager owns the map or item itself.
-// And an item needs its key.
+// parentsOf returns those parents of the given paths that the paths' owner owns as well: maps, list
+// items, and key fields of items. The receiver must own them, too: when an applier gives up a map
+// or list item, the server removes everything in it, unless another manager owns the map or item
+// itself. And an item needs its key.
 func parentsOf(given, all *fieldpath.Set) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	add := func(p fieldpath.Path) {
@@ -326,9 +327,9 @@ func entryOf(entries []managedfields.Entry, owner managedfields.Owner) managedfi
 	return managedfields.Entry{Owner: owner, Fields: fieldpath.NewSet()}
 }
 
-// Reversion moves the entries of the given owners to another version. If a moved owner equals
-// another owner, the two become one entry with the paths of both, because the API server would drop
-// one of two such entries. Other entries stay unchanged and in order.
+// Reversion moves the entries of the given owners to another version. If a moved owner then equals
+// another owner, their two entries are merged, because the API server would drop one of them. Other
+// entries stay unchanged and in order.
 func Reversion(entries []managedfields.Entry, owners []managedfields.Owner, version string) []managedfields.Entry {
 	out := make([]managedfields.Entry, 0, len(entries))
 	moved := make([]bool, 0, len(entries))

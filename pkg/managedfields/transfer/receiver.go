@@ -17,9 +17,9 @@ const (
 	ancientChanges    = "ancient-changes"
 )
 
-// receiver returns the manager's existing entry, so that the manager can continue to write as
-// before. An applier releases a field by omitting it from its manifest, while an updater keeps it.
-// So a manager gets a new Apply entry only if the wish says so.
+// receiver returns the manager's existing entry, so that the manager can go on writing as before.
+// An applier releases a field by omitting it from its manifest, while an updater keeps it. So a
+// manager gets a new Apply entry only if the wish asks for one.
 func (w Wish) receiver(entries []managedfields.Entry) (managedfields.Owner, error) {
 	if w.Mode == Release {
 		return managedfields.Owner{}, nil
@@ -104,7 +104,7 @@ func managers(entries []managedfields.Entry) []string {
 }
 
 // At returns a path in the form in which its owners write it. In p, a list item may be named by
-// position or by a part of its key. If neither the object nor an owner has the path, the error is a
+// position or by part of its key. If neither the object nor any owner has the path, the error is a
 // *[fieldpath.NotFoundError].
 func At(object map[string]any, entries []managedfields.Entry, p fieldpath.Path) (fieldpath.Path, error) {
 	fields, absent := managedfields.Tree(object, entries)

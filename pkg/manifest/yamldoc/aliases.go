@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// maxExpansion limits how much aliases enlarge a document. The API server accepts objects of up
-	// to 3 MiB.
+	// maxExpansion limits how much a document may grow when its aliases are expanded. The API
+	// server accepts objects of up to 3 MiB.
 	maxExpansion = 4 << 20
-	// maxTotal is for all aliases in one run.
+	// maxTotal limits the expansion of all aliases in one run.
 	maxTotal = 256 << 20
 )
 
-// Aliases limits the expansion of aliases over all documents of an input. The zero value is ready
-// to use and safe for concurrent use. A nil *Aliases limits only each single document.
+// Aliases limits the expansion of aliases across all documents of an input. The zero value is ready
+// to use and safe for concurrent use. A nil *Aliases only limits each document on its own.
 type Aliases struct{ total atomic.Int64 }
 
-// Admit rejects a document whose aliases make it too large, before they are expanded. A few
-// kilobytes of text can become gigabytes.
+// Admit rejects a document that its aliases would make too large, before they are expanded. A few
+// kilobytes of text can grow to gigabytes.
 func (a *Aliases) Admit(d *Document) error {
 	if !bytes.Contains(d.Text, []byte("*")) || !mayAnchor(d.Text) {
 		return nil
@@ -41,9 +41,9 @@ func (a *Aliases) Admit(d *Document) error {
 	return nil
 }
 
-// Measuring costs as much as decoding, and dashboards and CRDs are full of & and * that are no
-// anchors. The name of an anchor consists of letters, digits, _ and -. An anchor follows white
-// space or an indicator.
+// Measuring costs as much as decoding, and dashboards and CRDs are full of & and * that are not
+// anchors. An anchor's name consists of letters, digits, _ and -. An anchor follows white space or
+// an indicator.
 func mayAnchor(text []byte) bool {
 	if bytes.IndexByte(text, 0) >= 0 {
 		return true // UTF-16 or binary
@@ -84,8 +84,8 @@ type measure struct {
 func (m *measure) document(d *Document) {
 	top := d.nodes()
 	if top == nil {
-		// yaml/v3 cannot parse a few texts that yaml/v2 accepts. Assume that each alias expands to
-		// the whole text.
+		// yaml/v3 cannot parse a few texts that yaml/v2 accepts. For these, assume that each alias
+		// expands to the whole text.
 		count := int64(bytes.Count(d.Text, []byte(" *")) + bytes.Count(d.Text, []byte("[*")) + bytes.Count(d.Text, []byte(",*")))
 		m.added = count * int64(len(d.Text))
 		return
@@ -94,7 +94,7 @@ func (m *measure) document(d *Document) {
 	m.visit(top)
 }
 
-// Sums of sizes up to enormous do not overflow.
+// enormous is small enough that sums of sizes up to it do not overflow.
 const enormous = 1 << 50
 
 // visit returns the approximate size of a node as JSON.

@@ -7,7 +7,7 @@ import (
 	"unique"
 )
 
-// The value is valid in YAML but not in JSON.
+// valueError means that a value is valid in YAML but not in JSON.
 type valueError struct {
 	path []any // keys and positions, from the top
 	text string
@@ -21,8 +21,8 @@ func (f *valueError) under(step any) *valueError {
 	return f
 }
 
-// toJSON converts a value of yaml/v2 to the types of apimachinery's JSON decoder, as
-// sigs.k8s.io/yaml does, but without JSON text. A fuzz test compares the two.
+// toJSON converts a yaml/v2 value to the types of apimachinery's JSON decoder, as sigs.k8s.io/yaml
+// does, but without going through JSON text. A fuzz test compares the two.
 func toJSON(value any) (any, *valueError) {
 	switch v := value.(type) {
 	case map[any]any:
@@ -75,7 +75,7 @@ func mapToJSON(in map[any]any) (any, *valueError) {
 	return out, nil
 }
 
-// The spelling is that of sigs.k8s.io/yaml.
+// keyToJSON spells keys as sigs.k8s.io/yaml does.
 func keyToJSON(key any) (string, bool) {
 	switch k := key.(type) {
 	case string:
@@ -100,8 +100,8 @@ func keyToJSON(key any) (string, bool) {
 	return "", false
 }
 
-// For a JSON decoder, 1.0 and 1e3 are integers. JSON contains the shortest text for a float, so the
-// result may differ from a float above 2^53.
+// To a JSON decoder, 1.0 and 1e3 are integers. JSON uses the shortest text for a float, so above
+// 2^53 the result may differ from the float.
 func numberToJSON(f float64) (any, *valueError) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, &valueError{text: "is not a number that JSON can represent", hint: "quote it if it is text"}

@@ -44,13 +44,13 @@ func (d *Document) Decode() (any, []error) {
 	return value, faults
 }
 
-// The text is probably JSON rather than YAML's flow style if its first key is quoted.
+// If its first key is quoted, the text is probably JSON rather than YAML in flow style.
 func (d *Document) quotesKeys() bool {
 	rest := bytes.TrimLeft(d.Text, " \t\r\n{")
 	return len(rest) > 0 && rest[0] == '"'
 }
 
-// Like kubectl, decodeYAML reads YAML 1.1 with yaml/v2. Unlike kubectl, it rejects duplicate keys,
+// decodeYAML reads YAML 1.1 with yaml/v2, like kubectl. Unlike kubectl, it rejects duplicate keys
 // and text after the value.
 func (d *Document) decodeYAML() (any, []error) {
 	if err := d.Aliases.Admit(d); err != nil {
@@ -120,7 +120,7 @@ func (d *Document) syntaxFault(err error) error {
 const endOfStream = "found unexpected end of stream"
 
 // openQuote returns the line of an unclosed quote, which the scanner reports only at the end of the
-// text. It is the first line after which every prefix of the text ends inside a quote.
+// text. It is the first line such that every prefix containing it ends inside a quote.
 func (d *Document) openQuote(line int) int {
 	const most = 16 << 10 // Every prefix is parsed, which takes time.
 	lines := bytes.SplitAfter(d.Text, []byte("\n"))
@@ -155,7 +155,7 @@ func wording(err error) (said, hint string) {
 	return text.OneLine(said), ""
 }
 
-// The parser of yaml/v2 counts lines from 0, and its scanner from 1.
+// In yaml/v2, the parser counts lines from 0 and the scanner from 1.
 func yamlLine(err error) int {
 	if err == nil {
 		return 0
@@ -193,7 +193,7 @@ func (d *Document) aliasLine(err error) int {
 	return 1 + bytes.Count(before, []byte("\n"))
 }
 
-// At returns a fault at a place. The hint may be empty.
+// At returns a fault at the given place. The hint may be empty.
 func At(s object.Source, text, hint string) *object.FaultError {
 	return &object.FaultError{Source: s, Text: text, Advice: hint}
 }

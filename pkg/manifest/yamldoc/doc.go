@@ -1,4 +1,4 @@
-// Package yamldoc splits a text into documents, decodes each like kubectl, and finds the place of a
-// field. Start with [Split]. It also reports duplicate keys, text after the value and exploding
-// aliases. Documents need not be Kubernetes objects.
+// Package yamldoc splits a text into documents, decodes each one like kubectl, and finds the place
+// of a field. Start with [Split]. The package also reports duplicate keys, text after the value and
+// exploding aliases. Documents need not be Kubernetes objects.
 package yamldoc

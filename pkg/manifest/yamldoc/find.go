@@ -6,14 +6,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Written returns the scalar at a path as the file spells it. It returns "" for a quoted value.
+// Written returns the scalar at a path as spelled in the file. It returns "" for a quoted value.
 func (d *Document) Written(path []any) string {
 	_, text := d.field(d.Source(), d.nodes(), path)
 	return text
 }
 
 // Find finds a field of the object that begins at a source. steps are the keys and positions from
-// the top of the object. It returns the place of the field and the spelling of an unquoted scalar.
+// the top of the object. Find returns the field's place and, for an unquoted scalar, its spelling.
 // If there is no such field, it returns the source unchanged.
 func (d *Document) Find(at object.Source, steps []any) (object.Source, string) {
 	return d.field(at, d.objectAt(d.nodes(), at.Line), steps)

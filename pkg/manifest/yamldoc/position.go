@@ -33,7 +33,7 @@ func (d *Document) nodes() *yaml.Node {
 func (d *Document) sourceOfNode(n *yaml.Node) object.Source { return d.below(n.Line - 1) }
 
 // SourceOf returns the place of the key or item at a path of keys and positions. If the document
-// lacks the path, it is the place of the closest existing ancestor.
+// lacks the path, SourceOf returns the place of the closest existing ancestor.
 func (d *Document) SourceOf(path []any) object.Source {
 	source, n := d.Source(), d.nodes()
 	for _, step := range path {
@@ -110,8 +110,8 @@ func (d *Document) keyFaults() []error {
 	return all
 }
 
-// secondObject returns the line of a second object in the document, or 0. Its separator is missing,
-// or on the same line.
+// secondObject returns the line of a second object in the document, or 0. Its separator is missing
+// or shares a line with other text.
 func (d *Document) secondObject(top *yaml.Node) int {
 	if top.Kind != yaml.MappingNode || top.Style&yaml.FlowStyle != 0 {
 		return 0
@@ -185,7 +185,7 @@ func (d *Document) mergesKeys() bool {
 }
 
 // tagLine returns the line of the first value that does not match its tag, or 0. yaml/v2 does not
-// report it.
+// report that line.
 func (d *Document) tagLine() int {
 	for n := range d.all() {
 		var value any
@@ -208,7 +208,7 @@ func (d *Document) all() iter.Seq[*yaml.Node] {
 	}
 }
 
-// PathText formats a path of keys and positions for people, such as .spec.ports[0].name.
+// PathText formats a path of keys and positions for display, such as .spec.ports[0].name.
 func PathText(path []any) string {
 	var b strings.Builder
 	for _, step := range path {

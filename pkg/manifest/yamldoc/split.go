@@ -9,12 +9,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Document is one YAML document or one JSON value in a file. It begins after comments. It is not
-// safe for concurrent use.
+// Document is one YAML document or one JSON value in a file. It begins after any leading comments.
+// It is not safe for concurrent use.
 type Document struct {
 	File string
-	// Line is the line in the file at which Text begins, from 1. It is 0 if there are no meaningful
-	// line numbers.
+	// Line is the line of the file on which Text begins, counted from 1. It is 0 if line numbers
+	// would be meaningless.
 	Line    int
 	Text    []byte
 	Aliases *Aliases
@@ -33,9 +33,9 @@ func (d *Document) below(n int) object.Source {
 	return s
 }
 
-// Split splits a text into documents. A line with only --- or ... ends a document. YAML forbids it
-// even inside quotes and block scalars, and JSON cannot contain it. Documents with only comments
-// are omitted.
+// Split splits a text into documents. A line that consists only of --- or ... ends a document. YAML
+// forbids such a line even inside quotes and block scalars, and JSON cannot contain it. Documents
+// that contain only comments are omitted.
 func Split(file string, text []byte) []*Document {
 	var docs []*Document
 	current := Document{File: file, Line: 1}
@@ -69,7 +69,7 @@ func Split(file string, text []byte) []*Document {
 	return current.appendTo(docs, text[start:])
 }
 
-// JSON may contain several values in a row. Each of them is a document.
+// JSON may contain several values in a row, each of which is a document.
 func (d Document) appendTo(docs []*Document, text []byte) []*Document {
 	if !startsJSON(text) {
 		if len(text) > 0 {
@@ -101,8 +101,8 @@ func (d Document) appendTo(docs []*Document, text []byte) []*Document {
 	return docs
 }
 
-// IsJSON reports whether the text begins with a brace. kubectl uses the same test, which YAML's
-// flow style passes, too.
+// IsJSON reports whether the text begins with a brace. kubectl uses the same test, which YAML in
+// flow style also passes.
 func (d *Document) IsJSON() bool { return startsJSON(d.Text) }
 
 func startsJSON(text []byte) bool {

@@ -133,7 +133,7 @@ func contestedProblem(o appliedObject, named string) *junitProblem {
 	return p
 }
 
-// managers names owners with times and without ages, because a report is read later.
+// managers names owners with times rather than ages, because a report is read later.
 func managers(owners []managedfields.Owner) string {
 	names := make([]string, len(owners))
 	for i, o := range owners {
@@ -155,7 +155,7 @@ type rollbackEntry struct {
 	Action event.Action `json:"action"`
 	Reason string       `json:"reason,omitempty"`
 	Left   []string     `json:"left,omitempty"`
-	// Unreturned lists paths that were taken and that their former owner could not get back.
+	// Unreturned lists paths that were taken and that the former owner could not get back.
 	Unreturned []unreturned `json:"unreturned,omitempty"`
 	Error      *fault       `json:"error,omitempty"`
 }

@@ -21,7 +21,7 @@ type fightsResult struct {
 	Unread    []unread `json:"unread,omitempty"`
 }
 
-// fight is a fight over one object. For writes that are not stored, it may be about a kind.
+// fight is a fight over one object or, for writes that are not stored, possibly over a kind.
 type fight struct {
 	objectName
 	Class           event.FightClass `json:"class"`
@@ -34,8 +34,8 @@ type fight struct {
 
 type foughtPath struct {
 	Path string `json:"path"`
-	// Values are the last value of each writer, or the last two values of a single writer; empty if
-	// unknown. An absent value is null.
+	// Values contains the last value of each writer, or the last two values of a single writer; it
+	// is empty if unknown. An absent value is null.
 	Values   []*any        `json:"values,omitempty"`
 	Writers  []fightWriter `json:"writers"`
 	Recorded *recorded     `json:"recorded,omitempty"`

@@ -44,7 +44,7 @@ type nextApply struct {
 	Manager string          `json:"manager"`
 	Before  []contestedPath `json:"conflictsBefore"`
 	After   []contestedPath `json:"conflictsAfter"`
-	// Guarded and StillGuarded count the fields in the receiver's manifest that others own, before
+	// Guarded and StillGuarded count the fields of the receiver's manifest that others own, before
 	// and after the transfer.
 	Guarded      int           `json:"guardedBefore"`
 	StillGuarded int           `json:"guardedAfter"`

@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// These are the JUnit elements that all readers support.
+// These are the JUnit elements that every reader supports.
 type (
 	junitSuites struct {
 		XMLName xml.Name     `xml:"testsuites"`
@@ -83,7 +83,7 @@ func problem(action event.Action, err *fault, details []string) *junitProblem {
 	return p
 }
 
-// xmlText joins texts with line breaks, without characters that are invalid in XML or unsafe on a
+// xmlText joins texts with line breaks and drops characters that are invalid in XML or unsafe on a
 // terminal.
 func xmlText(texts []string) string {
 	var all []string

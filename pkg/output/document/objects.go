@@ -81,8 +81,8 @@ func objectPath(b output.Base, text string) (func(*unstructured.Unstructured) (s
 }
 
 const (
-	// maxText and maxTextEach limit the output of a template, which is in memory until the end of
-	// the run.
+	// maxText and maxTextEach limit the output of a template, which stays in memory until the end
+	// of the run.
 	maxText     = 64 << 20
 	maxTextEach = 1 << 20
 )
@@ -101,7 +101,8 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
-// forScreen escapes control characters on a terminal. A script gets the text unchanged.
+// forScreen escapes control characters if the output is a terminal. A script receives the text
+// unchanged.
 func forScreen(b output.Base, shown string) string {
 	if b.Width == nil {
 		return shown
@@ -109,7 +110,7 @@ func forScreen(b output.Base, shown string) string {
 	return text.Printable(shown, '\n', '\t')
 }
 
-// braced completes kubectl's short forms: both x.y and .x.y become {.x.y}.
+// braced expands kubectl's short forms: both x.y and .x.y become {.x.y}.
 func braced(template string) string {
 	switch {
 	case template == "", strings.Contains(template, "{"):
@@ -121,14 +122,14 @@ func braced(template string) string {
 	}
 }
 
-// ManifestPhase is a phase of the plan with the manifests of its objects.
+// ManifestPhase is a phase of the plan, with the manifests of its objects.
 type ManifestPhase struct {
 	Name    string
 	Objects []*unstructured.Unstructured
 }
 
-// WriteManifests writes manifests as YAML in plan order, each phase below a comment. Secrets are
-// not masked.
+// WriteManifests writes manifests as YAML in plan order, with a comment above each phase. Secrets
+// are not masked.
 func WriteManifests(w io.Writer, phases []ManifestPhase) error {
 	for i, ph := range phases {
 		heading := fmt.Sprintf("# phase %d of %d, %s: %s\n", i+1, len(phases), ph.Name, text.Count(len(ph.Objects), "object"))
@@ -188,7 +189,8 @@ func NewMetNames(b output.Base, rest output.Results) output.Results {
 	}}
 }
 
-// NewAppliedObjects writes applied objects as the server has them. The error is about the template.
+// NewAppliedObjects writes applied objects as the server stores them. The error is about the
+// template.
 func NewAppliedObjects(b output.Base, rest output.Results) (output.Results, error) {
 	w, err := objectFormat(b)
 	return &listing{Base: b, objectWriter: w, rest: rest, pick: func(e event.Event) (listed, bool) {

@@ -20,7 +20,7 @@ type ownersResult struct {
 type ownedObject struct {
 	objectName
 	Path string `json:"path,omitempty"`
-	// Managers are all owners in the object, with the number of their fields.
+	// Managers lists all owners in the object, with the number of fields of each.
 	Managers []managerEntry      `json:"managers,omitempty"`
 	Fields   []ownedField        `json:"fields"`
 	Images   []event.Image       `json:"images,omitempty"`
@@ -36,7 +36,7 @@ type managerEntry struct {
 	Fields int `json:"fields"`
 }
 
-// ownedField is a path with its owners. Without owners, nothing in the path has an owner.
+// ownedField is a path with its owners. An empty list means that nothing in the path has an owner.
 type ownedField struct {
 	Path   string                `json:"path"`
 	Owners []managedfields.Owner `json:"owners"`
@@ -107,7 +107,7 @@ type changeEntry struct {
 	event.Transition
 }
 
-// NewPastChanges returns the document of recorded changes in many objects.
+// NewPastChanges returns the document of recorded changes to many objects.
 func NewPastChanges(b output.Base) output.Results {
 	return output.AtEnd(func(c event.PastChanges) error {
 		out := historyResult{

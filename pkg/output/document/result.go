@@ -40,7 +40,7 @@ type gathered[T interface{ ref() object.Ref }] struct {
 	actions []event.Action
 	// of returns the entry for an event, or nil if the event is not a result.
 	of func(event.Event) *T
-	// complete adds the facts to an object that are known only at the end.
+	// complete adds to an entry the facts that are known only at the end.
 	complete func(*T, extras)
 	suite    func(result[T]) junitSuite
 	objects  output.PlanOrdered[T]
@@ -179,7 +179,7 @@ type header struct {
 
 func newHeader(b output.Base, kind string) header { return header{apiVersion, kind, b.Run} }
 
-// objectName names an object. It is embedded in entries about objects; elsewhere [object.Ref]
+// objectName names an object. It is embedded in entries about objects; elsewhere, [object.Ref]
 // writes the same fields.
 type objectName struct {
 	APIVersion string `json:"apiVersion"`
@@ -211,7 +211,7 @@ type contestedPath struct {
 	Owners []managedfields.Owner `json:"owners"`
 	// Refused means that the server would refuse to let us take the path.
 	Refused bool `json:"refused,omitempty"`
-	// Unstated means that the path belongs to another API version, so that it cannot be yielded.
+	// Unstated means that the path belongs to another API version, so it cannot be yielded.
 	Unstated bool `json:"unstated,omitempty"`
 }
 
@@ -225,8 +225,8 @@ type changedPath struct {
 	Owners []managedfields.Owner    `json:"owners,omitempty"`
 }
 
-// fault is an error with the API server's reason if there is one, the message, and the remedy if it
-// is known.
+// fault is an error: its message, the API server's reason if there is one, and the remedy if it is
+// known.
 type fault struct {
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message"`
@@ -254,7 +254,7 @@ func contestedOf(conflicts []managedfields.Conflict) []contestedPath {
 }
 
 // changesOf converts changes. It omits From or To if that side lacks the path, because null would
-// be a value.
+// count as a value.
 func changesOf(changes []managedfields.Change) []changedPath {
 	var list []changedPath
 	for _, c := range changes {
@@ -270,7 +270,7 @@ func changesOf(changes []managedfields.Change) []changedPath {
 	return list
 }
 
-// orEmpty returns a copy that JSON writes as [] instead of null.
+// orEmpty returns a copy that marshals as [] instead of null.
 func orEmpty[T any](list []T) []T { return append([]T{}, list...) }
 
 func faultOf(err error) *fault {
@@ -351,7 +351,7 @@ func remarkTexts(entries []event.Remarked) []string {
 	return said
 }
 
-// allWarnings returns the warnings that belong to no result.
+// allWarnings returns the warnings that do not belong to any result.
 func allWarnings(from byObject[string]) []string {
 	var texts []string
 	for _, list := range from {
@@ -368,8 +368,7 @@ type decidedEntry struct {
 	Choice  string `json:"choice,omitempty"`
 }
 
-// builtIn is the source of a decision that the built-in table made, rather than a choice of the
-// user.
+// builtIn is the source of a decision made by the built-in table rather than by the user.
 const builtIn = "built-in"
 
 func decidedOf(e event.Decided) []decidedEntry {

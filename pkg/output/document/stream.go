@@ -9,19 +9,20 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/format"
 )
 
-// stream writes each event immediately, as one JSON object on a line.
+// stream writes each event immediately, as a JSON object on a line of its own.
 type stream struct {
 	output.Base
 	actions []event.Action
 	failure error
 }
 
-// NewStream returns a stream. Its last line counts the results by the given actions.
+// NewStream returns a stream. Its last line gives the number of results for each of the given
+// actions.
 func NewStream(b output.Base, actions []event.Action) output.Results {
 	return &stream{Base: b, actions: actions}
 }
 
-// streamLine has the fields of all line types. Each type sets its own.
+// streamLine contains the fields of all types of lines. Each type sets its own.
 type streamLine struct {
 	Time        string          `json:"time"`
 	Type        string          `json:"type"`

@@ -25,8 +25,8 @@ func Stuck(s event.Stuck, columns int) []string {
 	return text
 }
 
-// Causes describes causes for people: each message, and below it the evidence, what to do, and its
-// risk.
+// Causes describes causes for people: the message of each, and below it the evidence, the remedy,
+// and its risk.
 func Causes(causes []event.Cause) []string {
 	var text []string
 	for _, c := range causes {
@@ -35,7 +35,7 @@ func Causes(causes []event.Cause) []string {
 			text = append(text, indented("  ", evidence)...)
 		}
 		text = append(text, indented("  log      ", strings.Join(c.Log, "\n"))...)
-		// If the blocking object is missing, it holds nothing, and the message already names it.
+		// A missing blocking object does not hold anything, and the message already names it.
 		if c.BlockedBy != (object.Ref{}) && !strings.HasSuffix(c.Code, "Missing") && c.Code != "NoMetrics" {
 			text = append(text, "  held by  "+Name(c.BlockedBy))
 		}
@@ -45,7 +45,7 @@ func Causes(causes []event.Cause) []string {
 	return text
 }
 
-// Brief removes conditions, events and causes that a recognized cause already explains.
+// Brief removes the conditions, events and causes that a recognized cause already explains.
 func Brief(causes []event.Cause) []event.Cause {
 	holding := slices.ContainsFunc(causes, func(c event.Cause) bool {
 		return slices.ContainsFunc(c.Evidence, func(e string) bool { return strings.HasPrefix(e, "holds back ") })
@@ -69,7 +69,7 @@ func repeats(evidence string) bool {
 		func(prefix string) bool { return strings.HasPrefix(evidence, prefix) })
 }
 
-// Codes lists the codes of causes: "NoStorageClass, ImagePull".
+// Codes lists the codes of causes, such as "NoStorageClass, ImagePull".
 func Codes(causes []event.Cause) string {
 	var codes []string
 	for _, c := range causes {
@@ -81,11 +81,11 @@ func Codes(causes []event.Cause) string {
 }
 
 // Doubts prints each doubt in full only once. A doubt is something that could not be read, for
-// example for lack of a permission. The zero value is ready to use.
+// example because a permission is missing. The zero value is ready to use.
 type Doubts struct{ told map[string]bool }
 
-// Once removes the doubts that were already printed. If no cause would be left, it keeps the
-// message of a doubt.
+// Once removes doubts that were already printed. If this would leave no cause, Once keeps the
+// message of one doubt.
 func (d *Doubts) Once(causes []event.Cause) []event.Cause {
 	var out []event.Cause
 	for _, c := range causes {
@@ -125,8 +125,8 @@ func indented(first, text string) []string {
 	return out
 }
 
-// SameCause reports whether two lists begin with the same blocking object or, without one, the same
-// message.
+// SameCause reports whether two lists begin with the same blocking object or, if there is none,
+// with the same message.
 func SameCause(a, b []event.Cause) bool {
 	if len(a) == 0 || len(b) == 0 || a[0].Code != b[0].Code || a[0].BlockedBy != b[0].BlockedBy {
 		return len(a) == 0 && len(b) == 0
@@ -134,7 +134,7 @@ func SameCause(a, b []event.Cause) bool {
 	return a[0].BlockedBy != (object.Ref{}) || a[0].Message == b[0].Message
 }
 
-// SameTexts reports whether two lists are printed as the same text.
+// SameTexts reports whether two lists print as the same text.
 func SameTexts(a, b []event.Cause) bool { return slices.Equal(Causes(a), Causes(b)) }
 
 // TerminatingFor says how long an object has been terminating.

@@ -11,7 +11,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// DeprecatedPlaces returns a line for each place where a deprecated version or field is used.
+// DeprecatedPlaces returns a line for each place that uses a deprecated version or field.
 func DeprecatedPlaces(u event.DeprecatedUse, now time.Time) []string {
 	var lines []string
 	for _, w := range u.Writers {

@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/fieldpath"
 )
 
-// Hints returns the hints of an error and all errors that it wraps.
+// Hints returns the hints of an error and of all errors that it wraps.
 func Hints(err error) []string {
 	var found []string
 	visit(err, func(e error) {
@@ -40,7 +40,8 @@ func visit(err error, see func(error)) {
 	}
 }
 
-// Reason returns the API server's reason for an error; empty if the error is not the server's.
+// Reason returns the API server's reason for an error; empty if the error did not come from the
+// server.
 func Reason(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -49,8 +50,8 @@ func Reason(err error) string {
 	return string(status.Status().Reason)
 }
 
-// longestLine limits an error on a terminal. The middle is cut: the start says what is wrong, and
-// the end usually where.
+// longestLine limits the length of an error on a terminal. The middle is cut, because the start
+// says what is wrong, and the end usually says where.
 const longestLine = 400
 
 // Once remembers which hints a run has shown, so that each is shown only once. The zero value is
@@ -69,7 +70,7 @@ func (o *Once) Take(hint string) bool {
 	return true
 }
 
-// Explain works as the function [Explain], and omits hints that were shown before.
+// Explain works like the function [Explain], but omits hints that were already shown.
 func (o *Once) Explain(err error) []string {
 	if err == nil {
 		return nil
@@ -77,10 +78,10 @@ func (o *Once) Explain(err error) []string {
 	return explained(err, slices.DeleteFunc(Hints(err), func(hint string) bool { return !o.Take(hint) }))
 }
 
-// ErrorLines works as the function [ErrorLines], and omits hints that were shown before.
+// ErrorLines works like the function [ErrorLines], but omits hints that were already shown.
 func (o *Once) ErrorLines(err error, columns int) []string { return cut(o.Explain(err), columns) }
 
-// ErrorLines works as [Explain] for a terminal with the given number of columns; 0 means no
+// ErrorLines works like [Explain] for a terminal with the given number of columns; 0 means no
 // terminal.
 func ErrorLines(err error, columns int) []string {
 	return cut(Explain(err), columns)
@@ -117,8 +118,7 @@ func explained(err error, hints []string) []string {
 	return text
 }
 
-// WouldBeRefused reports whether the server's error names the path, or a field above or below the
-// path.
+// WouldBeRefused reports whether the server's error names the path, or a field above or below it.
 func WouldBeRefused(err error, path fieldpath.Path) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// unknownWriter stands for a writer that managed fields do not prove.
+// unknownWriter stands for a writer that managed fields do not identify.
 const unknownWriter = "unknown"
 
-// FightName names the object of a fight, or the kind.
+// FightName names the object of a fight, or the kind if there is no object.
 func FightName(f event.Fight) string { return strings.TrimSuffix(Name(f.Ref), "/") }
 
 // FightRate returns how often the object is written.
@@ -29,7 +29,7 @@ func FightRate(f event.Fight, in time.Duration) string {
 	return rate
 }
 
-// PerMinute returns a rate: at least 1 unless n is 0.
+// PerMinute returns a rate per minute, which is at least 1 unless n is 0.
 func PerMinute(n int, in time.Duration) int {
 	if n == 0 || in <= 0 {
 		return n
@@ -37,7 +37,8 @@ func PerMinute(n int, in time.Duration) int {
 	return max(1, int(float64(n)/in.Minutes()+0.5))
 }
 
-// FightLines returns the paths of a fight, their writers and the commands that end it, a line each.
+// FightLines returns the paths of a fight, their writers, and the commands that end it, each on a
+// line.
 func FightLines(f event.Fight, now time.Time) []string {
 	const most = 8
 	var lines []string
@@ -118,7 +119,7 @@ func foughtValues(values []*any) string {
 	return strings.Join(texts, " ↔ ")
 }
 
-// Fights returns the summary and what could not be watched, a line each.
+// Fights returns the summary and a list of what could not be watched, one line each.
 func Fights(f event.Fights) []string {
 	where := ""
 	if f.Namespace != "" {

@@ -16,14 +16,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// SameValue is the remark on a conflict in which no value would change.
+// SameValue is the note on a conflict in which no value would change.
 const SameValue = "the same value in two spellings"
 
-// Masked replaces values of Secrets. The printer only sees masked values.
+// Masked replaces the values of Secrets. The printer sees only masked values.
 const Masked = "***"
 
-// Value formats a value on one line. Strings are written as they are, and are quoted only if they
-// are ambiguous. All other values are written as JSON.
+// Value formats a value on one line. Strings are written as they are and quoted only if they would
+// be ambiguous. All other values are written as JSON.
 func Value(v any) string {
 	s, ok := v.(string)
 	if !ok {
@@ -112,15 +112,15 @@ func Image(i event.Image, now time.Time) string {
 	return said + ", for " + shortest + " to " + longest
 }
 
-// Owner names an owner and its operation: "kube-controller-manager (scale)", "kubectl-edit (Update,
-// 1h ago)".
+// Owner names an owner and its operation, such as "kube-controller-manager (scale)" or
+// "kubectl-edit (Update, 1h ago)".
 func Owner(o managedfields.Owner, now time.Time) string {
 	name, how := ownerParts(o, now)
 	return name + how
 }
 
-// OwnerWithin names an owner in at most width columns; 0 means any width. It shortens the manager's
-// name first.
+// OwnerWithin names an owner in at most width columns; 0 means any width. If needed, it shortens
+// the manager's name first.
 func OwnerWithin(o managedfields.Owner, now time.Time, width int) string {
 	const least = 8
 	name, how := ownerParts(o, now)

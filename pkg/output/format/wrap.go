@@ -10,7 +10,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// LeastValue is the fewest columns in which a value is still useful.
+// LeastValue is the smallest number of columns in which a value is still useful.
 const LeastValue = 10
 
 // Below writes indented lines, wrapped to the width of the terminal.
@@ -33,7 +33,7 @@ func Columns(width func() int) int {
 	return width()
 }
 
-// Within returns the width that is left after an indent; 0 means any width.
+// Within returns the width that an indent leaves; 0 means any width.
 func Within(width func() int, indent string) int {
 	columns := Columns(width)
 	if columns <= 0 {
@@ -42,8 +42,8 @@ func Within(width func() int, indent string) int {
 	return max(columns-Cells(indent), LeastValue)
 }
 
-// Flow fills lines with as many parts as fit. It shortens a part only if the part is longer than a
-// line.
+// Flow fills each line with as many parts as fit. It shortens a part only if that part is longer
+// than a line.
 func Flow(parts []string, room int) []string {
 	var out []string
 	line := ""
@@ -65,7 +65,7 @@ func Flow(parts []string, room int) []string {
 	return append(out, CutMiddle(line, room))
 }
 
-// Wrap breaks lines between words and keeps the indent. It does not break commands, so that users
+// Wrap breaks lines between words and keeps their indent. It does not break commands, so that users
 // can copy them. A width of 0 breaks nothing.
 func Wrap(text []string, width int) []string {
 	if width <= 0 {
@@ -87,8 +87,8 @@ func Wrap(text []string, width int) []string {
 	return out
 }
 
-// Fit makes a multi-line text printable and wraps it to the width of the terminal. head begins the
-// first line.
+// Fit makes a multi-line text printable and wraps it to the width of the terminal. The first line
+// begins with head.
 func Fit(head, text string, width func() int) string {
 	columns := Columns(width)
 	indent := len(head) - len(strings.TrimLeft(head, " ")) + len("  ")
@@ -140,7 +140,8 @@ func wrapped(line string, indent, width int) []string {
 	return append(out, line)
 }
 
-// lastBlank returns the last blank before which the line fits, else the first blank, else -1.
+// lastBlank returns the position of the last blank before which the line fits, or else of the first
+// blank, or else -1.
 func lastBlank(line string, indent, width int) int {
 	best := -1
 	for i := indent + 1; i < len(line); i++ {
@@ -157,7 +158,7 @@ func lastBlank(line string, indent, width int) int {
 
 const between = "   "
 
-// Aligned lays rows out in columns. On a narrow terminal, it wraps the cells of the widest columns.
+// Aligned arranges rows in columns. On a narrow terminal, it wraps the cells of the widest columns.
 func Aligned(rows [][]string, width func() int) string {
 	var widths []int
 	for _, row := range rows {
@@ -214,7 +215,7 @@ func narrow(widths []int, columns int) {
 	}
 }
 
-// folded wraps a cell between words, else after punctuation, else anywhere.
+// folded wraps a cell between words if possible, or else after punctuation, or else anywhere.
 func folded(cell string, width int) []string {
 	if Cells(cell) <= width {
 		return []string{cell}
@@ -313,13 +314,13 @@ func cutStart(s string, width int) string {
 const (
 	// longestWord is the longest word, in bytes, that is shown whole.
 	longestWord = 512
-	// keptOfWord is how many bytes of a longer word are shown: keptBefore of them before the first
-	// difference.
+	// keptOfWord is how many bytes of a longer word are shown, of which keptBefore precede the
+	// first difference.
 	keptOfWord = 48
 	keptBefore = 16
 )
 
-// Shorten truncates words that are too long to read, and adds their length.
+// Shorten truncates words that are too long to read, and appends their length.
 func Shorten(line string) string {
 	if len(line) <= longestWord {
 		return line
@@ -333,7 +334,7 @@ func Shorten(line string) string {
 	return strings.Join(words, " ")
 }
 
-// ShortenPair shortens two lines as [Shorten] does, and keeps a difference visible.
+// ShortenPair shortens two lines as [Shorten] does, but keeps a difference between them visible.
 func ShortenPair(a, b string) (string, string) {
 	if sa, sb := Shorten(a), Shorten(b); a == b || sa != sb {
 		return sa, sb

@@ -19,7 +19,8 @@ import (
 )
 
 // YAML returns a value as YAML that is safe for a terminal. The library leaves some unsafe
-// characters unescaped, such as direction marks; [YAMLLines] writes those documents.
+// characters unescaped, such as direction marks; for documents that contain them, YAML uses
+// [YAMLLines].
 func YAML(v any) ([]byte, error) {
 	text, err := JSON(v, "")
 	if err != nil {
@@ -58,9 +59,9 @@ func KYAML(v any) ([]byte, error) {
 	if saysTheSame(made, text) {
 		return made, nil
 	}
-	// The library wraps strings. It writes some strings wrong if a line begins with unusual white
-	// space, such as the empty lines of a Windows file. As JSON is valid YAML, JSON is used for
-	// these.
+	// The library wraps strings, and writes some strings incorrectly if a line begins with unusual
+	// white space, such as the empty lines of a Windows file. For these, JSON is used, because JSON
+	// is valid YAML.
 	if text, err = rawJSON(v, "  "); err != nil {
 		return nil, err
 	}
@@ -100,7 +101,8 @@ func rawJSON(v any, indent string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// escapeQuoted escapes unprintable characters. The text must have them only in double quotes.
+// escapeQuoted escapes unprintable characters, which the text may contain only inside double
+// quotes.
 func escapeQuoted(text []byte, spell func([]byte, rune) []byte) []byte {
 	plain := func(r rune) bool { return r == '\n' || strconv.IsPrint(r) }
 	if !bytes.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
@@ -117,15 +119,15 @@ func escapeQuoted(text []byte, spell func([]byte, rune) []byte) []byte {
 	return escaped
 }
 
-// YAMLLines formats values as lines of YAML, each scalar on its own line and not wrapped.
+// YAMLLines formats values as lines of YAML, with each scalar on a line of its own and not wrapped.
 type YAMLLines struct {
-	// Fold shortens multi-line values. The result is not valid YAML.
+	// Fold shortens multi-line values, so that the result is not valid YAML.
 	Fold bool
 }
 
 const longestText = 4
 
-// Indent is the indentation of one level of YAML.
+// Indent is the indentation of one YAML level.
 const Indent = "  "
 
 // Value formats a value after "key:" or "-".
@@ -198,8 +200,8 @@ func (y YAMLLines) folded(lines []string) []string {
 	return append(slices.Clip(lines[:longestText]), fmt.Sprintf("%s%s (+%s)", Indent, text.Ellipsis, text.Count(more, "line")))
 }
 
-// Scalar formats a scalar, or an empty map or list, on one line. Strings that are unsafe for a
-// terminal, or that YAML would wrap, are quoted as in Go, whose escapes are valid in YAML.
+// Scalar formats a scalar, or an empty map or list, on one line. A string that is unsafe for a
+// terminal, or that YAML would wrap, is quoted as in Go, whose escapes are valid in YAML.
 func Scalar(v any) string {
 	out, err := yaml.Marshal(v)
 	line := strings.TrimSuffix(string(out), "\n")
@@ -213,7 +215,7 @@ func Scalar(v any) string {
 	}
 }
 
-// block formats a string as a YAML block scalar; false if the string would need escapes.
+// block formats a string as a YAML block scalar. It returns false if the string would need escapes.
 func block(s string) ([]string, bool) {
 	body := strings.TrimRight(s, "\n")
 	if !strings.Contains(s, "\n") || body == "" {

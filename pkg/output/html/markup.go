@@ -29,7 +29,7 @@ func (m *markup) element(name, text string, attributes ...string) {
 	m.close(name)
 }
 
-// raw writes markup, style or script without escaping.
+// raw writes markup, styles or scripts without escaping them.
 func (m *markup) raw(constant string) { m.b.WriteString(constant) }
 
 const style = `
@@ -67,7 +67,7 @@ th[aria-sort=descending] button::after { content: " \2193"; }
 `
 
 // script sorts a table by the column whose heading is clicked, and hides rows that do not contain
-// the typed words. It treats the content of cells as plain text.
+// the typed words. It treats cell contents as plain text.
 const script = `
 'use strict';
 for (const table of document.querySelectorAll('table')) {

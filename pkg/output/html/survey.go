@@ -30,12 +30,12 @@ type column struct {
 }
 
 type row struct {
-	// Marked rows are about unexpected managers.
+	// Marked means that the row is about an unexpected manager.
 	Marked bool
 	Cells  []string
 }
 
-// render returns a survey as a page. Without its script, the page still shows everything.
+// render returns a survey as a page, which shows everything even without its script.
 func render(s event.Surveyed, now time.Time) string {
 	title := "Owners of fields" + text.Printable(s.Where)
 	var m markup
@@ -54,7 +54,7 @@ func render(s event.Surveyed, now time.Time) string {
 	return m.b.String()
 }
 
-// head sets a content security policy. It forbids all requests, and all scripts and styles but the
+// head sets a content security policy that forbids all requests, and all scripts and styles but the
 // page's own, which are identified by their hashes.
 func head(m *markup, title string) {
 	hash := func(text string) string {

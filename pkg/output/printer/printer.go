@@ -1,6 +1,6 @@
-// Package printer prints a run: results on stdout, progress on stderr. Start with a For function,
-// such as [ForApply], then call Print for each event, and Close. Results come in plan order, except
-// in the stream. It sends no requests and masks nothing by itself.
+// Package printer prints a run: results on stdout and progress on stderr. Start with one of the For
+// functions, such as [ForApply], then call Print for each event, and finally Close. Results come in
+// plan order, except in the stream. The package sends no requests and does no masking of its own.
 package printer
 
 import (
@@ -32,7 +32,7 @@ type Printer struct {
 	onRun    func()
 }
 
-// newPrinter returns a printer. more lists formats that only some verbs have.
+// newPrinter returns a printer. more lists the formats that only some verbs support.
 func newPrinter(o output.Options, s *output.State, choose func(output.Base, *progress.Reporter) (output.Results, error), more ...string) (*Printer, error) {
 	if o.Format == "" {
 		o.Format = output.Table
@@ -62,7 +62,7 @@ func unknownFormat(format string, known []string) error {
 	return fmt.Errorf("unknown output format %q: use %s or %s", format, strings.Join(known[:last], ", "), known[last])
 }
 
-// Print prints one event. It is safe for concurrent use. Close returns write errors.
+// Print prints one event. It is safe for concurrent use. Write errors are returned by Close.
 func (p *Printer) Print(e event.Event) {
 	if p.mask != nil {
 		e = p.mask(e)
@@ -83,8 +83,8 @@ func (p *Printer) Print(e event.Event) {
 	p.reporter.Handle(e)
 }
 
-// Close prints the rest and leaves the terminal clean. ctx only limits an external diff program.
-// Close returns the first write error, or else the program's error.
+// Close prints the rest and leaves the terminal clean. ctx limits only an external diff program.
+// Close returns the first write error or, if there is none, the program's error.
 func (p *Printer) Close(ctx context.Context) error {
 	p.mu.Lock()
 	if p.closed {
@@ -112,7 +112,7 @@ func (p *Printer) Close(ctx context.Context) error {
 	return errors.Join(err, p.screen.Failure)
 }
 
-// Pause prints everything so far and calls do. Nothing else is printed before do returns.
+// Pause prints everything so far and then calls do. Nothing else is printed until do returns.
 func (p *Printer) Pause(do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +121,7 @@ func (p *Printer) Pause(do func()) {
 	do()
 }
 
-// InFlags returns a function that names objects of the run as flags do.
+// InFlags returns a function that names the run's objects in the form that flags expect.
 func (p *Printer) InFlags() func(object.Ref) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,8 +142,8 @@ func (p *Printer) tick() {
 	}
 }
 
-// redraw calls a function several times a second until redraw is stopped. The first call comes late
-// enough that short runs show no status line.
+// redraw calls a function several times a second until it is stopped. The first call comes late
+// enough that a short run shows no status line.
 type redraw struct {
 	quit chan struct{}
 	done sync.WaitGroup

@@ -77,8 +77,8 @@ func ForWait(o output.Options) (*Printer, error) {
 	})
 }
 
-// referring returns tables that do not repeat causes that are already on the same terminal. In a
-// log, tables repeat the causes, because people read a log from its end.
+// referring returns tables that omit causes already shown on the same terminal. In a log, tables
+// repeat the causes, because people read a log from the end.
 func referring(o output.Options, format string, told *progress.Reporter, table func(output.Base) output.Results) func(output.Base) output.Results {
 	onTerminal := o.Progress && (o.Width != nil || format != output.Table && format != "")
 	if !onTerminal {
@@ -104,8 +104,8 @@ func ForDelete(o output.Options) (*Printer, error) {
 	gone := output.Word{Text: "gone", Good: []event.Action{event.Gone, event.Absent}, Awaited: true}
 	return newPrinter(o, output.NewState(gone, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
 		told.Explain()
-		// The table refers to causes on stderr if both streams end up in the same place: on a
-		// terminal, or because the table itself goes to stderr.
+		// The table refers to causes on stderr if both streams end up in the same place, either on
+		// a terminal or because the table itself goes to stderr.
 		referring := func(b output.Base) output.Results { return table.NewDelete(b, told.Reported) }
 		if b.Format == output.Table && (o.Width == nil || !o.Progress) {
 			referring = func(b output.Base) output.Results { return table.NewDelete(b, nil) }
@@ -155,7 +155,7 @@ func ForSurvey(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForHistory returns a printer for recorded changes of many objects. The error is about the format.
+// ForHistory returns a printer for recorded changes to many objects. The error is about the format.
 func ForHistory(o output.Options) (*Printer, error) {
 	return printerOf(o, []string{output.Table, output.JSON, output.YAML, output.KYAML}, func(b output.Base) output.Results {
 		return report(b, table.NewPastChanges, document.NewPastChanges, nil)
@@ -205,7 +205,7 @@ func ForGive(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForSets returns a printer for sets. members means that there is a single set, whose members are
+// ForSets returns a printer for sets. members means that there is only one set, whose members are
 // listed. The error is about the format.
 func ForSets(o output.Options, members bool) (*Printer, error) {
 	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
@@ -240,7 +240,8 @@ func report(b output.Base, asTable, asDocument func(output.Base) output.Results,
 	}
 }
 
-// logged writes a report to stdout and the table to stderr: in CI, the report goes into a file.
+// logged writes a report to stdout and the table to stderr, because in CI the report goes into a
+// file.
 type logged struct{ report, log output.Results }
 
 func (l *logged) Handle(e event.Event) {

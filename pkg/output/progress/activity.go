@@ -13,15 +13,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// activity describes what the run does at present: the objects in progress or awaited, with their
-// latest news.
+// activity describes what the run is currently doing: the objects in progress or awaited, with the
+// latest news about them.
 type activity struct {
 	state     *output.State
 	underway  []task // the longest first
 	lacking   map[object.Key]lack
 	news      int
 	explained []explanation
-	// waiting says since when, and for how long at most, the run waits for the awaited objects.
+	// waiting says how long the run has been waiting for the awaited objects, and how long it will
+	// wait at most.
 	waiting pending
 	step    pending
 	found   []string
@@ -135,7 +136,7 @@ func (a *activity) pending() (p pending, ok bool) {
 	}
 }
 
-// explains records the codes of an object's causes. Messages are omitted, because they may keep
+// explains records the codes of an object's causes. It omits messages, because they may keep
 // changing.
 func (a *activity) explains(e event.Stalled) {
 	key, codes := e.Ref.Key(), format.Codes(e.Causes)
@@ -148,7 +149,8 @@ func (a *activity) explains(e event.Stalled) {
 	}
 }
 
-// latest returns the first object with a known cause, or else the object with the latest news.
+// latest returns the first object with a known cause or, if there is none, the object with the
+// latest news.
 func (a *activity) latest() (event.Judged, string) {
 	for _, x := range a.explained {
 		if l, ok := a.lacking[x.key]; ok && x.codes != "" {
@@ -243,7 +245,7 @@ func (p pending) over(now time.Time) bool {
 	return p.limit > 0 && now.Sub(p.since) > p.limit
 }
 
-// lasting formats a duration: 45s, 5m, 1m30s.
+// lasting formats a duration, such as 45s, 5m or 1m30s.
 func lasting(d time.Duration) string {
 	text := max(0, d).Round(time.Second).String()
 	if strings.HasSuffix(text, "m0s") {
@@ -277,8 +279,8 @@ func shortly(j event.Judged) string {
 			read = append(read, reading(v))
 		}
 		message := strings.Join(format.Lines(c.Message), " ")
-		// A log repeats the line, and the rejection in the line may be long. Results show all of
-		// it.
+		// A log repeats the line, and a rejection in it may be long. The results show the full
+		// text.
 		excerpt := text.Excerpt(message)
 		switch {
 		case message == "false: "+text.Printable(c.For) && len(read) > 0:

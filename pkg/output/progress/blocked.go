@@ -40,7 +40,7 @@ func isStarting(err error) bool {
 }
 
 // answered returns the status code if the API server itself answered. It returns 0 if there was no
-// answer, or only one of a gateway.
+// answer, or only a gateway's answer.
 func answered(err error) int32 {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -66,8 +66,8 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%d s", int64(max(0, d).Round(time.Second)/time.Second))
 }
 
-// root returns the innermost error, which is the shortest description of the problem: "connection
-// refused".
+// root returns the innermost error, which describes the problem most briefly, for example
+// "connection refused".
 func root(err error) error {
 	for {
 		inner := errors.Unwrap(err)
@@ -80,8 +80,8 @@ func root(err error) error {
 
 const goingEvery = 3 * time.Second
 
-// going reports progress of a deletion. It always updates the status line, and occasionally prints
-// a plain line.
+// going reports the progress of a deletion. It always updates the status line, and occasionally
+// prints a plain line.
 func (c *Reporter) going(e event.Going) {
 	if c.activity.taskOf(e.Ref) < 0 { // The news of an object in progress is shown elsewhere.
 		c.blocked = &pending{what: format.Name(e.Ref), lacks: going(e)}

@@ -1,3 +1,3 @@
-// Package progress reports progress on stderr: a live status line on a terminal, or plain lines in
-// a log; what the run waits for; and warnings. Start with [New].
+// Package progress reports to stderr: a live status line on a terminal, or plain lines in a log;
+// what the run is waiting for; and warnings. Start with [New].
 package progress

@@ -13,15 +13,15 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// every is the time without output after which a log gets a progress line. The time doubles for the
-// same line, up to seldom.
+// every is how long a log stays silent before it gets a progress line. The time doubles while the
+// line stays the same, up to seldom.
 const (
 	every  = 10 * time.Second
 	seldom = time.Minute
 )
 
-// Reporter writes progress, waits and warnings to stderr. Except for headings, it does the same for
-// every format.
+// Reporter writes progress, waits and warnings to stderr. Except for headings, its output is the
+// same for every format.
 type Reporter struct {
 	state      *output.State
 	activity   *activity
@@ -46,7 +46,7 @@ type Reporter struct {
 	unreached bool          // the API server does not respond, or only with errors
 	sick      bool          // it responds with errors
 
-	// place returns lines that make a CI system show errors and warnings in files; nil for none.
+	// place returns a line that makes a CI system show an error or warning in a file; nil for none.
 	place      func(level string, at object.Source, message string) string
 	verbose    bool
 	explains   bool // stuck objects, while the run continues
@@ -69,13 +69,13 @@ func New(b output.Base) *Reporter {
 	return c
 }
 
-// HidePhases disables the headings of phases, for a run that writes nothing.
+// HidePhases turns off the headings of phases, for a run that writes nothing.
 func (c *Reporter) HidePhases() { c.headings = false }
 
 // Explain makes the reporter explain stuck objects during the run.
 func (c *Reporter) Explain() { c.explains = true }
 
-// Handle reports those parts of an event that matter during the run.
+// Handle reports the parts of an event that matter during the run.
 func (c *Reporter) Handle(e event.Event) {
 	if c.start.IsZero() {
 		c.start = c.now()
@@ -140,7 +140,7 @@ func (c *Reporter) retrying(e event.Retrying) {
 	} else {
 		h.what = "trying " + format.Name(e.Ref) + " again"
 	}
-	// The time counts from the start of the problem, and not from the report.
+	// Time is counted from the start of the problem, not from the report.
 	switch {
 	case e.Of > 0:
 		h.since, h.limit = c.now().Add(e.Left-e.Of), e.Of
@@ -152,8 +152,8 @@ func (c *Reporter) retrying(e event.Retrying) {
 	if h.limit == 0 && e.Left > 0 {
 		h.limit = c.now().Add(e.Left).Sub(h.since)
 	}
-	// If many workers have the same problem at once, only the first one reports it.
-	// A server that does not answer fails requests in many ways, and is reported once.
+	// If many workers run into the same problem at once, only the first one reports it. A server
+	// that does not answer makes requests fail in many ways, but is reported once.
 	key := cmp.Or(format.Reason(e.Err), h.lacks)
 	switch {
 	case e.Ref == (object.Ref{}) && answered(e.Err) == 0 && !isStarting(e.Err):
@@ -187,11 +187,11 @@ func (c *Reporter) waiting(e event.Waiting) {
 		c.blocked = h // Applied objects are usually ready immediately.
 		return
 	}
-	// Objects that wait for the same thing share one line.
+	// Objects that wait for the same thing share a line.
 	c.holdOn(h, e.For, plain.line(c.now()))
 }
 
-// holdOn records what the run waits for. A log reports each key once.
+// holdOn records what the run is waiting for. A log reports each key once.
 func (c *Reporter) holdOn(h *pending, key, plain string) {
 	c.blocked = h
 	if c.redraws() || c.said[key] {
@@ -202,12 +202,12 @@ func (c *Reporter) holdOn(h *pending, key, plain string) {
 }
 
 // redraws reports whether a status line shows the progress. Before there is a plan, a program may
-// prompt for a password on the same terminal, and the line must not overwrite the typed text.
+// prompt for a password on the same terminal, and the line must not overwrite what the user types.
 func (c *Reporter) redraws() bool {
 	return c.statusLine != nil && (c.state.Begun || c.unreached || c.activity.step.limit > 0)
 }
 
-// unblock forgets what blocked the run, unless that is the server.
+// unblock forgets what blocked the run, unless the server did.
 func (c *Reporter) unblock() {
 	if !c.unreached {
 		c.blocked, c.kinds = nil, nil
@@ -235,7 +235,7 @@ func (c *Reporter) announce() {
 	c.screen.Heading(fmt.Sprintf("%s: %s\n", title(c.state), text.Count(phase.Total, "object")))
 }
 
-// Refer replaces causes that were reported during the wait by references.
+// Refer replaces causes that were already reported during the wait with references to them.
 func (c *Reporter) Refer(w event.Waited) event.Waited {
 	told := false
 	for _, e := range c.told {
@@ -254,7 +254,8 @@ func (c *Reporter) Refer(w event.Waited) event.Waited {
 	return w
 }
 
-// Tick updates the status line. In a log, it reports progress if nothing was printed for a while.
+// Tick updates the status line. In a log, it reports progress if nothing has been printed for a
+// while.
 func (c *Reporter) Tick() {
 	now := c.now()
 	if c.blocked != nil && c.blocked.over(now) {
@@ -280,7 +281,7 @@ func (c *Reporter) Tick() {
 	c.pause = min(2*c.pause, seldom)
 }
 
-// pending returns what blocks the run, or else what the run is doing; nil if unknown.
+// pending returns what is blocking the run, or else what the run is doing; nil if unknown.
 func (c *Reporter) pending() *pending {
 	if c.blocked != nil {
 		return c.blocked
@@ -291,8 +292,8 @@ func (c *Reporter) pending() *pending {
 	return nil
 }
 
-// status returns one line with the progress, what the run waits for, and for how long. It also
-// returns the same line without times and rates.
+// status returns one line that says how far the run is, what it is waiting for, and for how long.
+// It also returns the same line without times and rates.
 func (c *Reporter) status(now time.Time) (line, same string) {
 	var parts []string
 	p := c.pending()
@@ -302,7 +303,7 @@ func (c *Reporter) status(now time.Time) (line, same string) {
 			progress = title + ": " + progress
 			c.screen.Heading("") // This line replaces it.
 		}
-		// A rate is meaningful only while work proceeds.
+		// A rate is meaningful only while work is proceeding.
 		rate := float64(c.state.Done) / now.Sub(c.start).Seconds()
 		if c.blocked == nil && len(c.activity.lacking) == 0 && rate >= 1 {
 			progress += fmt.Sprintf(", %.0f/s", rate)

@@ -68,8 +68,8 @@ func (l *statusLine) progress(c *output.State, width int) string {
 	if width < roomForBar {
 		return figures + troubles(c)
 	}
-	// The bar with its figures takes a third of the line, so that there is enough room for names.
-	// The room always includes the rate, so that the bar does not change its width.
+	// The bar and its figures take up a third of the line, which leaves enough room for names. Room
+	// for the rate is always reserved, so that the bar keeps its width.
 	drawn := bar(c.Ended(), c.Total, min(width/3, 40)-len(" ")-len(counted)-rateWidth)
 	return phaseName(c) + strings.TrimSpace(drawn+" "+figures) + troubles(c)
 }
@@ -113,7 +113,7 @@ func (a *activity) workloads() []lack {
 	return all[:min(len(all), mostWorkloads)]
 }
 
-// lines returns a line for each workload, and then the status line.
+// lines returns one line for each workload, followed by the status line.
 func (l *statusLine) lines(a *activity, blocked *pending, now time.Time) (line string, above []string) {
 	line = l.line(a, blocked, now)
 	width := l.columns() - 1
@@ -177,7 +177,7 @@ func bar(done, total, width int) string {
 	if total <= 0 || inner < 1 {
 		return ""
 	}
-	// The bar shows any progress, and is full only when everything is done.
+	// The bar shows even the slightest progress, and is full only when everything is done.
 	filled := (min(done, total)*inner + total - 1) / total
 	return "[" + strings.Repeat("=", max(0, filled-1)) + strings.Repeat(">", min(1, filled)) + strings.Repeat(" ", inner-filled) + "]"
 }

@@ -16,25 +16,26 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// few is the number of objects that one line names. The other objects are counted, and named with
-// -v 1.
+// few is the number of objects that one line names. Further objects are counted, and named only
+// with -v 1.
 const few = 5
 
 // warning identifies a warning. The same text for two objects counts as two warnings. The same text
-// twice for one object (in a dry run, then in the write) counts as one.
+// twice for one object (first in a dry run, then in the write) counts as one.
 type warning struct {
 	key  object.Key
 	text string
 }
 
-// said is a warning to print. If several warnings have the same text, details are omitted.
+// said is a warning to print. If several warnings share a text, details are omitted.
 type said struct {
 	of           object.Ref
 	text, detail string
 	hint         string
 }
 
-// warn keeps a warning until the end of its object's phase, so that warnings come in plan order.
+// warn holds a warning back until the end of its object's phase, so that warnings come in plan
+// order.
 func (c *Reporter) warn(e event.Warned, hint string) {
 	w := warning{key: e.Ref.Key(), text: e.String()}
 	if c.warned[w] {
@@ -53,7 +54,7 @@ func (c *Reporter) remark(e event.Remarked) {
 	c.warn(event.Warned{Ref: e.Ref, Text: strings.TrimPrefix(e.Path+": "+e.Text, ": ")}, e.Hint)
 }
 
-// Flush writes the warnings of the phase. Equal texts are written once.
+// Flush writes the warnings of the current phase. Equal texts are written only once.
 func (c *Reporter) Flush() { c.flush(c.state.Current) }
 
 // End writes the remaining warnings.
@@ -129,7 +130,7 @@ func (c *Reporter) leaveOut() {
 	}
 }
 
-// annotateFaults makes a CI job show errors in the input at their places in the files.
+// annotateFaults makes a CI job show faults in the input at their places in the files.
 func (c *Reporter) annotateFaults(faults []error) {
 	for _, err := range faults {
 		if fault, place := faultOf(err); fault != nil && c.place != nil {
@@ -140,8 +141,8 @@ func (c *Reporter) annotateFaults(faults []error) {
 	}
 }
 
-// faultOf returns the fault in an error, and the start of the error's text. The text of the fault
-// itself may quote a Secret.
+// faultOf returns the fault in an error, and the start of the error's text. The fault's own text
+// may quote a Secret.
 func faultOf(err error) (*object.FaultError, string) {
 	fault, ok := errors.AsType[*object.FaultError](err)
 	if !ok {
@@ -150,8 +151,8 @@ func faultOf(err error) (*object.FaultError, string) {
 	return fault, fault.Place()
 }
 
-// kindsAfter is how long a log waits before it reports awaited kinds, most of which are served
-// within moments.
+// kindsAfter is how long a log waits before it reports awaited kinds, because most of them are
+// served within moments.
 const kindsAfter = time.Second / 2
 
 func (c *Reporter) awaitKind(kind string, h *pending) {

@@ -17,12 +17,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// applyTable prints one line for each object, with notes below. Failures come at the end of their
-// phase, conflicts at the end of the table.
+// applyTable prints one line for each object, with notes below it. Failures come at the end of
+// their phase, and conflicts at the end of the table.
 type applyTable struct {
 	output.Base
-	// lines are the lines of finished objects, kept instead of thousands of events to save memory.
-	// Other results are grouped at the end of their phase.
+	// lines contains the lines of finished objects, which take less memory than thousands of
+	// events. Other results are grouped at the end of their phase.
 	lines     output.PlanOrdered[string]
 	undone    output.PlanOrdered[event.Applied]
 	conflicts output.PlanOrdered[event.Applied]
@@ -177,8 +177,7 @@ func applyLine(base output.Base, b *strings.Builder, action event.Action, text s
 	}
 }
 
-// details returns the notes on an applied object. The notes fit into room columns; 0 means any
-// width.
+// details returns the notes on an applied object, fitted into room columns; 0 means any width.
 func details(b output.Base, a event.Applied, room int) []string {
 	var all []string
 	most := manyPaths
@@ -236,7 +235,7 @@ func joined(a event.Applied) string {
 	return said
 }
 
-// paths lists the first changes of one kind.
+// paths lists the first few changes of one kind.
 func paths(verb string, changes []managedfields.Change, most, room int, note func(managedfields.Change, int) []string) []string {
 	const indent = "    " // below the path
 	shown := changes[:min(most, len(changes))]
@@ -377,7 +376,7 @@ func (r *rollback) summary() string {
 	return "; rolled back: " + strings.Join(parts, ", ")
 }
 
-// takeovers counts the objects with fields that became ours, by former manager.
+// takeovers counts the objects with fields that we took over, by former manager.
 type takeovers map[string]int
 
 func (t takeovers) add(managers []string) {
@@ -418,7 +417,7 @@ func (l leftOver) lines() []string {
 	return all
 }
 
-// withoutLastApplied removes the last-applied annotation, which every takeover from client-side
+// withoutLastApplied leaves out the last-applied annotation, which every takeover from client-side
 // apply removes.
 func withoutLastApplied(changes []managedfields.Change, adopted []string) []managedfields.Change {
 	if len(adopted) == 0 {

@@ -18,8 +18,8 @@ import (
 
 const widestColumn = 60
 
-// report writes every conflict of the run, and then the ways to settle the conflicts. opening says
-// how far the run got.
+// report writes every conflict of the run, followed by the ways to settle them. opening says how
+// far the run got.
 func report(base output.Base, b *strings.Builder, conflicts []event.Applied, opening string) {
 	width := format.Columns(base.Width)
 	for i, a := range conflicts {
@@ -56,7 +56,7 @@ type row struct {
 
 func (r row) owner() string { return strings.Join(r.owners, ", ") }
 
-// conflictRows lays out paths in conflict in columns, or on a narrow terminal below each other.
+// conflictRows arranges conflicting paths in columns or, on a narrow terminal, one below the other.
 // Paths are never shortened, because users copy them.
 func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) []string {
 	rows := make([]row, len(conflicts))
@@ -74,7 +74,7 @@ func conflictRows(conflicts []managedfields.Conflict, now time.Time, width int) 
 	if width > 0 && len("  ")+path+len(pathGap+"yours   live   ")+owned+yours+live > width {
 		return stacked(rows, width)
 	}
-	// Without a terminal, one very long value must not move all others.
+	// Without a terminal, a single very long value must not shift all the others.
 	yours, live = min(yours, widestColumn), min(live, widestColumn)
 	var laid []string
 	for _, r := range rows {
@@ -99,7 +99,7 @@ func stacked(rows []row, width int) []string {
 	return laid
 }
 
-// fewFlags is how many flags are listed one by one. If there are more, they are grouped by path,
+// fewFlags is how many flags are listed individually. If there are more, they are grouped by path,
 // and this many groups are shown.
 const fewFlags = 5
 
@@ -107,7 +107,7 @@ type choice struct {
 	value   string
 	objects int
 	// refused means that the server would refuse to let us take the path. unstated means that the
-	// manifest lacks the path, so that it cannot be yielded.
+	// manifest lacks the path, so it cannot be yielded.
 	refused, unstated bool
 }
 
@@ -148,8 +148,8 @@ func resolutions(conflicts []event.Applied, opening string, named func(object.Re
 	return lines
 }
 
-// soleOwner returns the manager whose adoption settles all conflicts of the run; empty if there is
-// none.
+// soleOwner returns the manager whose adoption would settle all conflicts of the run; empty if
+// there is none.
 func soleOwner(conflicts []event.Applied) string {
 	sole := conflicts[0].AdoptFrom
 	if slices.ContainsFunc(conflicts, func(a event.Applied) bool { return a.AdoptFrom != sole }) {
@@ -158,7 +158,7 @@ func soleOwner(conflicts []event.Applied) string {
 	return text.Printable(sole)
 }
 
-// flag returns the flag for the choice. The shell ignores the comment.
+// flag returns the flag that makes the choice. The shell ignores the comment.
 func (c choice) flag(flag string) string {
 	said := flag + text.ShellQuote(c.value)
 	if c.objects > 1 {
@@ -188,7 +188,7 @@ func nothingWritten(b output.Base, contested, changed map[int]bool) string {
 }
 
 // choicesOf returns the flag values that settle all conflicts. If there are many, a path without an
-// object stands for all objects.
+// object stands for that path in all objects.
 func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choices []choice, gathered bool) {
 	byPath := map[string][]string{} // path to values that name the object
 	var paths []string
@@ -226,7 +226,7 @@ func choicesOf(conflicts []event.Applied, called func(object.Ref) string) (choic
 	return choices, true
 }
 
-// foldLastApplied replaces a removed last-applied annotation, which repeats the whole object, by
+// foldLastApplied replaces a removed last-applied annotation, which repeats the whole object, with
 // its size.
 func foldLastApplied(before, after map[string]any) map[string]any {
 	path := managedfields.LastAppliedPath()

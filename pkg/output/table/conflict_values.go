@@ -14,12 +14,12 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// A large value is shown as a diff with at most largeLines lines and largeContext lines around each
-// change. The verb diff shows all of it.
+// A large value is shown as a diff of at most largeLines lines, with largeContext lines around each
+// change. The verb diff shows the full value.
 const (
 	largeLines   = 20
 	largeContext = 2
-	// largeWidth is the widest map or list, as JSON, that is shown on one line.
+	// largeWidth is the width, as JSON, of the widest map or list that is shown on one line.
 	largeWidth = 60
 )
 
@@ -89,7 +89,7 @@ func splitLarge(conflicts []managedfields.Conflict) (small, large []managedfield
 	return small, large
 }
 
-// values shows both sides of a conflict so that their difference is visible.
+// values formats both sides of a conflict so that their difference is visible.
 func values(yours, live any, hasLive bool) (string, string) {
 	if !hasLive {
 		return format.Shorten(format.Value(yours)), "(none)"
@@ -114,8 +114,8 @@ func lineOf(lines []string, n int) string {
 	return fmt.Sprintf("line %d: %s", n+1, text.Printable(lines[n]))
 }
 
-// cutPair shortens two values to a width each. If they would become equal, it shows where they
-// differ.
+// cutPair shortens each of two values to its own width. If the results would be equal, it shows
+// where the values differ.
 func cutPair(a, b string, aw, bw int) (string, string) {
 	ca, cb := cutValue(a, aw), cutValue(b, bw)
 	if a == b || ca != cb {
@@ -144,8 +144,8 @@ func images() *regexp.Regexp {
 	return regexp.MustCompile(`^((?:[\w.-]+(?::\d+)?/)*)([\w.-]+(?::[\w.-]+)?)(@sha256:[0-9a-f]{32,})?$`)
 }
 
-// cutImage shortens an image and keeps name and tag; false if the text is not an image or does not
-// fit.
+// cutImage shortens an image but keeps its name and tag. It returns false if the text is not an
+// image or does not fit.
 func cutImage(s string, width int) (string, bool) {
 	parts := images().FindStringSubmatch(s)
 	if parts == nil || parts[1] == "" && parts[3] == "" {

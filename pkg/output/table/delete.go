@@ -18,7 +18,8 @@ const deletedWidth = len(event.Remains)
 
 type deleteTable struct {
 	output.Base
-	// lines are the lines of finished objects, kept instead of thousands of events to save memory.
+	// lines contains the lines of finished objects, which take less memory than thousands of
+	// events.
 	lines   output.PlanOrdered[string]
 	failed  output.PlanOrdered[event.Deleted]
 	skipped output.PlanOrdered[event.Deleted]
@@ -28,7 +29,7 @@ type deleteTable struct {
 }
 
 // NewDelete returns the table of a delete. told reports whether the cause of a stuck object was
-// already printed; nil makes the table print all causes.
+// already printed; if it is nil, the table prints all causes.
 func NewDelete(b output.Base, told func(event.Deleted) bool) output.Results {
 	return &deleteTable{Base: b, told: told}
 }

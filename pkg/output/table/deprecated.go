@@ -10,8 +10,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// NewDeprecated returns the table of the verb deprecated: each object, and below it where the
-// deprecated API is used.
+// NewDeprecated returns the table of the verb deprecated: each object, and below it the places
+// where it uses a deprecated API.
 func NewDeprecated(b output.Base) output.Results {
 	return output.Printed(b, func(d event.Deprecations) string { return deprecations(b, d) })
 }

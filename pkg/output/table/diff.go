@@ -22,8 +22,8 @@ import (
 
 const contextLines = 3
 
-// diffTable prints each object that would change: its name, then lines that begin with # for what
-// the diff does not show (owners, unchecked parts), then a unified diff of YAML.
+// diffTable prints each object that would change: its name, then lines starting with # for what the
+// diff does not show (owners, unchecked parts), then a unified diff of YAML.
 type diffTable struct {
 	output.Base
 	texts     output.PlanOrdered[string]
@@ -94,7 +94,7 @@ func (t *diffTable) quiet(c event.Compared) bool {
 }
 
 // Flush writes the finished objects. With an external program, their names and notes go to stderr,
-// since stdout belongs to the program.
+// because stdout belongs to the program.
 func (t *diffTable) Flush() {
 	texts := t.texts.Drain()
 	skipped[event.Compared]{
@@ -194,7 +194,7 @@ func (t *diffTable) changes(c event.Compared, before, after string) string {
 	}
 	unified, err := udiff.ToUnified(from, to, before, udiff.Lines(before, after), contextLines)
 	if err != nil {
-		// The call cannot fail for edits that the same library made.
+		// The call cannot fail for edits made by the same library.
 		return "# " + text.Printable(fmt.Sprintf("no diff of %s: %v", c.Ref, err)) + "\n"
 	}
 	if unified == "" {
@@ -240,11 +240,12 @@ func shortened(lines []string) []string {
 	return out
 }
 
-// memberLabel marks the members of a set (ApplySet specification). Its hash tells readers nothing.
+// memberLabel marks the members of a set (ApplySet specification). Its value is a hash, which tells
+// readers nothing.
 const memberLabel = "applyset.kubernetes.io/part-of"
 
-// hideSet removes the label, unless the table is verbose, and reports whether the object would join
-// a set.
+// hideSet removes the member label, unless the table is verbose, and reports whether the object
+// would join a set.
 func (t *diffTable) hideSet(c *event.Compared) (joins bool) {
 	path := fieldpath.Field("metadata", "labels", memberLabel)
 	from, _ := path.Get(c.Before)
@@ -292,7 +293,7 @@ func projected(projection map[string]any) (string, error) {
 	return string(out), err
 }
 
-// diffNotes returns what the diff of an object does not show, and counts its conflicts.
+// diffNotes returns notes on what the diff of an object does not show, and counts its conflicts.
 func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) {
 	notes = remarks(b, c)
 	removed := 0
@@ -304,8 +305,8 @@ func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) 
 	anew := c.Action == event.Recreate
 	for _, change := range changes {
 		if change.Kind == managedfields.Removed && (anew || len(change.Owners) == 0 && !change.Atomic) {
-			// The diff shows the changes, or there are many similar ones, so only a few get a note
-			// as well.
+			// The diff shows the changes, or there are many similar ones, so only a few also get a
+			// note.
 			if removed++; removed > manyPaths && !all {
 				continue
 			}
@@ -332,7 +333,7 @@ func diffNotes(b output.Base, c event.Compared) (notes []string, contested int) 
 }
 
 // diffNote names the owners of a path if they matter. anew means that the object would be
-// recreated, which loses the fields that only others own.
+// recreated, which loses the fields owned only by others.
 func diffNote(c managedfields.Change, anew bool, now time.Time) string {
 	word, whose := string(c.Kind), ""
 	switch c.Kind {

@@ -13,15 +13,17 @@ import (
 )
 
 const (
-	// markdownBytes limits a diff in Markdown: a GitHub comment has at most 65,536 characters, and
-	// the job may add a heading.
+	// markdownBytes limits a diff in Markdown, because a GitHub comment can have at most 65,536
+	// characters and the job may add a heading.
 	markdownBytes = 65_000
-	// backticks is the longest run of backticks in an object that is shown. Fences are one longer.
+	// backticks is the length of the longest run of backticks in an object that is shown. Fences
+	// are one backtick longer.
 	backticks = 100
 )
 
-// markdown prints a diff as a comment on a pull request. Everything is in fences, so that no name
-// or value is read as Markdown. Ages are omitted, so that equal diffs give equal texts.
+// markdown prints a diff as a comment on a pull request. Everything is inside fences, so that no
+// name or value is interpreted as Markdown. Ages are omitted, so that equal diffs produce equal
+// texts.
 type markdown struct {
 	*diffTable
 	objects []string
@@ -52,7 +54,7 @@ func ageless(changes []managedfields.Change) []managedfields.Change {
 	return changes
 }
 
-// Flush keeps the finished objects, because the length is limited only at the end.
+// Flush keeps the finished objects, because the length can be limited only at the end.
 func (m *markdown) Flush() {
 	m.objects = append(m.objects, m.texts.Drain()...)
 	for _, c := range m.stays.Drain() {
@@ -81,7 +83,7 @@ func (m *markdown) Finish(context.Context) error {
 }
 
 // fitting returns the objects to show in full, the names of others, and how many more there are.
-// Names have priority.
+// Names take precedence.
 func fitting(objects []string, bytes int) (shown, named []string, rest int) {
 	bytes -= 8*backticks + len("and 1000000 more objects")
 	var known []string

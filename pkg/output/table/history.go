@@ -39,8 +39,8 @@ func (t *ownersTable) history(h event.History) string {
 	return b.String()
 }
 
-// NewPastChanges returns the table of recorded changes in many objects: a line for each or, on a
-// narrow terminal, a paragraph.
+// NewPastChanges returns the table of recorded changes to many objects, with a line for each change
+// or, on a narrow terminal, a paragraph.
 func NewPastChanges(b output.Base) output.Results {
 	return output.Printed(b, func(c event.PastChanges) string {
 		var out strings.Builder
@@ -132,7 +132,7 @@ func missingLines(dropped, lost int) (said []string) {
 	return said
 }
 
-// coverageLines says when the webhook watched: changes at other times may be missing.
+// coverageLines says when the webhook was watching, because changes at other times may be missing.
 func coverageLines(c event.Coverage, now time.Time) []string {
 	if c.Since.IsZero() {
 		return []string{"watched since an unknown time: " + text.Printable(c.Unknown)}
@@ -169,7 +169,7 @@ func transitionLines(tr event.Transition, now time.Time) []string {
 	return said
 }
 
-// moment formats a time for comparison with logs, with its age for people.
+// moment formats a time for comparison with logs, and adds its age for people.
 func moment(at, now time.Time) string {
 	return format.Stamp(at) + " (" + duration.ShortHumanDuration(max(0, now.Sub(at))) + " ago)"
 }

@@ -16,16 +16,16 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// unownable is shown for an object's identity and for fields that the API server manages, which
-// have no owner.
+// unownable is shown for an object's identity and for fields that the API server manages, because
+// these have no owner.
 const unownable = "-"
 
-// ownersTable prints each object as YAML, with the owners of each field in front.
+// ownersTable prints each object as YAML, with the owners of each field in front of it.
 type ownersTable struct {
 	output.Base
 	texts  []string
 	places map[object.Key]int
-	// hues are the colours of managers, in order of appearance.
+	// hues contains the colours of managers, in order of appearance.
 	hues map[string]int
 }
 
@@ -134,7 +134,7 @@ func (t *ownersTable) lay(b *strings.Builder, o event.Owned, lines []yamlLine) {
 
 const ownerGap = "  "
 
-// mostOwner limits the width of the owners of a line.
+// mostOwner limits the width that a line gives to its owners.
 func mostOwner(width int) int {
 	const most, least = 60, 16
 	if width <= 0 {
@@ -168,8 +168,8 @@ func (t *ownersTable) owners(line yamlLine, version string, width int) []ownerCe
 	return out
 }
 
-// atVersion adds the API version to an owner if it differs from the object's, because its paths
-// belong to that version.
+// atVersion adds the API version to an owner if it differs from the object's, because the owner's
+// paths belong to that version.
 func atVersion(o managedfields.Owner, version string) managedfields.Owner {
 	switch {
 	case o.APIVersion == "", o.APIVersion == version:
@@ -241,8 +241,8 @@ func (t *ownersTable) hue(manager string) int {
 type yamlLine struct {
 	text   string
 	owners []managedfields.Owner
-	// part is set if the line continues the value above or is only the key of a map or list without
-	// owners.
+	// part is set if the line continues the value above it, or contains only the key of a map or
+	// list without owners.
 	part      bool
 	unownable bool
 }

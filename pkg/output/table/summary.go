@@ -12,7 +12,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// applySummary returns the last line of an apply: "3 created, 10 unchanged".
+// applySummary returns the last line of an apply, such as "3 created, 10 unchanged".
 func applySummary(c *output.State, o output.Options) string {
 	var parts []string
 	for _, action := range output.ApplyActions() {
@@ -129,14 +129,15 @@ func deleteSummary(c *output.State, dryRun bool) string {
 	return text
 }
 
-// oneScreen is how many objects are listed even if they met their conditions.
+// oneScreen is the number of objects up to which all are listed, even those that met their
+// conditions.
 const oneScreen = 20
 
-// manySkipped is how many objects of a phase that were skipped for the same reason are listed. More
-// are only counted.
+// manySkipped is how many objects of a phase are listed that were skipped for the same reason. Any
+// others are only counted.
 const manySkipped = 3
 
-// manyPaths is how many paths of one kind are listed for an object. More are only counted.
+// manyPaths is how many paths of one kind are listed for an object. Any others are only counted.
 const manyPaths = 10
 
 func sameFault[T any](failed []T, why func(T) error) [][]T {

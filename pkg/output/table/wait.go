@@ -99,8 +99,8 @@ func waitedLines(b output.Base, w event.Waited, room int) []string {
 	return append(text, format.Causes(brief(b, w.Causes))...)
 }
 
-// withoutRepetition removes what a cause explains better. It keeps values that the user's own
-// conditions read.
+// withoutRepetition removes details that a cause explains better. It keeps the values that the
+// user's own conditions read.
 func withoutRepetition(conditions []event.Condition) []event.Condition {
 	conditions = slices.Clone(conditions)
 	for i, c := range conditions {
