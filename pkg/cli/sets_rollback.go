@@ -286,6 +286,9 @@ func (o *rollbackOptions) confirmed(ctx context.Context, streams genericiooption
 	case !verb.CanAsk(streams):
 		return o.unconfirmed("a rollback needs confirmation, but there is no terminal",
 			"confirm what is shown with --confirm="+digest+", or give --yes")
+	case o.output != output.Table: // The user has not seen the changes.
+		return o.unconfirmed("a rollback needs confirmation, and -o "+o.output+" does not ask",
+			"confirm what is shown with --confirm="+digest+", or give --yes")
 	}
 	yes, err := verb.Ask(ctx, streams, "Roll back?")
 	if err == nil && !yes {

@@ -300,3 +300,29 @@ func TestLiveNeverAsks(t *testing.T) {
 		})
 	}
 }
+
+// A rollback in a terminal shows its changes and asks. With -o json it shows nothing before the
+// answer, so it does not ask.
+func TestRollbackAsks(t *testing.T) {
+	c := shared.Cluster(t)
+	ns := namespace(t, c)
+	for _, version := range []string{"1", "2"} {
+		k8sconnect(t, c.KubeconfigPath, "apply", "-n", ns, "--apply-set=web", "-f", file(t, configMaps(1, 1, version))).ends(t, 0)
+	}
+	back := []string{"sets", "rollback", "web", "-n", ns}
+	s := sit(t, c.KubeconfigPath, nil, append(back, "-o", "json")...)
+	s.sees(t, "-o json does not ask")
+	s.ends(t, 1)
+	for _, step := range []struct {
+		answer, value string
+		status        int
+	}{{"n", "2", 1}, {"y", "1", 0}} {
+		s := sit(t, c.KubeconfigPath, nil, back...)
+		s.sees(t, "Roll back?")
+		s.types(t, step.answer+"\n")
+		s.ends(t, step.status)
+		if got := value(t, c, ns, "cm-0000"); got != step.value {
+			t.Errorf("after the answer %s, the value is %s", step.answer, got)
+		}
+	}
+}
