@@ -336,8 +336,8 @@ func (p Path) Nearest(candidates []Path) (Path, bool) {
 	return best, least < far
 }
 
-// skips returns how many elements of c are missing from p, or -1 if p and c differ in any other
-// way. It ignores the keys of list items.
+// skips returns how many elements of c are missing from p. It returns -1 if other elements differ,
+// or if c is below p. It ignores the keys of list items and the case of names.
 func (p Path) skips(c Path) int {
 	at := 0
 	for _, pe := range p {

@@ -164,7 +164,8 @@ func Elements(sets ...*Set) []Element {
 	return out
 }
 
-// merge avoids comparisons, because they take most of the time in set operations.
+// merge merges two sorted lists of elements without duplicates. It compares each pair only once,
+// because comparisons take most of the time in set operations.
 func merge(a, b []Element) []Element {
 	if len(a) == 0 {
 		return b

@@ -269,7 +269,8 @@ func inner(all []event.FoughtPath) []event.FoughtPath {
 	return out
 }
 
-// builtIn is true for a ReplicaSet of a Deployment, for example.
+// builtIn reports whether an object of one of Kubernetes' own kinds controls this object, as a
+// Deployment controls a ReplicaSet.
 func (w *watched) builtIn() bool {
 	owner := metav1.GetControllerOf(w.now)
 	return owner != nil && object.IsBuiltIn(schema.FromAPIVersionAndKind(owner.APIVersion, "").Group)

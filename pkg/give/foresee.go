@@ -69,7 +69,7 @@ func (e *Engine) changed(ctx context.Context, t Target, live *unstructured.Unstr
 	return func(p fieldpath.Path) bool { return !p.Same(live.Object, answer.Object) }
 }
 
-// guarded counts the receiver's fields that other managers also own.
+// guarded counts the fields of the receiver's manifest that other owners have.
 func guarded(w transfer.Wish, entries []managedfields.Entry) int {
 	set := fieldpath.NewSet()
 	for _, e := range managedfields.Others(entries, w.To) {

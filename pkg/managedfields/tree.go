@@ -166,8 +166,9 @@ type Node struct {
 	Value any
 	// Owners are the owners of the path itself, sorted. Fields below it have their own owners.
 	Owners []Owner
-	// Below contains the parts of the value that have their own owners. If it is empty, the value
-	// is owned as a whole: it is a scalar, an atomic list or map, or empty, or it has no owner.
+	// Below contains all parts of the value, also those without an owner, if the parts are owned
+	// separately. If it is empty, the value is owned as a whole: it is a scalar, an atomic list or
+	// map, or empty, or it has no owner.
 	Below []Node
 	// Absent means that the path has an owner but does not exist in the object at this API version.
 	Absent bool

@@ -31,7 +31,7 @@ func (s *filter) add(file []*outcome) []error {
 		if filepath.Base(foreign[0].source.File) == ConfigFile {
 			return nil // Our own config file may be in the folder of the manifests.
 		}
-		// Such a file is reported once, not once for each document.
+		// A file without an object is reported once, not once for each document.
 		if s.skip {
 			s.Skipped = append(s.Skipped, Skipped{Source: foreign[0].source, Reason: foreign[0].foreign})
 			return nil

@@ -31,7 +31,8 @@ type Options struct {
 	// is still an error.
 	SkipInvalid bool
 	Empty       bool
-	// AsIs keeps fields that a server has set, such as status.
+	// AsIs keeps fields that a server has set, such as status. It is for objects that will not be
+	// written.
 	AsIs bool
 	// Unnamed accepts generateName in place of a name, like kubectl create.
 	Unnamed bool
@@ -73,7 +74,7 @@ type Warning struct {
 
 // Secrets keeps the values of Secrets out of messages.
 type Secrets interface {
-	// Learn learns the names in an object, and the values of a Secret.
+	// Learn learns the names of an object, and its values if it is a Secret.
 	Learn(object map[string]any)
 	// File records a file name, which is never masked.
 	File(path string)

@@ -24,7 +24,7 @@ func Conditions(u *unstructured.Unstructured) []Condition {
 	return ConditionsIn(status["conditions"])
 }
 
-// ConditionOf returns the condition of the given type; it may be empty.
+// ConditionOf returns the condition of the given type, or an empty condition if there is none.
 func ConditionOf(u *unstructured.Unstructured, kind string) Condition {
 	all := Conditions(u)
 	if i := slices.IndexFunc(all, func(c Condition) bool { return c.Type == kind }); i >= 0 {

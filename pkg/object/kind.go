@@ -63,9 +63,9 @@ func IsBuiltIn(group string) bool {
 
 // Deletion contains the options of a deletion.
 type Deletion struct {
-	// empty for any object
+	// UID is empty for any object.
 	UID types.UID
-	// empty for any version
+	// ResourceVersion is empty for any version.
 	ResourceVersion string
 	Propagation     metav1.DeletionPropagation
 	// GracePeriod is in seconds; nil means the object's own grace period.

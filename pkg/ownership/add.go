@@ -70,10 +70,11 @@ func entryOf(t Transition, at Occasion) Entry {
 }
 
 // hides reports whether this entry is the net change over an unwatched period, and step is an
-// observed change within that period.
+// observed change within that period. Both have the same path and share a version.
 func (e Entry) hides(step Entry) bool { return e.Gap && !step.Gap && !e.between(step) }
 
-// complete adds details that the first report did not have.
+// complete adds details that the first report did not have, if the entry's last occurrence is the
+// reported transition. It reports whether it added any.
 func (e *Entry) complete(again Entry) bool {
 	if e.version() != again.version() || !slices.Equal(e.From, again.From) || !slices.Equal(e.To, again.To) {
 		return false
@@ -93,8 +94,8 @@ func (e *Entry) complete(again Entry) bool {
 	return judged || named || valued
 }
 
-// SameParties reports whether two entries have the same path and the same owners, in either
-// direction. It treats a [Lost] path as one that may have been taken.
+// SameParties reports whether two entries have the same path, the same owners in either direction,
+// and kinds that agree. [Lost] agrees with [Taken], because a lost path may have been taken.
 func (e Entry) SameParties(other Entry) bool {
 	return e.between(other) && (e.Kind == other.Kind || !peaceful(e.Kind) && !peaceful(other.Kind))
 }
@@ -126,9 +127,9 @@ func (e *Entry) follow(earlier Entry) {
 	e.ResourceVersions = seen[max(0, len(seen)-maxSeen):]
 }
 
-// Covers reports whether the record contains everything that happened to the object at a resource
+// Covers reports whether the record contains everything that happened to the object up to a resource
 // version, apart from what the writer itself gave up. Writers report all transitions of an object
-// at once, so one of them proves the others.
+// at once, so one at a newer version proves the others.
 func (r *Record) Covers(version string) bool {
 	for _, e := range r.Entries {
 		if object.Newer(e.version(), version) {
@@ -166,7 +167,7 @@ func FitUser(name string) string { return text.Truncate(name, maxUser+len(text.E
 func pathText(p fieldpath.Path) string { return text.Truncate(p.String(), maxPath+len(text.Ellipsis)) }
 
 // Net returns the transitions from the last owners in the record to the live ones, sorted by path.
-// It is meant for a period that was not watched. It recognizes tools that have since switched from
+// It serves a period that was not watched. It recognizes tools that have since switched from
 // updates to server-side apply. It misses owners that came and went during the period, and new
 // owners of paths that have no entry. The error reports managed fields that cannot be decoded.
 func (r *Record) Net(live Owners) ([]Transition, error) {

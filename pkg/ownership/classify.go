@@ -20,7 +20,7 @@ type classifier struct {
 
 type values struct {
 	old, new *Lookup
-	// version is the version of both objects. In an entry at another version, a path may have a
+	// version is the API version of both objects. In an entry at another version, a path may have a
 	// different name.
 	version string
 }

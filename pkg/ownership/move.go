@@ -72,8 +72,8 @@ func movesOf(before, after []managedfields.Entry, apart bool) []move {
 	return out
 }
 
-// credited returns the only updater that gained any of the paths. It returns false if another
-// manager gained some of them.
+// credited returns the only updater that gained any of the paths, or nil if none did. It returns
+// false if another manager gained some of them.
 func credited(paths *fieldpath.Set, before, after []managedfields.Entry) (writer *managedfields.Owner, alone bool) {
 	if paths.Empty() {
 		return nil, true

@@ -84,8 +84,8 @@ func Codes(causes []event.Cause) string {
 // example because a permission is missing. The zero value is ready to use.
 type Doubts struct{ told map[string]bool }
 
-// Once removes doubts that were already printed. If this would leave no cause, Once keeps the
-// message of one doubt.
+// Once removes doubts that were already printed. If a doubt is the only cause, Once keeps its
+// message.
 func (d *Doubts) Once(causes []event.Cause) []event.Cause {
 	var out []event.Cause
 	for _, c := range causes {

@@ -121,7 +121,7 @@ func escapeQuoted(text []byte, spell func([]byte, rune) []byte) []byte {
 
 // YAMLLines formats values as lines of YAML, with each scalar on a line of its own and not wrapped.
 type YAMLLines struct {
-	// Fold shortens multi-line values, so that the result is not valid YAML.
+	// Fold shortens multi-line values. The result is not valid YAML.
 	Fold bool
 }
 

@@ -106,7 +106,7 @@ func (a Adoption) Release(set *fieldpath.Set) Adoption {
 	return a
 }
 
-// Released is never nil.
+// Released returns the fields to release before the apply. It never returns nil.
 func (a Adoption) Released() *fieldpath.Set {
 	if a.released == nil {
 		return fieldpath.NewSet()
@@ -114,8 +114,9 @@ func (a Adoption) Released() *fieldpath.Set {
 	return a.released
 }
 
-// LetGo returns the managed fields in the answer to a dry run, minus the fields that the apply
-// takes from adopted managers and minus the released fields. A dry run removes neither itself.
+// LetGo returns the managed fields in the answer to a dry run, without the fields that the apply
+// takes from adopted managers and without the released fields. The dry run itself leaves both in
+// place.
 func (a Adoption) LetGo(answer *unstructured.Unstructured) ([]any, error) {
 	entries, err := managedfields.Entries(answer)
 	if err != nil {
