@@ -99,7 +99,8 @@ type Engine struct {
 
 	reads *prefetch.Reader
 
-	// looking is set after a conflict: later phases are then checked but not written.
+	// looking is set after a conflict or a refusal by Admit: later phases are then checked but not
+	// written.
 	looking bool
 
 	// left is set if the run was interrupted at a prompt and has written nothing since.

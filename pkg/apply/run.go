@@ -69,7 +69,7 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// phase returns false if the phase was not written because of a conflict.
+// phase returns false if the phase was not written because of a conflict or a refusal by Admit.
 func (e *Engine) phase(ctx context.Context, ph plan.Phase) bool {
 	f := e.read(ctx, e.resolve(ctx, ph.Items))
 	if e.DryRun == object.DryRunClient {

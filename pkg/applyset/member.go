@@ -167,7 +167,7 @@ func application(id string) string {
 	return strings.Replace(name, "_", "/", 1)
 }
 
-// PruneAnnotation keeps an object from being pruned if it is "disabled".
+// PruneAnnotation keeps an object from being pruned if its value is "disabled".
 const PruneAnnotation = "k8sconnect.io/prune"
 
 // A keepMark is an annotation or label with which users tell a tool to keep an object.
@@ -206,8 +206,8 @@ func listed(text, value string) bool {
 	return slices.ContainsFunc(strings.Split(text, ","), func(one string) bool { return strings.TrimSpace(one) == value })
 }
 
-// keptBy returns the mark that keeps the member: "annotation KEY: VALUE". whole is set if the whole
-// set is deleted.
+// keptBy returns the annotation or label that keeps the member, such as "annotation KEY: VALUE", or
+// "". whole is set if the whole set is deleted.
 func (m Member) keptBy(whole bool) string {
 	for _, mark := range keepMarks() {
 		if mark.whole && !whole {

@@ -22,7 +22,7 @@ type Input struct {
 // Set is a set without its members.
 type Set struct {
 	Parent object.Ref
-	// Manager is the field manager of the members; empty means the default.
+	// Manager is the field manager of the members; empty means one of the default managers.
 	Manager string
 	// Input is empty if the whole set is deleted.
 	Input []Input
@@ -231,8 +231,8 @@ func (d Decision) Within(shown Decision) Decision {
 	return d
 }
 
-// Again decides again about a doomed member, after other members were kept. goes is set if it is
-// still to be deleted; otherwise why holds the reason.
+// Again decides again about a doomed member in its current state, after other members were kept.
+// goes is set if it is still to be deleted; otherwise why holds the reason.
 func (d Decision) Again(m Member, stayed []Kept) (why Kept, goes bool) {
 	if m.Set() != d.ID {
 		return Kept{m, Gone, ""}, false

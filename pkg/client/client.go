@@ -49,9 +49,10 @@ type Options struct {
 	// OnReachable is called when the server answers again, after an OnRetry with the zero Ref.
 	OnReachable func()
 	// OnStall is called repeatedly while one request gets no answer, but others do. The silence
-	// began at since. The request may last for within.
+	// began at since. The request may last for within. why is nil if the server is healthy. The Ref
+	// is as in OnRetry.
 	//
-	// The functions of Options are never called concurrently.
+	// The functions whose names begin with On are never called concurrently.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)
 	// Credentials is the name of a non-interactive credential program, if there is one.
 	// OnCredentials is called repeatedly while that program runs.

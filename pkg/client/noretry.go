@@ -145,8 +145,8 @@ func (n *NoRetry) each(ctx context.Context, gvk schema.GroupVersionKind, q query
 }
 
 // Kinds returns the served kinds that can be listed, each at one version. It omits an API whose
-// server does not answer. It uses no cache, because a kind that is missing from the cache may be
-// the problem.
+// server does not answer. It uses no cache from before this run, because a kind that is missing
+// from the cache may be the problem.
 func (n *NoRetry) Kinds(ctx context.Context) ([]object.Kind, error) {
 	kinds, err := n.client.Listable(ctx)
 	n.mu.Lock()

@@ -107,8 +107,8 @@ func (c *Client) fetch(ctx context.Context, into any, path ...string) error {
 	})
 }
 
-// backend returns the state of the backend, and a command to inspect it. absent means that nothing
-// can be running there.
+// backend returns the state of the backend, and a command to inspect it. absent means that the
+// service does not exist or has no ready endpoint.
 func (c *Client) backend(ctx context.Context, client admission.WebhookClientConfig) (state, see string, absent bool) {
 	if client.Service == nil {
 		return "outside the cluster", "", false

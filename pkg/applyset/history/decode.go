@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// mostText is limited because any user may have written the Secrets.
+// mostText limits the size of a decompressed run, because any user may have written the Secrets.
 const mostText = 256 << 20
 
 // Decode reads the Secrets of a set's history. The newest run comes first. A run with a missing or

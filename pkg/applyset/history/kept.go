@@ -116,8 +116,8 @@ func Unlisted(last, run Run, sure bool) Run {
 	return placed
 }
 
-// blind returns an error if the last run is unknown because a later version of this program wrote
-// one of the runs.
+// blind returns an error if the last run is unknown: a later version of this program wrote one of
+// the runs, or the note of the last run cannot be read.
 func (k Kept) blind() error {
 	for _, err := range k.Faults {
 		if fault, ok := errors.AsType[*FaultError](err); ok && fault.blind {

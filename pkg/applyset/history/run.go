@@ -1,6 +1,6 @@
 // Package history stores the manifests of a set's last runs in compressed Secrets of limited size.
-// Start with [Encode] and [Decode]; [Excess] returns the Secrets to delete. It never stores values
-// of Secrets outside the parent's namespace, and sends no requests.
+// Start with [Encode] and [Decode]; [Excess] returns the Secrets to delete. The package never
+// stores values of Secrets outside the parent's namespace, and sends no requests.
 package history
 
 import (
@@ -57,7 +57,7 @@ type Run struct {
 // Object is one applied manifest.
 type Object struct {
 	Manifest *unstructured.Unstructured
-	// Withheld is set for a Secret outside the parent's namespace. Its values are not stored.
+	// Withheld is set if the values of a Secret outside the parent's namespace were left out.
 	Withheld bool
 }
 

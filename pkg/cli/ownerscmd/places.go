@@ -163,8 +163,8 @@ func count(ctx context.Context, reader *client.NoRetry, places []place, question
 }
 
 // EachKind reads the metadata of the selected objects concurrently. anew returns a collector for
-// one kind, and a new one if the list starts over; done receives each collector, one at a time.
-// EachKind returns what could not be read.
+// one kind, and a new one if the list starts over; done receives only the newest collector of each
+// kind, one at a time. EachKind returns what could not be read.
 func EachKind[T any](
 	ctx context.Context, reader *client.NoRetry, kinds []object.Kind, sel object.Selection, anew func() T, visit func(T, client.ObjectFields), done func(T),
 ) []event.Unread {

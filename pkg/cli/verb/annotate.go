@@ -11,8 +11,7 @@ import (
 
 // annotator returns a function that formats an error as a GitHub workflow command; nil outside of
 // GitHub Actions: https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
-// The function returns "" unless the error has a position in a file of the workspace. folder is the
-// working directory.
+// The function returns "" unless the error names a local file. folder is the working directory.
 func annotator(getenv func(string) string, folder string) func(level string, at object.Source, message string) string {
 	if getenv("GITHUB_ACTIONS") != "true" {
 		return nil

@@ -109,7 +109,8 @@ func knownKinds(named string, set *condition.Set) []schema.GroupKind {
 	return text.Distinct(found)
 }
 
-// builtinKinds omits kinds in groups from which Kubernetes has moved them.
+// builtinKinds omits the groups extensions and events.k8s.io, because other groups have the same
+// kinds.
 func builtinKinds() []schema.GroupKind {
 	var all []schema.GroupKind
 	for gvk := range scheme.Scheme.AllKnownTypes() {

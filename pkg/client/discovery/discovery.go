@@ -124,11 +124,13 @@ func until(ctx context.Context, within time.Duration, done func() bool) error {
 type known struct {
 	kinds table[object.Kind]
 	young table[bool]
-	// terse is set for a kind if a 404 about one of its objects does not name the object.
+	// terse is set for a kind that is served although a 404 about one of its objects does not name
+	// the object.
 	terse   table[bool]
 	refused table[*NotEstablishedError]
 
-	// asking is a lock. Its holder fills the empty cache, so that the cache is filled only once.
+	// asking is a lock. Its holder reads the cache, and fills it if it is empty, so that the cache
+	// is filled only once.
 	asking chan struct{}
 	// renewed is set once an outdated cache has been refilled. asking guards renewed and read.
 	renewed bool
@@ -156,8 +158,8 @@ func (k *known) lock(ctx context.Context) (unlock func(), err error) {
 
 // Resource finds the kind for a TYPE as kubectl does: deploy, deployments, Deployment,
 // deployments.apps, deployments.v1.apps. If several groups have it, it chooses the group that the
-// server lists first. The version is the preferred one. The error is a *NoTypeError if there is no
-// such kind.
+// server lists first. The version is the preferred one, unless the TYPE has a version. The error is
+// a *NoTypeError if there is no such kind.
 func (d *Discovery) Resource(ctx context.Context, text string) (object.Kind, error) {
 	var gvk schema.GroupVersionKind
 	err := d.search(ctx, text, func(t catalogue) (err error) {

@@ -72,7 +72,8 @@ func (e *NoKindError) Hint() string {
 // API are affected.
 type UntoldKindError struct {
 	GVK schema.GroupVersionKind
-	// Err is the API's answer, or a contradiction between the server's answers.
+	// Err is the error of the request, or the reason why the answers of the server do not decide.
+	// It is never nil.
 	Err error
 }
 

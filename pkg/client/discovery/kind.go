@@ -55,8 +55,9 @@ func (d *Discovery) kind(ctx context.Context, gvk schema.GroupVersionKind, list 
 	return kind, err
 }
 
-// Remembered returns a kind from the cache. sure is false for custom and missing kinds, for which
-// Kind would ask the server.
+// Remembered returns a kind from the cache. sure is false for a custom kind that was cached before
+// this run, for which Kind would ask the server. The error is a *NoKindError if the cache lacks the
+// kind, although Kind may find it.
 func (d *Discovery) Remembered(ctx context.Context, gvk schema.GroupVersionKind) (kind object.Kind, sure bool, err error) {
 	if kind := d.known.kinds.get(gvk); kind.Resource != "" {
 		return kind, true, nil
@@ -253,8 +254,9 @@ func definitionKind() object.Kind {
 }
 
 // Established waits until the API server has accepted a CRD, for at most Options.Timeout. The error
-// is a *NotEstablishedError if another CRD already uses the names. Established returns nil at once
-// if we may not read CRDs. [Discovery.Served] does not need that permission.
+// is a *NotEstablishedError if another CRD already uses the names, or if the CRD was not accepted
+// in time. Established returns nil at once if we may not read CRDs. [Discovery.Served] does not
+// need that permission.
 func (d *Discovery) Established(ctx context.Context, definition string) (err error) {
 	crd := definitionKind()
 	ended := until(ctx, d.timeout, func() bool {

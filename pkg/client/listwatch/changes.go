@@ -28,8 +28,8 @@ type Changes struct {
 	Blind func(error)
 }
 
-// Follow calls the functions of c until ctx is done or an error that retrying cannot fix. It never
-// calls them concurrently.
+// Follow calls the functions of c until ctx is done, or until an error occurs that retrying cannot
+// fix. It never calls them concurrently.
 func (s *Source) Follow(ctx context.Context, c Changes) error {
 	w := &watching{source: s, kind: c.Kind, sel: c.Selection, changes: &c}
 	w.tell = func(change object.Change) {

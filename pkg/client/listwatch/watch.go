@@ -29,16 +29,17 @@ type Source struct {
 	OnPolling func(kind object.Kind, sel object.Selection, verb string)
 }
 
-// Watch reports the selected objects, and then their changes, until ctx is done or an error lasts.
-// It calls tell from one goroutine. tell may keep the objects.
+// Watch reports the selected objects, and then their changes, until ctx is done, or until an error
+// occurs that retrying cannot fix. It returns that error. It calls tell from one goroutine. tell may
+// keep the objects.
 //
 // Watch reads one list and one watch, however many objects there are. It resumes a watch that ends.
 // If that is impossible (410 Gone), it reads the list again and reports missing objects as Gone
 // (edge case 50). Each failed request is reported as Unreadable, and the recovery as Synced.
 //
 // If we may not watch, Watch polls the list. If we may not list, it polls the object with Name. A
-// role with resourceNames allows to list and watch each of its objects by Name. Objects that Labels
-// or Fields no longer match are reported as Gone.
+// role with resourceNames allows listing and watching each of its objects by Name. Objects that
+// Labels or Fields no longer match are reported as Gone.
 //
 // [transport.Unserved] is true for the error if the server does not serve the kind, or no longer.
 func (s *Source) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {

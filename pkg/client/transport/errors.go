@@ -23,7 +23,8 @@ import (
 
 // UnreachableError says that the server was unreachable for longer than Options.Timeout.
 type UnreachableError struct {
-	// For is 0 if the client tried only once.
+	// For is how long the server was unreachable; 0 if the client tried only once and did not wait
+	// for the answer.
 	For time.Duration
 	Err error
 }
@@ -186,8 +187,9 @@ var (
 	errCutShort       = errors.New("the answer is truncated")
 )
 
-// lostError wraps an error of net/http that has no type of its own. It does not unwrap to its
-// cause, because client-go would recognize and retry that.
+// lostError says that an answer is missing or truncated. Errors of net/http often have no type, so
+// it marks them where they occur. It does not unwrap to its cause, because client-go would
+// recognize and retry that.
 type lostError struct{ cause error }
 
 // Broken returns the error for a lost connection.

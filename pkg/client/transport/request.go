@@ -24,25 +24,27 @@ type Request struct {
 	Ref object.Ref
 	// About lists the objects that the server's warnings concern; nil means Ref.
 	About []object.Ref
-	// Guarded requests are bound to a resource version. Their conflicts are not retried.
+	// Guarded requests are bound to a UID or a resource version. Their conflicts are not retried,
+	// except conflicts about a quota.
 	Guarded bool
 	// Creates is set if the request must create the object. After a lost answer, a conflict may be
 	// with the object that an earlier attempt created.
 	Creates bool
 	// NewlyServed is set if one of several API servers may not know the kind yet.
 	NewlyServed bool
-	// Quiet suppresses the warnings of a request.
+	// Quiet is set for an internal request. Its warnings are not shown, and its silence is not
+	// reported.
 	Quiet bool
 	// Bulk requests take time that depends on the amount of data, so their duration says nothing
 	// about the server.
 	Bulk bool
-	// Patience names requests that share the time for retries. It starts anew once one of them is
-	// answered. So the client gives up on a server that does not say what it serves once, and not
-	// for each kind. The time also limits silence, because the server answers these requests from
-	// memory. Other requests may wait for webhooks or etcd.
+	// Patience names requests that share the time for retries. The time starts anew once one of
+	// them is answered. So the client gives up only once, and not for each kind, on a server that
+	// does not say what it serves. The time also limits silence, because the server answers these
+	// requests from memory. Other requests may wait for webhooks or etcd.
 	Patience string
 	// Asked is closed when the answer is needed. Until then, the request is a prefetch: it is
-	// neither reported nor retried. It may be nil.
+	// neither reported nor retried. Asked is nil for a request that is not a prefetch.
 	Asked <-chan struct{}
 	wrote *atomic.Bool
 }
