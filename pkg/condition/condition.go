@@ -69,8 +69,8 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 func (c *Condition) Spec() Spec { return c.spec }
 
 // EvaluateAt evaluates the condition on one version of an object; nil means that it does not exist.
-// Some faults, such as a Pod that cannot be scheduled, fail an object only if they have lasted
-// until now. If now is zero, they never fail it.
+// Some faults, such as a Pod that cannot be scheduled, fail an object only if they have lasted for
+// a while at the time now. If now is zero, they never fail it.
 func (c *Condition) EvaluateAt(ctx context.Context, obj map[string]any, now time.Time) Verdict {
 	switch {
 	case c.spec.Kind == Delete && obj != nil:

@@ -15,8 +15,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// few is the number of objects of a set that are watched one by one. More are watched together with
-// all others of their kind in the namespace.
+// few is the largest number of objects of a set that are watched one by one. If there are more,
+// they are watched together with all others of their kind in the namespace.
 const few = 6
 
 func (e *Engine) viewsOf(s Set) []*view {

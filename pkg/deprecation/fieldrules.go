@@ -161,8 +161,8 @@ type rule struct {
 	key string
 	// value is the deprecated value; empty for any.
 	value string
-	// labels means that the field may refer to node labels, which have their own releases and
-	// replacements.
+	// labels means that the field may refer to deprecated node labels, which have their own
+	// releases and replacements.
 	labels bool
 	// unless lists paths of the replacement. If one of them is set, the field is not reported,
 	// since the API server may have set the field.

@@ -38,8 +38,8 @@ func Check(gvk schema.GroupVersionKind, server Release) (Notice, bool) {
 }
 
 // successor returns the documented replacement if the server serves it and has not deprecated it.
-// Otherwise it returns the preferred version for which that holds, or a replacement that is at
-// least served.
+// Otherwise it returns the preferred version for which that holds. If there is none, it returns the
+// documented replacement if that is at least served.
 func successor(gvk schema.GroupVersionKind, lc Lifecycle, server Release) schema.GroupVersionKind {
 	named := lc.Replacement
 	kind := gvk.GroupKind()

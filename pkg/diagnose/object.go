@@ -30,8 +30,8 @@ func IsKind(u *unstructured.Unstructured, group, kind string) bool {
 	return u.GroupVersionKind().GroupKind() == schema.GroupKind{Group: group, Kind: kind}
 }
 
-// As converts an object to a type. It returns false for nil, and for an object of another API whose
-// kind has the same name.
+// As converts an object to a type. It returns false for nil. It also returns false if a field does
+// not fit the type, as in an object of another API whose kind has the same name.
 func As[T any](u *unstructured.Unstructured) (T, bool) {
 	var typed T
 	if u == nil {

@@ -58,7 +58,8 @@ type Answer struct {
 // Collector keeps the relevant objects of a list, which may contain many more.
 type Collector interface {
 	Add(u *unstructured.Unstructured)
-	// Collected returns the objects that were kept, and the number of those that were not.
+	// Collected returns the objects that were kept, and the number of relevant objects that were
+	// not.
 	Collected() (kept []*unstructured.Unstructured, more int)
 }
 

@@ -141,7 +141,7 @@ type Applied struct {
 	Adopted    []string
 	OnlyOwners bool
 	// Object is the object on the server, or as it would be there, without managed fields and
-	// Secret values. It may be nil.
+	// Secret values. It is nil if it was not requested or not applied.
 	Object  *unstructured.Unstructured
 	Sharing *managedfields.Sharing
 	// Departed means that the member left the set. Causes says why it still exists.
@@ -177,8 +177,8 @@ type Compared struct {
 	Adopted    []string
 	OnlyOwners bool
 	Sharing    *managedfields.Sharing
-	// Before is nil for Create, and After for Delete. After is the object as the server would store
-	// it.
+	// Before holds our managed fields as they are now, and After as the server would store them.
+	// Before is nil for Create, and After for Delete.
 	Before, After map[string]any
 }
 

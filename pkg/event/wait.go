@@ -9,7 +9,7 @@ import (
 )
 
 // Met and the others are the results of a wait. A wait also uses Failed, Unknown, and Gone, which
-// is for objects deleted before they met their conditions.
+// is for selected objects that were deleted before they met their conditions.
 const (
 	Met Action = "met"
 	// TimedOut objects did not meet their conditions before the timeout.
@@ -155,9 +155,10 @@ type Deleted struct {
 	Source object.Source
 	Action Action
 	DryRun bool
-	// Since is the time of the deletion request by the server's clock; zero if unknown.
+	// Since is the deletion timestamp of an object that Remains, by the server's clock; zero for
+	// other actions, or if unknown.
 	Since time.Time
-	// Reason says that another object now has the name, or why the object was Kept.
+	// Reason is a remark, such as that another object now has the name, or why the object was Kept.
 	Reason  string
 	Err     error
 	Overdue bool

@@ -132,7 +132,7 @@ func (o *Opening) OpenEarly(config *rest.Config) bool {
 
 // open makes a transport open a connection and keep it, by means of a request that cannot be sent.
 // HTTP/2 keeps the connection of a failed request. HTTP/1.1 keeps it only if the request was
-// canceled earlier.
+// canceled before the connection was open.
 func open(transport *http.Transport, req *http.Request) {
 	ctx, giveUp := context.WithCancel(req.Context())
 	defer giveUp()

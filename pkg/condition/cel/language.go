@@ -29,7 +29,8 @@ type Language struct {
 	GVK schema.GroupVersionKind
 	// Schema is the kind's schema; if it is nil, expressions are untyped.
 	Schema *spec.Schema
-	// base takes a few milliseconds to build, so it is built for the first expression.
+	// base is Kubernetes' CEL environment. It takes a few milliseconds to build, so it is built
+	// only when the first expression is compiled.
 	base *cel.Env
 }
 

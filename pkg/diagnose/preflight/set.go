@@ -31,7 +31,7 @@ type Set struct {
 	Prunes bool
 }
 
-// Concerns reports whether a change to the kind can cause a remark.
+// Concerns reports whether a change to an object of this kind can cause a remark.
 func Concerns(ref object.Ref) bool {
 	switch gk := ref.GVK.GroupKind(); gk.Group {
 	case "":

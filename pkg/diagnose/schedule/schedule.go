@@ -49,7 +49,8 @@ type hanging struct {
 	// that the next one needs.
 	asked time.Time
 	cheap float64
-	// by is when the object must be examined even if the budget is spent; zero for never.
+	// by is when the object must be examined even if its budget does not cover all requests; zero
+	// for never.
 	by time.Time
 }
 

@@ -1,6 +1,6 @@
 // Package stuck explains why an object's deletion is stuck. Start with [Explainer.Gather] and
-// [Diagnose]. Each family of causes has its own file of rules. It never changes the cluster, waits
-// or prints.
+// [Diagnose]. Each family of causes has its own file of rules. It never changes the cluster or
+// prints, and waits only between two counts of an object's contents.
 package stuck
 
 // FinalizerControllerGone and the others are the stable codes of causes.

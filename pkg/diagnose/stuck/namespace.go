@@ -77,7 +77,8 @@ func stale(live *unstructured.Unstructured, said []string, but, who string) find
 	}}
 }
 
-// lookAgain writes an annotation, because any write makes a controller examine the object at once.
+// lookAgain returns a command that writes an annotation, because any write makes a controller
+// examine the object at once.
 func lookAgain(live *unstructured.Unstructured) string {
 	return command.Kubectl("annotate") + " " + diagnose.On(object.RefOf(live)) + " --overwrite k8sconnect.io/look-again=\"$(date +%s)\""
 }

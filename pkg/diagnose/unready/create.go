@@ -29,8 +29,8 @@ type workload struct {
 	// ones are in events.
 	refusal   string
 	refusedAt time.Time
-	// replaced reports whether the controller will replace a Pod regardless of its state. It may be
-	// nil.
+	// replaced reports whether the controller will replace a Pod regardless of its state; nil means
+	// that it replaces none.
 	replaced func(*corev1.Pod) bool
 }
 
@@ -199,8 +199,8 @@ func complying(checks []string) string {
 	return "paste into each of these containers: securityContext: {" + strings.Join(lines, ", ") + "}"
 }
 
-// violations parses "check (details), check, …", as Pod security writes it. details contains the
-// checks with their full details.
+// violations parses "check (details), check, …", as Pod security writes it. checks contains the
+// names of all checks. details contains only the checks that have details, in full.
 func violations(why string) (checks, details []string) {
 	depth, quoted, start := 0, false, 0
 	add := func(one string) {

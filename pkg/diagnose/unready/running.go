@@ -164,7 +164,8 @@ func (v *rules) unread() []rule.Finding {
 	return found
 }
 
-// Parts of the object could not be read.
+// stated quotes the object's status. It is for an object about which no cause was found, because
+// related objects could not be read.
 func stated(u *unstructured.Unstructured) []rule.Finding {
 	r := object.RefOf(u)
 	var said []readiness.Statement
