@@ -55,8 +55,9 @@ const (
 	worthLabel = 1
 )
 
-// Controller finds the workload that is an object's controller, or that removes the finalizer if
-// there is one. It uses managers, well-known names, Leases, webhooks, rights and labels.
+// Controller finds the workload that runs an object's controller. If a finalizer is given, it finds
+// the workload that removes the finalizer. It looks at field managers, well-known names, Leases,
+// webhooks, RBAC rights and labels.
 func (r *Run) Controller(u *unstructured.Unstructured, finalizer string) Search {
 	t := r.traitsOf(u, finalizer)
 	s := Search{Operator: t.operator, Sure: true}

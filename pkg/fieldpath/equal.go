@@ -71,7 +71,7 @@ func asInt(v any) (int64, bool) {
 	return 0, false
 }
 
-// AsFloat converts a number of any type to which JSON is decoded.
+// AsFloat converts a number of any type that a JSON decoder returns.
 func AsFloat(v any) (float64, bool) {
 	if i, ok := asInt(v); ok {
 		return float64(i), true

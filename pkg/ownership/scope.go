@@ -79,8 +79,8 @@ func (s Scope) After(before Scope, now time.Time) Scope {
 	return s
 }
 
-// Of returns the time since which the objects of a kind are tracked in a namespace, or the reason
-// why they are not. The namespace is empty for cluster-scoped objects.
+// Of returns the time since which the objects of a kind have been tracked in a namespace, or the
+// reason why they are not tracked. The namespace is empty for cluster-scoped objects.
 func (s Scope) Of(kind schema.GroupKind, namespace string) (since time.Time, why Omission) {
 	name := kind.String()
 	since, tracked := s.Kinds[name]

@@ -148,7 +148,7 @@ func Hand(transitions []Transition) {
 	}
 }
 
-// Outcome says how a recorder finished with an occurrence.
+// Outcome says what a recorder did with an occurrence.
 type Outcome int
 
 const (

@@ -21,8 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/retry"
 )
 
-// Evaluate predicts an apply of the item without contacting the server. live is nil if the object
-// does not exist.
+// Evaluate predicts an apply of the item from its live object. It may call Schema, but sends no
+// other requests. live is nil if the object does not exist.
 func (p Predictor) Evaluate(item plan.Item, live *unstructured.Unstructured) (Prediction, error) {
 	out := Prediction{Item: item, Live: live}
 	p.reportManagers(item, live)
@@ -318,8 +318,8 @@ func (v View) Changes() []managedfields.Change {
 	return managedfields.Compare(v.Before, v.After, v.Set)
 }
 
-// Left returns the paths that the manager owned and the manifest no longer sets. The server removes
-// them, or they stay with other owners.
+// Left returns the paths that the manager owned and the manifest no longer sets, and what happens
+// to each; see [adopt.Dropped].
 func (p Predictor) Left(in *Prediction, answer *unstructured.Unstructured) ([]managedfields.Change, error) {
 	if in.Live == nil || answer == nil {
 		return nil, nil

@@ -47,7 +47,8 @@ func cannotChange(fields []string, kind string) string {
 	return strings.Join(fields, ", ") + " cannot be changed on an existing " + kind
 }
 
-// If the server names a parent of several fields, the result lists those of them that differ.
+// If the server names a parent of several fields, the result lists those of them that differ, or
+// the parent if more than three differ.
 func immutableFields(in *Prediction, causes []metav1.StatusCause) []string {
 	const most = 3
 	var fields []string

@@ -35,8 +35,9 @@ func (e *MisfitError) Unwrap() error { return e.Err }
 
 func (e *MisfitError) Hint() string { return e.Advice }
 
-// misfit returns nil for other refusals. The status code shows that the manifest does not match the
-// schema, but only the text of the refusal names the fields.
+// misfit rewords the refusal of a manifest that does not match its schema, and returns nil for
+// other refusals. The status code shows that the manifest does not match, but only the text of the
+// refusal names the fields.
 func (p Predictor) misfit(in *Prediction, err error) *MisfitError {
 	var status apierrors.APIStatus
 	if apierrors.IsInvalid(err) {

@@ -45,9 +45,9 @@ type Predictor struct {
 	// Known returns the compiled-in type of one of Kubernetes' own kinds, and nil for other kinds.
 	// It is called concurrently, and may be nil.
 	Known func(kind object.Kind) openapi.Type
-	// Schema returns the API server's schema of a kind; nil if there is none. It is called only if
-	// the live object and Known do not settle the matter, and to suggest field names. It may be
-	// nil.
+	// Schema returns the API server's schema of a kind; nil if there is none. It is called if the
+	// live object and Known do not settle the matter, to identify yielded list items that omit part
+	// of their key, and to suggest field names. It may be nil.
 	Schema func(kind object.Kind) openapi.Type
 }
 

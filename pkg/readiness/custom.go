@@ -49,8 +49,8 @@ func conclude(s *subject, said []Statement) (Verdict, bool) {
 		if old := keep(said, isOldSum); len(old) > 0 {
 			return staleCondition(s, old[0].Name, old[0].Generation), true
 		}
-		// No condition is defined to say that the whole object is ready. So no statement may be
-		// unknown or unfinished.
+		// The object has no condition that says that the whole object is ready. So no statement may
+		// be unknown or unfinished.
 		if doubt := worst(said, Odd, NotYet); len(doubt) > 0 {
 			if doubt[0].Meaning == Odd && len(well) == 0 {
 				return Verdict{}, false
@@ -192,8 +192,8 @@ func staleCondition(s *subject, kind string, generation int64) Verdict {
 		c.value(), c.generationValue(), Value{Expr: "self.metadata.generation", Value: s.generation})
 }
 
-// worst returns the statements with one of the given meanings, sorted by meaning. Statements with
-// the same meaning keep their order.
+// worst returns the statements with one of the given meanings, in the order of the given meanings.
+// Statements with the same meaning keep their order.
 func worst(said []Statement, meanings ...Meaning) []Statement {
 	var out []Statement
 	for _, m := range meanings {

@@ -25,7 +25,7 @@ const (
 	// A paused word says that the object was stopped.
 	paused
 	bad
-	// A neutral word takes its meaning from the words before it: LiveMigratable, Warning.
+	// A neutral name says nothing about whether the object is ready: LiveMigratable, Warning.
 	neutral
 )
 

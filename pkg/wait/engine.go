@@ -43,8 +43,8 @@ type Goal struct {
 // Target selects objects and their goal. Targets with the same goal share the pointer.
 type Target struct {
 	object.Selection
-	// Kind is the kind as the server describes it. Its Resource is empty until the server serves
-	// the kind; the run then looks up Type.
+	// Kind is the kind as the server describes it. If the server does not serve the kind yet,
+	// Resource is empty, and the run looks up Type until it is served.
 	Kind object.Kind
 	Type string
 	Goal *Goal

@@ -142,7 +142,8 @@ func compileGoal(gvk schema.GroupVersionKind, s *spec.Schema, goal *Goal) (*cond
 
 type verdict struct {
 	met, failed bool
-	// recheck is when the verdict may change even if the object does not; 0 for never.
+	// recheck is the time after which the verdict may change even if the object does not; 0 for
+	// never.
 	recheck    time.Duration
 	conditions []event.Condition
 	err        error

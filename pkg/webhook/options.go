@@ -17,8 +17,9 @@ const defaultLease = "k8sconnect-webhook"
 
 const defaultPort = 9443
 
-// Options are the options of the webhook. The zero value serves admission on port 9443 and metrics
-// on port 8080. It serves no health checks, and leads without an election.
+// Options are the options of the webhook. CertDir is required. By default, the webhook serves
+// admission on port 9443 and metrics on port 8080, serves no health checks, and leads without an
+// election.
 type Options struct {
 	// Host and Port are the address for admission requests; an empty Host means all addresses.
 	Host string

@@ -75,8 +75,8 @@ func Caller() string {
 	return text.Truncate(text.Printable(cmp.Or(name, "?")), long) + "@" + text.Truncate(text.Printable(cmp.Or(host, "?")), long)
 }
 
-// Hold waits for the lock. The returned context ends when the lock is lost. brings creates the
-// parent's namespace if the input contains that namespace; brings may be nil.
+// Hold waits for the lock. The returned context ends when the lock is lost. If the input contains
+// the parent's namespace, Hold calls brings to create it; otherwise brings may be nil.
 func (l *Locking) Hold(ctx context.Context, server LeaseServer, parent object.Ref, brings func(context.Context) error) (context.Context, error) {
 	renewing, err := l.connection.Quick(ctx)
 	if err != nil {

@@ -28,7 +28,7 @@ const (
 	usualCauses = "usual"
 )
 
-// Add adds the flag to a command. otherwise describes its default.
+// Add adds the flag to a command. The parameter otherwise describes the flag's default.
 func (f *CauseFlag) Add(cmd *cobra.Command, otherwise string, tables ...map[string]diagnose.Lasting) {
 	f.tables = tables
 	cmd.Flags().StringSliceVar(&f.codes, causeFlag, nil,

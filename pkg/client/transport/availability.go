@@ -231,8 +231,8 @@ func (o *availability) waitForServer(ctx context.Context, s *search, began time.
 	}
 }
 
-// stallAfter returns how long a request may be silent before the server is probed. The probe may be
-// silent for the same time.
+// stallAfter returns how long a request may go without an answer before the server is probed. The
+// probe may take just as long.
 func (o *availability) stallAfter() time.Duration {
 	const longest, parts = 10 * time.Second, 4
 	if o.limit <= 0 {

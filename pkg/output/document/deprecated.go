@@ -94,7 +94,7 @@ func deprecatedSuite(b output.Base, d event.Deprecations) junitSuite {
 	return suite
 }
 
-// NewDeprecatedMarkdown returns the Markdown of the verb deprecated.
+// NewDeprecatedMarkdown returns the Markdown output of the "deprecated" verb.
 func NewDeprecatedMarkdown(b output.Base) output.Results {
 	return output.Printed(b, func(d event.Deprecations) string { return deprecatedMarkdown(b, d) })
 }

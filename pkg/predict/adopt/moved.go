@@ -170,7 +170,8 @@ func (a Adoption) Transfer() ([]any, error) {
 	return managedfields.Encode(kept)
 }
 
-// Transfers reports whether we become the owner of any fields before the apply.
+// Transfers reports whether the managed fields must change before the apply: to adopt, claim or
+// release fields.
 func (a Adoption) Transfers() bool {
 	return !a.ClaimedSet().Empty() || !a.Released().Empty() || slices.ContainsFunc(a.entries, func(e managedfields.Entry) bool {
 		return !a.transferred(e).Empty()

@@ -108,8 +108,8 @@ func (t *Tracker) dirty() bool {
 	return t.state.dirty || t.asked && !t.state.leading
 }
 
-// storeOrLog stores the checkpoint and returns the size of the stored notes. After a conflict with
-// another replica, it tries again.
+// storeOrLog stores the leader's checkpoint or another replica's notes, and returns the size of the
+// stored notes. After a conflict with another replica, it tries again.
 func (t *Tracker) storeOrLog(ctx context.Context) (size int) {
 	var err error
 	for range 3 {

@@ -17,8 +17,8 @@ import (
 
 const keepEvents = 500
 
-// Warnings returns the warnings about an object, the newest first. They are read last, with one
-// list for each namespace.
+// Warnings returns the warnings about an object, the newest first. Events are listed after all
+// other objects, once for each namespace.
 func (v *View) Warnings(u metav1.Object) []*corev1.Event {
 	namespace := u.GetNamespace()
 	if namespace == "" {
