@@ -93,8 +93,8 @@ type Cause struct {
 	Next      string     `json:"next,omitempty"`
 	Risk      string     `json:"risk,omitempty"`
 	BlockedBy object.Ref `json:"blockedBy,omitzero"`
-	// Passing means that the cause does not prevent readiness: it concerns Pods that are being
-	// replaced, or something behind a load balancer.
+	// Passing means that the cause does not prevent readiness. For example, it concerns Pods that
+	// are being replaced, or something behind a load balancer, which gets its address regardless.
 	Passing bool `json:"-"`
 	// Doubt means that this is not a cause but something that could not be read.
 	Doubt bool `json:"-"`
@@ -141,11 +141,11 @@ func (Runs) event() {}
 // Gone, Remains and Absent are the results of a delete. A delete also uses Failed, Skipped and
 // Unknown.
 const (
-	// Gone objects were deleted and no longer exist.
+	// Gone means that the object was deleted and no longer exists.
 	Gone Action = "deleted"
-	// Remains objects were accepted for deletion but still exist.
+	// Remains means that the object was accepted for deletion but still exists.
 	Remains Action = "terminating"
-	// Absent objects did not exist in the first place.
+	// Absent means that the object did not exist in the first place.
 	Absent Action = "absent"
 )
 
@@ -155,10 +155,11 @@ type Deleted struct {
 	Source object.Source
 	Action Action
 	DryRun bool
-	// Since is the deletion timestamp of an object that Remains, by the server's clock; zero for
-	// other actions, or if unknown.
+	// Since is the deletion timestamp, by the server's clock, if Action is Remains; zero for other
+	// actions, or if unknown.
 	Since time.Time
-	// Reason is a remark, such as that another object now has the name, or why the object was Kept.
+	// Reason is a remark. For example, it says that another object now has the name, or why the
+	// object was Kept.
 	Reason  string
 	Err     error
 	Overdue bool
@@ -173,8 +174,8 @@ type Going struct {
 	Done, Total int
 }
 
-// Stuck says why a deletion makes no progress. It is emitted again when the causes change. It is
-// also the result of the verb stuck for one object.
+// Stuck says why a deletion makes no progress. It is emitted again when the causes change. The
+// stuck command also emits one for each object.
 type Stuck struct {
 	Ref    object.Ref
 	Since  time.Time

@@ -25,8 +25,8 @@ func ItemsNamed(pe Element) Items {
 	return Items{elements: one, names: keyNames(one)}
 }
 
-// A key in the sets may lack one of the names, because the item did not set that field and the
-// field has no default.
+// keyNames returns the names of all key fields in the elements, sorted. A single key may lack some
+// of them, because the item did not set the field and the field has no default.
 func keyNames(elements []Element) []string {
 	var names []string
 	for _, pe := range elements {
@@ -127,8 +127,9 @@ func (x Items) Possible(item any) []Element {
 	return out
 }
 
-// Identify returns the element by which the sets name an item: the item's own element, or else the
-// only acceptable one that it may have once the server has set defaults.
+// Identify returns the element that the sets contain for an item. If they do not contain the item's
+// own element, Identify considers the elements that the item may have once the server has set
+// defaults. It returns one of these if it is the only one that accept allows.
 func (x Items) Identify(item any, accept func(Element) bool) (Element, bool) {
 	pe, complete, ok := x.Element(item)
 	if !ok {
@@ -147,17 +148,18 @@ func (x Items) Identify(item any, accept func(Element) bool) (Element, bool) {
 	return possible[0], true
 }
 
-// Held works like [Items.Identify] for a list about which nothing else is known. If another item
-// matches an element exactly, the element belongs to that item.
+// Held works like [Items.Identify] for an item of the given list. It accepts a possible element
+// unless another item of the list matches it exactly, because the element then belongs to that
+// item.
 func (x Items) Held(item any, list []any) (Element, bool) {
 	return x.Identify(item, func(pe Element) bool {
 		return !slices.ContainsFunc(list, func(other any) bool { return x.Match(other, pe) == Exact })
 	})
 }
 
-// Unproven returns the key fields of an element that a list item does not set but that the set
-// below the element owns. The owner set these fields explicitly, so their values may differ from
-// the server's defaults.
+// Unproven returns the key fields of pe that the item does not set, but that its owner does: below
+// contains them. The owner set them explicitly, so their values may differ from the server's
+// defaults.
 func Unproven(item any, pe Element, below *Set) []string {
 	m, _ := item.(map[string]any)
 	return slices.DeleteFunc(KeyNames(pe), func(name string) bool {
@@ -204,7 +206,7 @@ func (x Items) Find(list []any, pe Element) int {
 	return at
 }
 
-// Find works like [Items.Find] for a list of which no other element is known. It also accepts an
+// Find works like [Items.Find] if pe is the only known element of the list. It also accepts an
 // element that names a position.
 func Find(list []any, pe Element) int {
 	switch {
@@ -276,8 +278,9 @@ func (x Index) isDistinct() bool {
 	return true
 }
 
-// Pair returns the positions of the items in both lists, in the order of x, and of the items in
-// only x or only other. Several items with one element are paired in order.
+// Pair matches the items of two lists by element. pairs holds the positions of items in both lists,
+// in the order of x. gone holds the positions of items that only x has, and come those of items
+// that only other has. Several items with one element are paired in order.
 func (x Index) Pair(other Index) (pairs [][2]int, gone, come []int) {
 	i, j := 0, 0
 	for i < len(x.sorted) || j < len(other.sorted) {
@@ -306,7 +309,8 @@ func (x Index) Pair(other Index) (pairs [][2]int, gone, come []int) {
 	return pairs, gone, come
 }
 
-// Keys converts elements to values: a set item to itself, and a keyed item to its key.
+// Keys converts elements to values. The value of a set item is the item itself; the value of a
+// keyed item is its key.
 func Keys(els []Element) []any {
 	out := make([]any, len(els))
 	for i, pe := range els {

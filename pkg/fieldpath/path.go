@@ -1,6 +1,6 @@
 // Package fieldpath names fields as managed fields do: list items by key, never by position. A
-// [Path] is one field, a [Set] the paths of an owner. [Items] finds the list item that an element
-// names. The package needs no schema and sends no requests.
+// [Path] names one field. A [Set] contains the paths of an owner. [Items] finds the list item that
+// an element names. The package needs no schema and sends no requests.
 package fieldpath
 
 import (
@@ -23,7 +23,7 @@ import (
 //	.spec.ports[port=53,protocol="UDP"].targetPort
 type Path smd.Path
 
-// Field returns the path of a field inside maps only.
+// Field returns the path of a field that is inside maps only, not inside list items.
 func Field(names ...string) Path {
 	p := make(Path, len(names))
 	for i, name := range names {
@@ -55,7 +55,7 @@ func (p Path) Equal(other Path) bool {
 	return smd.Path(p).Equals(smd.Path(other))
 }
 
-// Compare orders paths element by element, a field before what is below it.
+// Compare orders paths element by element. A field comes before everything below it.
 func (p Path) Compare(other Path) int {
 	return smd.Path(p).Compare(smd.Path(other))
 }

@@ -163,8 +163,8 @@ func StatedPaths(object map[string]any) []Path {
 	return StatedPathsWithin(object, func(Path) bool { return true })
 }
 
-// StatedPathsWithin works like StatedPaths, but omits each path for which within returns false,
-// with all paths below it.
+// StatedPathsWithin works like StatedPaths. If the within function returns false for a path,
+// StatedPathsWithin omits that path and all paths below it.
 func StatedPathsWithin(object map[string]any, within func(Path) bool) []Path {
 	var out []Path
 	var walk func(p Path, v any)

@@ -22,7 +22,8 @@ type difference struct {
 	status         bool
 }
 
-// differ decodes only the entries that changed.
+// differ returns the difference between the managed fields before and after a write. It decodes
+// only the entries that changed.
 func (t *Tally) differ(was, is []metav1.ManagedFieldsEntry) (*difference, error) {
 	d := &difference{status: t.status}
 	for i := range is {
@@ -118,8 +119,8 @@ func decode(e *metav1.ManagedFieldsEntry) (managedfields.Entry, error) {
 	return entries[0], nil
 }
 
-// moves returns the paths that changed owners. A path does not count if it only gains a second
-// owner or keeps one of several.
+// moves returns the paths that changed owners. It ignores a path that only gains an additional
+// owner, or that loses one owner and keeps another.
 func (d *difference) moves() []move {
 	var out []move
 	each := func(entries []managedfields.Entry, visit func(managedfields.Owner, fieldpath.Path)) {
@@ -156,9 +157,10 @@ func isStatus(p fieldpath.Path) bool {
 }
 
 // writer returns the owner that made the write, or nil if the managed fields do not prove which one
-// it was. The writer gained a path, or else its time changed. Times are in whole seconds, so a
-// second write soon afterwards may change neither. In that case, the only owner with the latest
-// time is the writer. A client that only removes other owners' fields leaves no trace.
+// it was. The writer is the owner that gained a path, or else the one whose time changed. Times are
+// in whole seconds, so a second write soon afterwards may change neither. In that case, the only
+// owner with the latest time is the writer. A client that only removes other owners' fields leaves
+// no trace.
 func (d *difference) writer(is []metav1.ManagedFieldsEntry, since time.Duration) *managedfields.Owner {
 	touched := slices.DeleteFunc(slices.Clone(d.touched), func(o managedfields.Owner) bool { return o.Manager == managedfields.BeforeFirstApply })
 	switch {

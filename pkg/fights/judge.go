@@ -42,8 +42,9 @@ func (t *Tally) judge(w *watched) (event.Fight, bool) {
 	return f, true
 }
 
-// handed returns the paths that changed owners and changed back. A path that had no owner before
-// counts only if it was set or removed again, because a client may set a mark and remove it once.
+// handed returns the paths that changed owners and changed back. A path that had no owner at some
+// point counts only if it was set or removed a second time, because a client may set a mark and
+// remove it once.
 func (w *watched) handed() []event.FoughtPath {
 	type story struct {
 		path  fieldpath.Path
@@ -92,8 +93,9 @@ func (w *watched) handed() []event.FoughtPath {
 	return out
 }
 
-// alternating returns the other paths whose values change back and forth. It omits a path that is
-// set and removed, because that path changes owners and handed returns it.
+// alternating returns the paths that are not in handed and whose values change back and forth. It
+// omits a path that is repeatedly set and removed: such a path changes owners, so it is already in
+// handed.
 func (w *watched) alternating(handed []event.FoughtPath) []event.FoughtPath {
 	by, paths := map[string][]*managedfields.Owner{}, map[string]fieldpath.Path{}
 	for i := range w.log {
@@ -231,7 +233,8 @@ func writersOf(log []write) []*managedfields.Owner {
 	return distinctOwners(all)
 }
 
-// distinctOwners omits time and version. The unknown owner comes last.
+// distinctOwners returns each owner once, without time and version, sorted. The unknown owner comes
+// last.
 func distinctOwners(all []*managedfields.Owner) []*managedfields.Owner {
 	var out []*managedfields.Owner
 	for _, o := range all {
@@ -276,8 +279,8 @@ func (w *watched) builtIn() bool {
 	return owner != nil && object.IsBuiltIn(schema.FromAPIVersionAndKind(owner.APIVersion, "").Group)
 }
 
-// Result returns the fights. It omits the fight of a single writer over an object whose owner is
-// itself fought over.
+// Result returns the fights. It omits a fight of a single writer over an object if there is also a
+// fight over the object's controlling owner.
 func (t *Tally) Result() []event.Fight {
 	fights := map[types.UID]event.Fight{}
 	for uid, w := range t.objects {
@@ -298,10 +301,10 @@ func (t *Tally) Result() []event.Fight {
 	return out
 }
 
-// Unstored compares the writes that the API server counted with the stored changes, by kind. The
-// surplus are writes that change nothing. If there are more than two a minute for each object, some
-// object gets them repeatedly, which is a fight. Fewer may come from a tool that applies all of its
-// objects again.
+// Unstored compares the number of writes that the API server counted with the number of stored
+// changes, by kind. The difference is the number of writes that change nothing. If there are more
+// than two a minute for each object, some object gets them repeatedly, which is a fight. If there
+// are fewer, a tool may just apply all of its objects again.
 func (t *Tally) Unstored(kinds []object.Kind, objects, written map[schema.GroupResource]int, in time.Duration) (found, few []event.Fight) {
 	for _, kind := range kinds {
 		resource := kind.GVR().GroupResource()

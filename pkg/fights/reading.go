@@ -14,7 +14,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Reading is an object to read at earlier versions of its kind.
+// Reading names an object whose earlier versions should be read.
 type Reading struct {
 	UID      types.UID
 	Kind     object.Kind

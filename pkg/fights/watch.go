@@ -100,8 +100,8 @@ type step struct {
 }
 
 // credit sets the writer of each step. A client that changes a value becomes an owner of it. So if
-// the path has a single owner, that owner is the step's writer; otherwise the writer of the whole
-// write is.
+// the path has a single owner, the step's writer is that owner; otherwise it is the writer of the
+// whole write.
 func credit(steps []step, after []managedfields.Entry, writer *managedfields.Owner) {
 	for i := range steps {
 		steps[i].by = writer

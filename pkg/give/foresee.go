@@ -22,8 +22,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// foresee predicts the receiver's next apply: the current conflicts, minus the managers that gave
-// the field away.
+// foresee predicts the receiver's next apply. Its conflicts are the current ones without the
+// managers that gave the field away.
 func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstructured, w transfer.Wish, entries []managedfields.Entry, done transfer.Outcome) *event.NextApply {
 	if t.Stated == nil || w.Mode == transfer.Release {
 		return nil
@@ -53,9 +53,9 @@ func (e *Engine) foresee(ctx context.Context, t Target, live *unstructured.Unstr
 	return next
 }
 
-// changed returns a function that reports whether taking all conflicts would change the value at a
-// path. Another spelling is not a change. If the server refuses that apply, the function always
-// returns true.
+// changed returns a function that reports whether the receiver's apply, if it forced all conflicts,
+// would change the value at a path. A different spelling of the same value is not a change. If the
+// server refuses that apply, the function always returns true.
 func (e *Engine) changed(ctx context.Context, t Target, live *unstructured.Unstructured, how object.Write, conflicts []managedfields.Conflict) func(fieldpath.Path) bool {
 	always := func(fieldpath.Path) bool { return true }
 	if len(conflicts) == 0 {
@@ -69,7 +69,7 @@ func (e *Engine) changed(ctx context.Context, t Target, live *unstructured.Unstr
 	return func(p fieldpath.Path) bool { return !p.Same(live.Object, answer.Object) }
 }
 
-// guarded counts the fields of the receiver's manifest that other owners have.
+// guarded counts the fields of the receiver's manifest that other owners own.
 func guarded(w transfer.Wish, entries []managedfields.Entry) int {
 	set := fieldpath.NewSet()
 	for _, e := range managedfields.Others(entries, w.To) {
@@ -96,13 +96,13 @@ func unstated(w transfer.Wish, done transfer.Outcome) []fieldpath.Path {
 	return out
 }
 
-// Next compares the manifests for a tool's next run with the objects that it lists.
+// Next compares the listed objects with the manifests for a tool's next run.
 type Next struct {
 	// Targets are the listed objects that are also in the manifests.
 	Targets []Target
 	// Gone are the listed objects that are not in the manifests. The tool's next run deletes them.
 	Gone []object.Ref
-	// Beyond is the number of objects in the manifests that the list lacks.
+	// Beyond is the number of objects in the manifests that are not listed.
 	Beyond int
 }
 
@@ -167,8 +167,8 @@ func (c *census) add(out event.Given, entries []managedfields.Entry) {
 	c.silent = c.silent || out.Action == event.Unknown || done || transfer.Missing(out.Err)
 }
 
-// strangers returns the givers that own nothing: slips are probably typos, and done have already
-// given everything away.
+// strangers returns the givers that own nothing. Those in slips are probably typos. Those in done
+// have already given everything away.
 func (c *census) strangers() (slips, done []string) {
 	if c.silent {
 		return nil, nil
@@ -205,8 +205,8 @@ func (c *census) repetition(done []string, objects int) string {
 }
 
 // repeated reports whether a giver that owns nothing has probably given everything away before. The
-// wish must already be fulfilled, and no owner may have a similar name. A wish that shares or that
-// names paths never counts.
+// wish must already be fulfilled, and no owner may have a similar name. It returns false if the
+// wish's mode is Share or the wish names paths.
 func repeated(w transfer.Wish, giver string, owners []string, received bool) bool {
 	switch {
 	case w.Mode == transfer.Share, len(w.Paths) > 0:

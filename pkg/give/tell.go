@@ -13,7 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// movesOf omits parents, unless nothing but parents moved.
+// movesOf returns the fields that changed owners. It leaves out parents, unless only parents
+// changed owners.
 func movesOf(given []transfer.Given) []event.Move {
 	var out []event.Move
 	for _, inner := range []bool{false, true} {

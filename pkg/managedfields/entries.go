@@ -128,8 +128,9 @@ func Owners(entries []Entry, p fieldpath.Path) ([]Owner, error) {
 }
 
 // HoldersOf returns all owners of a path that has an owner, or of anything below it, sorted. A path
-// that has an owner is never inside an atomic value. So an owner of a path above it has set an
-// empty parent ("labels: {}") and does not own what others put into that parent.
+// that has an owner is never inside an atomic value. So if a parent of the path also has an owner,
+// that owner set the parent when it was empty ("labels: {}") and does not own what others put into
+// it.
 func HoldersOf(entries []Entry, p fieldpath.Path) []Owner {
 	var owners []Owner
 	for _, e := range entries {

@@ -14,7 +14,8 @@ import (
 // Sharing counts the fields whose owners change in an apply although their values do not.
 type Sharing struct {
 	With []Shared `json:"with,omitempty"`
-	// Claimed fields had no owner and become ours. Dropped fields are no longer ours.
+	// Claimed counts the fields that had no owner and become ours. Dropped counts the fields that
+	// are no longer ours.
 	Claimed int `json:"claimed,omitempty"`
 	Dropped int `json:"dropped,omitempty"`
 }
@@ -82,7 +83,7 @@ func (s Sharing) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Plus returns the sum of both.
+// Plus returns the sum of s and other.
 func (s Sharing) Plus(other Sharing) Sharing {
 	out := Sharing{With: slices.Clone(s.With), Claimed: s.Claimed + other.Claimed, Dropped: s.Dropped + other.Dropped}
 	for _, with := range other.With {

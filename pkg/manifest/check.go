@@ -71,7 +71,8 @@ func (r *reader) segment(fields map[string]any, path []any, key string) {
 	}
 }
 
-// texts accepts null, as the API server does.
+// texts checks that a field is a mapping of text to text. Like the API server, it accepts null for
+// the field and for each value.
 func (r *reader) texts(fields map[string]any, path []any, key string) {
 	path = under(path, key)
 	values, ok := fields[key].(map[string]any)

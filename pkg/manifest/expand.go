@@ -167,10 +167,10 @@ func (e *expansion) localFile(name string, info fs.FileInfo) input {
 	return in
 }
 
-// kustomization builds a folder, or a URL for which kustomize calls git, like kubectl's -k. The
-// line numbers of the output refer to no file.
+// kustomization builds a kustomization from a folder or URL, like kubectl's -k. For a URL,
+// kustomize calls git. Line numbers in the output do not correspond to any file.
 //
-// An error of kustomize may quote any file that it read, so the values of Secrets in it must be
+// An error from kustomize may quote any file that it read, so the values of Secrets in it must be
 // masked.
 func kustomization(o Options) input {
 	path := o.Kustomize

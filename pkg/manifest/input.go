@@ -23,7 +23,7 @@ import (
 )
 
 // maxBytes limits the size of a file, URL or stream. An API server accepts objects of up to 1.5 MB,
-// and no file contains hundreds of that size.
+// and no file contains hundreds of objects that large.
 const maxBytes = 256 << 20
 
 type input struct {
@@ -208,10 +208,10 @@ func publicURLs(text string) string {
 }
 
 const (
-	// moment is the silence after which an input is reported as blocked.
+	// moment is how long an input may deliver no data before it is reported as blocked.
 	moment = time.Second
-	// longestSilence is the silence after which reading standard input, a pipe or a kustomization
-	// fails.
+	// longestSilence is how long standard input, a pipe or a kustomization may deliver no data
+	// before reading it fails.
 	longestSilence = 5 * time.Minute
 )
 
@@ -235,14 +235,16 @@ func (r hearing) Read(p []byte) (int, error) {
 }
 
 type patience struct {
-	// name begins an error message, while what appears in the middle of a sentence.
+	// Both name the input: name at the beginning of an error message, and what in the middle of a
+	// sentence.
 	name, what string
 	most       time.Duration
 	tell       func(what string, since time.Time, within time.Duration)
 }
 
-// await waits until read returns, ctx ends, or the input has been silent for too long. It reports
-// the silence. If read ignores ctx, it keeps running until it returns or the process ends.
+// await waits until read returns, ctx ends, or the input has delivered no data for too long. It
+// calls tell when the input blocks. If read ignores ctx, read keeps running until it returns or the
+// process ends.
 func (p patience) await(ctx context.Context, read func(context.Context, *heard) ([]byte, error)) ([]byte, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

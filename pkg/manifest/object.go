@@ -48,8 +48,9 @@ func outcomeOf(d *yamldoc.Document, how *reading) outcome {
 	return o
 }
 
-// In a template, braces make the text invalid. They must be at the fault, or at the start of the
-// text, because valid texts may contain braces elsewhere; alerting rules are full of them.
+// isTemplate reports whether a text is probably a template, which its braces make invalid. Braces
+// count only near a fault or at the start of the text, because valid texts may contain them
+// elsewhere; alerting rules are full of them.
 func isTemplate(d *yamldoc.Document, faults []error) bool {
 	braces := []byte("{{")
 	if bytes.HasPrefix(d.Text, braces) {
@@ -70,9 +71,9 @@ func isTemplate(d *yamldoc.Document, faults []error) bool {
 	return false
 }
 
-// foreign returns "" for an object. If only one of apiVersion, kind and metadata is missing, the
-// author probably forgot it, so the value counts as an object. A kustomization without an
-// apiVersion is recognized only by its file name.
+// foreign says what a value is if it is not an object, and returns "" for an object. If only one of
+// apiVersion, kind and metadata is missing, the author probably forgot it, so the value counts as
+// an object. A kustomization without an apiVersion is recognized only by its file name.
 func foreign(value any, file string) string {
 	fields, ok := value.(map[string]any)
 	if !ok {

@@ -14,8 +14,8 @@ import (
 // Options correspond to kubectl's flags of the same names.
 type Options struct {
 	// Filenames are files, folders, glob patterns, http and https URLs, and "-" for standard input.
-	// In a folder, only .yaml, .yml and .json files are read, in lexical order. A file that is
-	// named itself may have any extension.
+	// In a folder, only .yaml, .yml and .json files are read, in lexical order. A file that
+	// Filenames lists directly may have any extension.
 	Filenames []string
 	// Recursive includes subfolders. Links to folders are not followed.
 	Recursive bool
@@ -27,8 +27,8 @@ type Options struct {
 	// SkipNonObjects skips files without a Kubernetes object. Otherwise such a file is an error. A
 	// file with an invalid object is never skipped.
 	SkipNonObjects bool
-	// SkipInvalid leaves faults in the content out of the error. A file or URL that cannot be read
-	// is still an error.
+	// SkipInvalid means that faults in the content are not part of the error. A file or URL that
+	// cannot be read is still an error.
 	SkipInvalid bool
 	Empty       bool
 	// AsIs keeps fields that a server has set, such as status. It is for objects that will not be
@@ -42,8 +42,8 @@ type Options struct {
 	Secrets Secrets
 	// Client fetches URLs; nil means a client with a timeout of one minute.
 	Client *http.Client
-	// Tell is called when an input blocks. since is when its silence began, and within is the
-	// longest wait. Tell may be nil.
+	// Tell is called when an input blocks. The what parameter names the input, since is the time of
+	// its last data, and within is the longest time that it may deliver none. Tell may be nil.
 	Tell func(what string, since time.Time, within time.Duration)
 }
 

@@ -91,14 +91,14 @@ func Locate(at object.Source, steps []any) (object.Source, string) {
 
 // Read reads everything that the options name.
 //
-// The error joins one line for each fault. Names that cannot be read come first, then faults of the
-// content. Many faults have a Hint() string. Even with an error, Objects contains the valid
+// The error contains one line for each fault. Inputs that cannot be read come first, then faults in
+// the content. Many faults have a Hint() string. Even with an error, Objects contains the valid
 // objects, so that callers can find further faults. Input without objects is an error unless Empty
 // is set.
 //
-// If ctx ends, Read returns at once. A blocked standard input or kustomization then ends with the
-// process. Read waits for a URL at most three minutes. It waits for other inputs until they have
-// been silent for five minutes.
+// If ctx ends, Read returns at once. A blocked read of standard input or a kustomization then
+// continues until the process ends. Read waits at most three minutes for a URL. It gives up on any
+// other input that has delivered no data for five minutes.
 func Read(ctx context.Context, o Options) (Result, error) {
 	selector, err := labels.Parse(o.Selector)
 	if err != nil {

@@ -20,7 +20,8 @@ type recorder struct {
 	files   map[string][]byte
 }
 
-// ReadFile rejects aliases that would explode, because kustomize would expand them.
+// ReadFile rejects a file whose aliases would expand to a huge text, because kustomize would expand
+// them.
 func (r *recorder) ReadFile(path string) ([]byte, error) {
 	text, err := r.FileSystem.ReadFile(path)
 	if err == nil && (isManifestName(path) || slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path))) {

@@ -14,7 +14,7 @@ type Condition struct {
 	ObservedGeneration            int64
 	Observes                      bool
 	// Changed is when Status last changed, and Updated is when the condition was last written. A
-	// zero time is unknown.
+	// zero time means unknown.
 	Changed, Updated time.Time
 }
 

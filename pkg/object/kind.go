@@ -63,9 +63,10 @@ func IsBuiltIn(group string) bool {
 
 // Deletion contains the options of a deletion.
 type Deletion struct {
-	// UID is empty for any object.
+	// UID limits the deletion to the object with this UID. If it is empty, the UID does not matter.
 	UID types.UID
-	// ResourceVersion is empty for any version.
+	// ResourceVersion limits the deletion to this version of the object. If it is empty, the
+	// version does not matter.
 	ResourceVersion string
 	Propagation     metav1.DeletionPropagation
 	// GracePeriod is in seconds; nil means the object's own grace period.

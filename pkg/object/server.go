@@ -26,6 +26,6 @@ type Applier interface {
 
 // Deleter deletes single objects.
 type Deleter interface {
-	// Delete returns nil if the object is gone.
+	// Delete returns the object's state after the deletion, or nil if the object is gone.
 	Delete(ctx context.Context, kind Kind, ref Ref, how Deletion) (*unstructured.Unstructured, error)
 }

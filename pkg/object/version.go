@@ -74,7 +74,7 @@ func WholeNumber(v any) (n int64, ok bool) {
 type FaultError struct {
 	Source  Source
 	Subject string
-	// Text is one line. Detail ends that line for this object.
+	// Text and Detail together make up one line. Only Detail is specific to this object.
 	Text, Detail string
 	Advice       string
 }

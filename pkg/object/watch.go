@@ -7,7 +7,8 @@ import (
 
 // Selection selects the objects of a kind that match all of its non-empty fields.
 type Selection struct {
-	// Namespace is empty for all namespaces, and for cluster-scoped kinds.
+	// Namespace limits the selection to a namespace. An empty Namespace selects all namespaces. It
+	// is also empty for cluster-scoped kinds.
 	Namespace string
 	Name      string
 	Labels    string
@@ -26,13 +27,13 @@ type Present struct {
 	Object *unstructured.Unstructured
 }
 
-// Gone says that the object was deleted. Possibly only its namespace, name and UID are known.
+// Gone says that the object was deleted. Its Object may contain only the namespace, name and UID.
 type Gone struct {
 	Object *unstructured.Unstructured
 }
 
-// Synced says that every selected object has been reported. It follows each list, and follows an
-// Unreadable once the watch continues.
+// Synced says that every selected object has been reported. The watch reports it after each list
+// and, after an Unreadable, once the watch continues.
 type Synced struct{}
 
 // Unreadable says that the watch was interrupted. Objects may be outdated until the next Present or

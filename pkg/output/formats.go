@@ -18,7 +18,7 @@ const (
 	KYAML  = "kyaml"
 	Name   = "name"
 	Stream = "stream"
-	// Wide is the table of sets with additional columns.
+	// Wide is the Table format with additional columns. Only the verb sets supports it.
 	Wide  = "wide"
 	JUnit = "junit"
 	// Markdown is a format for a code review or a job summary. Only the verbs deprecated and diff

@@ -31,8 +31,8 @@ type Options struct {
 	Run string
 	// OnRun is called after the run's id is printed; it may be nil.
 	OnRun func()
-	// Annotate returns the line that makes the CI system show an error or warning (the level) in a
-	// file. The line is empty if the object is not in a file. Annotate may be nil.
+	// Annotate returns a line that makes the CI system show a message at a place in a file. level
+	// is error or warning. The line is empty if the object is not in a file. Annotate may be nil.
 	Annotate func(level string, at object.Source, message string) string
 	DryRun   bool
 	// Unasked means that a dry run sends no requests to the server.

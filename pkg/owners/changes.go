@@ -78,8 +78,9 @@ func (q Query) Changes(ctx context.Context, reader Reader, now time.Time) (event
 	return out, errors.Join(faults...)
 }
 
-// listed returns all namespaces for cluster-scoped objects, because their records are in the
-// webhook's namespace, which is unknown here.
+// listed returns the namespace whose records are listed, or "" for all namespaces. The records of
+// cluster-scoped objects are in the webhook's namespace, which is unknown here, so all namespaces
+// are listed for them.
 func (q Query) listed() string {
 	if len(q.Places) == 0 {
 		return q.Namespace
@@ -126,7 +127,8 @@ func (q Query) names(t event.Transition) bool {
 	return q.Path == nil || err != nil || q.Path.Touches(path)
 }
 
-// atOnce is how soon after the webhook's start a watch must begin to have missed nothing.
+// atOnce is how soon after the webhook's start a watch must begin for its history to count as
+// complete.
 const atOnce = time.Minute
 
 // cover returns an error if none of the places was being watched, because an empty result would

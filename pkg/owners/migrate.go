@@ -34,7 +34,8 @@ const (
 )
 
 // Migrator rewrites owners at API versions that are no longer served. Without the rewrite, the next
-// apply by such a manager removes no fields, and the next write by another manager drops its entry.
+// apply by the manager of such an owner removes no fields, and the next write by another manager
+// drops the owner's entry.
 type Migrator struct {
 	Server MigrationServer
 	// Served reports whether the server serves a kind at a version.
@@ -60,7 +61,8 @@ func (m *Migrator) Migrate(ctx context.Context, kind object.Kind, ref object.Ref
 	}
 }
 
-// once reports whether another client wrote the object between the read and the write.
+// once tries the rewrite once. again reports whether it must be tried again, because another client
+// wrote the object between the read and the write.
 func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, attempts *retry.Attempts) (told event.Migrated, again bool) {
 	told = event.Migrated{Ref: ref, To: kind.GVK.GroupVersion().String()}
 	live, err := m.Server.Get(ctx, kind, ref)
@@ -105,7 +107,8 @@ func (m *Migrator) once(ctx context.Context, kind object.Kind, ref object.Ref, a
 	return told, false
 }
 
-// movable returns the owner's paths that the kind lacks at its version.
+// movable reports whether the kind has all of an owner's paths at its version. unknown contains the
+// paths that it lacks.
 func (m *Migrator) movable(kind object.Kind, fields *fieldpath.Set) (unknown []event.FieldName, movable bool) {
 	movable = true
 	fieldpath.Each(fields, func(p fieldpath.Path) {

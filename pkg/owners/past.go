@@ -81,8 +81,8 @@ func Recorded(ctx context.Context, reader Reader, ref object.Ref, uid types.UID)
 	return out, err
 }
 
-// readRecord finds the record of a cluster-scoped object in the webhook's namespace, which is
-// unknown here.
+// readRecord returns the record of an object. The record of a cluster-scoped object is in the
+// webhook's namespace, which is unknown here, so readRecord searches all namespaces for it.
 func readRecord(ctx context.Context, reader Reader, ref object.Ref, uid types.UID) (ownership.Record, error) {
 	var record ownership.Record
 	var found *unstructured.Unstructured
@@ -208,7 +208,7 @@ func (n notes) longest() (note, bool) {
 	return slices.MinFunc(n.all, func(a, b note) int { return a.coverage.Since.Compare(b.coverage.Since) }), true
 }
 
-// of returns since when a kind in a namespace has been watched, or why that is unknown.
+// of returns the time from which a kind in a namespace has been watched, or why that is unknown.
 func (n notes) of(kind schema.GroupKind, namespace string, now time.Time) (event.Coverage, error) {
 	if len(n.all) == 0 {
 		return event.Coverage{}, n.err

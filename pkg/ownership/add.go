@@ -18,12 +18,12 @@ import (
 // the same path at the same resource version. A second report of a transition may add the user, or
 // that a [Lost] path was taken or released.
 //
-// Two changes that end at the same version may differ: a change over unwatched time begins with
-// earlier owners than the last step within it. Both are recorded.
+// There is one exception. The net change over an unwatched period and the last step in that period
+// end at the same version, but begin with different owners. Both are recorded.
 //
 // Resource versions order transitions (KEP-5504). Writers report all transitions of an object at
-// once. So a transition was recorded before if it is older than everything that its entry
-// remembers, or than everything in a record that dropped entries.
+// once. So a transition older than all versions that its entry remembers was recorded before. In a
+// record that dropped entries, so was a transition older than all remaining entries.
 func (r *Record) Add(t Transition, at Occasion) bool {
 	if !t.Notable() {
 		return false
@@ -127,9 +127,10 @@ func (e *Entry) follow(earlier Entry) {
 	e.ResourceVersions = seen[max(0, len(seen)-maxSeen):]
 }
 
-// Covers reports whether the record contains everything that happened to the object up to a resource
-// version, apart from what the writer itself gave up. Writers report all transitions of an object
-// at once, so one at a newer version proves the others.
+// Covers reports whether the record contains everything that happened to the object up to a
+// resource version, apart from what the writer itself gave up. Writers report all transitions of an
+// object at once, so a recorded transition at a newer version proves that all earlier ones were
+// reported.
 func (r *Record) Covers(version string) bool {
 	for _, e := range r.Entries {
 		if object.Newer(e.version(), version) {
@@ -167,9 +168,9 @@ func FitUser(name string) string { return text.Truncate(name, maxUser+len(text.E
 func pathText(p fieldpath.Path) string { return text.Truncate(p.String(), maxPath+len(text.Ellipsis)) }
 
 // Net returns the transitions from the last owners in the record to the live ones, sorted by path.
-// It serves a period that was not watched. It recognizes tools that have since switched from
+// Use it after a period that was not watched. It recognizes tools that have since switched from
 // updates to server-side apply. It misses owners that came and went during the period, and new
-// owners of paths that have no entry. The error reports managed fields that cannot be decoded.
+// owners of paths that have no entry. It returns an error if managed fields cannot be decoded.
 func (r *Record) Net(live Owners) ([]Transition, error) {
 	entries, err := live.Entries()
 	if err != nil {

@@ -13,7 +13,7 @@ type classifier struct {
 	// values is nil if the values are unknown.
 	values *values
 	reset  bool
-	// apart means that there may be unknown versions between the two.
+	// apart means that there may be unknown versions between the two versions of the object.
 	apart bool
 	moves []move
 }
@@ -102,8 +102,9 @@ func stays(h Handover, lost []managedfields.Owner) bool {
 	})
 }
 
-// If a client writes through a subresource such as scale, the API server credits it with exactly
-// the fields that it changed. No tool moves entries there.
+// updatesSubresource reports whether an owner updates through a subresource such as scale. The API
+// server credits such an update with exactly the fields that it changed. No tool moves entries to a
+// subresource.
 func updatesSubresource(o managedfields.Owner) bool {
 	return o.Operation == managedfields.Update && o.Subresource != ""
 }
@@ -140,7 +141,8 @@ func (c classifier) crossesVersions(h Handover, lost, gained []managedfields.Own
 	return slices.ContainsFunc(lost, other) || slices.ContainsFunc(now, other)
 }
 
-// explained omits owners that lost a path through the API server's bookkeeping (edge case 9).
+// explained returns lost without the owners that lost the path through the API server's bookkeeping
+// (edge case 9).
 func explained(lost, gained []managedfields.Owner) []managedfields.Owner {
 	folded := slices.ContainsFunc(gained, func(o managedfields.Owner) bool { return o.Manager == ancientChanges })
 	return slices.DeleteFunc(slices.Clone(lost), func(o managedfields.Owner) bool {
@@ -176,7 +178,8 @@ func (c classifier) changed(h Handover) answer {
 	return yes
 }
 
-// was and is are both false if the values are unknown.
+// has reports whether a path exists in the old object (was) and in the new one (is). Both results
+// are false if the values are unknown.
 func (v *values) has(p fieldpath.Path) (was, is bool) {
 	if v != nil {
 		_, was = v.old.Get(p)

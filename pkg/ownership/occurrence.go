@@ -104,8 +104,8 @@ func VerdictsOn(transitions []Transition) Verdicts {
 // Size returns the size of the verdicts in bytes.
 func (v Verdicts) Size() int { return len(v.codes) }
 
-// On applies the verdicts to transitions between the same two versions that were found without
-// values. There must be one verdict for each transition; otherwise On returns false and changes
+// On applies the verdicts to transitions that were found without values, between the same two
+// versions. There must be one verdict for each transition; otherwise On returns false and changes
 // nothing.
 func (v Verdicts) On(transitions []Transition) bool {
 	all := verdicts()

@@ -85,9 +85,9 @@ func (o Owners) Size() int {
 const entrySize = 200
 
 // Between works like [BetweenObjects], but without values, for callers that know only metadata. A
-// path that goes to another owner is [Lost], and a path left without owners is removed. A path that
-// an updater gains through a subresource is taken, because an updater gains such a path only by
-// changing its value.
+// path that goes to another owner is [Lost], and a path left without owners is [Removed]. A path
+// that an updater gains through a subresource is [Taken], because an updater gains such a path only
+// by changing its value.
 func Between(old, new Owners) ([]Transition, error) {
 	return BetweenObjects(old, new, nil)
 }
@@ -101,9 +101,9 @@ func Apart(old, new Owners) ([]Transition, error) {
 type Values func() (old, new *unstructured.Unstructured, err error)
 
 // BetweenObjects returns, sorted by path, all paths whose owners changed between two versions of an
-// object. If the object had no owners before, every path is claimed. The transitions between all
-// versions of an object, in order, lead to its current owners. The error reports managed fields
-// that cannot be decoded.
+// object. If the object had no owners before, every path is [Claimed]. The transitions between all
+// versions of an object, in order, lead to its current owners. BetweenObjects returns an error if
+// managed fields cannot be decoded.
 //
 // values is called at most once, and only if an owner lost a path; it may be nil.
 func BetweenObjects(before, after Owners, values Values) ([]Transition, error) {

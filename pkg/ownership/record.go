@@ -72,7 +72,7 @@ type Object struct {
 // owners.
 type Entry struct {
 	Path string `json:"path"`
-	// Kind, From, To, Forced, FromValue and ToValue describe the last occurrence. Kind is lost if
+	// Kind, From, To, Forced, FromValue and ToValue describe the last occurrence. Kind is [Lost] if
 	// the values were not observed.
 	Kind Kind     `json:"kind"`
 	From []Holder `json:"from"`
@@ -118,8 +118,8 @@ type Occasion struct {
 	Noted bool
 }
 
-// maxBytes limits the JSON size of a record's entries, to limit the load on etcd. The maximum
-// number of entries of normal length fits.
+// maxBytes limits the JSON size of a record's entries, to limit the load on etcd. It is large
+// enough for maxEntries entries of normal length.
 const maxBytes = 128 << 10
 
 // surplus returns the number of oldest entries that do not fit. The newest entry always fits.

@@ -48,8 +48,8 @@ const (
 	Bookkeeping Why = "bookkeeping"
 	// Reset means that all managed fields were cleared.
 	Reset Why = "reset"
-	// Migration means that a tool switched from client-side to server-side apply and moved its
-	// entry, or moved all of another tool's entry.
+	// Migration means that a tool switched from client-side to server-side apply and moved its own
+	// entry, or that another tool's entire entry was moved.
 	Migration Why = "migration"
 	// SameValue means that the value did not change: managed fields were edited, or a mutating
 	// webhook restored the value (k/k#129960).
@@ -135,8 +135,9 @@ func has(owners []managedfields.Owner, owner managedfields.Owner) bool {
 // that has more than ten.
 const ancientChanges = "ancient-changes"
 
-// Hand marks the transitions of a write by the verb give as given. A path does not count as given
-// if its value changed, or if the client that sent the write owns it afterwards.
+// Hand marks the transitions of a write as [Given]. The write must come from the verb give. A path
+// does not count as given if its value changed, or if the client that sent the write owns it
+// afterwards.
 func Hand(transitions []Transition) {
 	for i := range transitions {
 		t := &transitions[i]
@@ -196,9 +197,9 @@ func Handovers(before, after []managedfields.Entry) []Handover {
 	return out
 }
 
-// Fate returns a path's handover to its later owners, which are sorted. Before and After may be
-// equal. The former state of paths below this one is unknown, so Fate assumes that it has not
-// changed.
+// Fate returns the handover of a path from its given owners to those in after. The given owners
+// must be sorted, and Before and After may be equal. The former state of paths below this one is
+// unknown, so Fate assumes that it has not changed.
 func Fate(p fieldpath.Path, before []managedfields.Owner, after []managedfields.Entry) Handover {
 	is, inside := exactly(after, p)
 	return Handover{Path: p, Before: before, After: is, Inner: inside, There: inside}

@@ -178,7 +178,7 @@ func mapsOf(list any) []map[string]any {
 	return out
 }
 
-// annotation also works if other annotations are malformed.
+// annotation returns the value of an annotation. It works even if other annotations are malformed.
 func annotation(it Item, key string) string {
 	metadata, _ := it.Object.Object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)

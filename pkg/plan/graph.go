@@ -82,7 +82,8 @@ func (b *builder) references(it Item) []object.Key {
 		// The API server looks up the role to check the user's rights.
 		keys = append(keys, roleOf(it))
 	case groupKind{Kind: "Pod"}:
-		// Admission refuses a Pod if its service account or class does not exist.
+		// Admission refuses a Pod if its service account, PriorityClass or RuntimeClass does not
+		// exist.
 		spec, _ := it.Object.Object["spec"].(map[string]any)
 		keys = append(keys,
 			object.Key{Kind: "ServiceAccount", Namespace: it.Namespace, Name: text(spec, "serviceAccountName")},
@@ -148,8 +149,8 @@ func (b *builder) classify() {
 		hasDefinitions = hasDefinitions || n.place.class == crds
 	}
 	for i := range b.nodes {
-		// Bindings follow their roles. If there is a phase of CRDs, roles join it, so bindings need
-		// no step of their own.
+		// Bindings come after their roles. If there is a phase of CRDs, move the roles into it. The
+		// bindings then need no additional phase.
 		n := &b.nodes[i]
 		if hasDefinitions && len(n.needs) == 0 && n.known() && isRole(n.GVK.GroupKind()) {
 			n.place.class = crds

@@ -23,7 +23,7 @@ type Options struct {
 	Kinds map[schema.GroupVersionKind]object.Kind
 	// Namespace applies to namespaced objects without one; empty means "default".
 	Namespace string
-	// Enforced makes it an error if a manifest has another namespace, because the user set -n.
+	// Enforced means that the user set -n, so a manifest with another namespace is an error.
 	Enforced bool
 	// SkipInvalid omits faulty objects and lists them in [Plan].Invalid. A cycle of needs is always
 	// an error.

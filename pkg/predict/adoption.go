@@ -74,9 +74,9 @@ func (p Predictor) updated(ctx context.Context, server Server, in *Prediction, a
 }
 
 // heldUp returns a *heldUpError if the server seems to refuse the apply only because we do not own
-// the adopted fields yet. Normally the server then accepts the manifest as a new object. But it may
-// refuse a new object for other reasons, such as a quota or a port in use. So heldUp also examines
-// the fields that the refusal names.
+// the adopted fields yet. In that case, the server normally accepts the manifest as a new object.
+// But it may refuse a new object for other reasons, such as a quota or a port in use. So heldUp
+// also examines the fields that the refusal names.
 func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, refusal error, contested []managedfields.Conflict) error {
 	alone, err := p.alone(ctx, server, in)
 	if err == nil || p.waitsForAdopted(in, refusal) || waitsForLeftovers(in, refusal) || unexplained(refusal) && !unexplained(err) {
@@ -85,9 +85,9 @@ func (p Predictor) heldUp(ctx context.Context, server Server, in *Prediction, re
 	return nil
 }
 
-// waitsForAdopted looks for fields that are missing from the manifest and belong only to adopted
-// managers. It searches the lists that the refusal names, and the surroundings of the fields that
-// it names.
+// waitsForAdopted reports whether some fields are missing from the manifest and belong only to
+// adopted managers. It searches the lists that the refusal names, and the fields that it names with
+// their parents.
 func (p Predictor) waitsForAdopted(in *Prediction, refusal error) bool {
 	areAdopted := func(owners []string) bool {
 		return len(owners) > 0 && !slices.ContainsFunc(owners, func(name string) bool {

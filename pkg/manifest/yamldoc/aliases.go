@@ -41,9 +41,10 @@ func (a *Aliases) Admit(d *Document) error {
 	return nil
 }
 
-// Measuring costs as much as decoding, and dashboards and CRDs are full of & and * that are not
-// anchors. An anchor's name consists of letters, digits, _ and -. An anchor follows white space or
-// an indicator.
+// mayAnchor reports whether a text may contain an anchor. A text without anchors need not be
+// measured, and measuring costs as much as decoding. Dashboards and CRDs are full of & and * that
+// do not belong to anchors or aliases. So mayAnchor looks for an & that follows white space or an
+// indicator, and that a letter, digit, _ or - follows.
 func mayAnchor(text []byte) bool {
 	if bytes.IndexByte(text, 0) >= 0 {
 		return true // UTF-16 or binary
@@ -94,7 +95,7 @@ func (m *measure) document(d *Document) {
 	m.visit(top)
 }
 
-// enormous is small enough that sums of sizes up to it do not overflow.
+// enormous is the maximum for a size. It is small enough that adding such sizes does not overflow.
 const enormous = 1 << 50
 
 // visit returns the approximate size of a node as JSON.

@@ -70,7 +70,9 @@ func (d *Document) decodeYAML() (any, []error) {
 	}
 	var duplicate *yaml.TypeError
 	if errors.As(err, &duplicate) && d.mergesKeys() {
-		// yaml/v2 also reports a key that overrides a merged key, which is valid.
+		// With merge keys, the error may be a false alarm: With merge keys, the error may be a
+		// false alarm: yaml/v2 also reports a key that overrides a merged key, which is valid. So
+		// decode again without strict mode. So decode again without strict mode.
 		value = nil
 		decoder = yaml.NewDecoder(bytes.NewReader(d.Text))
 		err = decoder.Decode(&value)
@@ -135,8 +137,9 @@ func (d *Document) openQuote(line int) int {
 	return min(line, at+1)
 }
 
-// wording removes quoted values from a yaml/v2 error, because a value that begins with * or ! may
-// be a password. The library has no error types. It quotes values only in the errors below.
+// wording returns the text of a yaml/v2 error without quoted values, because a value that begins
+// with * or ! may be a password. The library has no error types. The errors below are the only ones
+// in which it quotes values.
 func wording(err error) (said, hint string) {
 	said = strings.TrimPrefix(err.Error(), "yaml: ")
 	if _, after, found := strings.Cut(said, ": "); found && strings.HasPrefix(said, "line ") {

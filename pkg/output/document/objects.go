@@ -189,8 +189,8 @@ func NewMetNames(b output.Base, rest output.Results) output.Results {
 	}}
 }
 
-// NewAppliedObjects writes applied objects as the server stores them. The error is about the
-// template.
+// NewAppliedObjects writes applied objects as the server stores them. It returns an error if the
+// template is invalid.
 func NewAppliedObjects(b output.Base, rest output.Results) (output.Results, error) {
 	w, err := objectFormat(b)
 	return &listing{Base: b, objectWriter: w, rest: rest, pick: func(e event.Event) (listed, bool) {
@@ -200,7 +200,7 @@ func NewAppliedObjects(b output.Base, rest output.Results) (output.Results, erro
 }
 
 // NewMetObjects writes the objects that met their conditions, unless the condition was their
-// deletion. The error is about the template.
+// deletion. It returns an error if the template is invalid.
 func NewMetObjects(b output.Base, rest output.Results) (output.Results, error) {
 	w, err := objectFormat(b)
 	return &listing{Base: b, objectWriter: w, rest: rest, pick: func(e event.Event) (listed, bool) {

@@ -36,7 +36,8 @@ type managerEntry struct {
 	Fields int `json:"fields"`
 }
 
-// ownedField is a path with its owners. An empty list means that nothing in the path has an owner.
+// ownedField is a path with its owners. If Owners is empty, neither the path nor anything below it
+// has an owner.
 type ownedField struct {
 	Path   string                `json:"path"`
 	Owners []managedfields.Owner `json:"owners"`

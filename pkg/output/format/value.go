@@ -87,7 +87,7 @@ func Grouped[T any](all []T, key func(T) string) [][]T {
 	return groups
 }
 
-// Image says which image a container runs, on how many Pods, and for how long.
+// Image says which image a container runs, in how many Pods, and for how long.
 func Image(i event.Image, now time.Time) string {
 	const enough = len("sha256:") + 12
 	id := i.ID[strings.LastIndex(i.ID, "@")+1:]
@@ -119,8 +119,8 @@ func Owner(o managedfields.Owner, now time.Time) string {
 	return name + how
 }
 
-// OwnerWithin names an owner in at most width columns; 0 means any width. If needed, it shortens
-// the manager's name first.
+// OwnerWithin names an owner in at most width columns; 0 means no limit. If needed, it shortens the
+// manager's name first.
 func OwnerWithin(o managedfields.Owner, now time.Time, width int) string {
 	const least = 8
 	name, how := ownerParts(o, now)

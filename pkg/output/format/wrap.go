@@ -33,7 +33,7 @@ func Columns(width func() int) int {
 	return width()
 }
 
-// Within returns the width that an indent leaves; 0 means any width.
+// Within returns the width that an indent leaves; 0 means no limit.
 func Within(width func() int, indent string) int {
 	columns := Columns(width)
 	if columns <= 0 {
@@ -140,8 +140,8 @@ func wrapped(line string, indent, width int) []string {
 	return append(out, line)
 }
 
-// lastBlank returns the position of the last blank before which the line fits, or else of the first
-// blank, or else -1.
+// lastBlank returns the position of the last blank at which the line can be broken and still fits.
+// If none fits, it returns the first blank; if there is none, -1.
 func lastBlank(line string, indent, width int) int {
 	best := -1
 	for i := indent + 1; i < len(line); i++ {

@@ -59,9 +59,9 @@ func KYAML(v any) ([]byte, error) {
 	if saysTheSame(made, text) {
 		return made, nil
 	}
-	// The library wraps strings, and writes some strings incorrectly if a line begins with unusual
-	// white space, such as the empty lines of a Windows file. For these, JSON is used, because JSON
-	// is valid YAML.
+	// The library wraps strings. It also writes a string incorrectly if one of its lines begins
+	// with unusual white space, as the empty lines of a Windows file do. In these cases, write JSON
+	// instead, which is valid YAML.
 	if text, err = rawJSON(v, "  "); err != nil {
 		return nil, err
 	}
@@ -101,8 +101,8 @@ func rawJSON(v any, indent string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// escapeQuoted escapes unprintable characters, which the text may contain only inside double
-// quotes.
+// escapeQuoted escapes unprintable characters. In the given text, such characters may occur only
+// inside double quotes.
 func escapeQuoted(text []byte, spell func([]byte, rune) []byte) []byte {
 	plain := func(r rune) bool { return r == '\n' || strconv.IsPrint(r) }
 	if !bytes.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {

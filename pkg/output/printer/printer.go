@@ -83,7 +83,7 @@ func (p *Printer) Print(e event.Event) {
 	p.reporter.Handle(e)
 }
 
-// Close prints the rest and leaves the terminal clean. ctx limits only an external diff program.
+// Close prints the rest and leaves the terminal clean. ctx affects only an external diff program.
 // Close returns the first write error or, if there is none, the program's error.
 func (p *Printer) Close(ctx context.Context) error {
 	p.mu.Lock()

@@ -14,7 +14,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/output/table"
 )
 
-// ForApply returns a printer for an apply. The error is about the format or its template.
+// ForApply returns a printer for an apply. It returns an error if the format or its template is
+// invalid.
 func ForApply(o output.Options) (*Printer, error) {
 	applied := output.Word{Text: "applied", Good: []event.Action{event.Created, event.Configured, event.Recreated, event.Shared, event.Unchanged}}
 	if o.DryRun {
@@ -36,7 +37,8 @@ func ForApply(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForDiff returns a printer for a diff. The error is about the format or the external program.
+// ForDiff returns a printer for a diff. It returns an error if the format is invalid or the
+// external program cannot be run.
 func ForDiff(o output.Options) (*Printer, error) {
 	if o.External != nil && o.External.Run == nil {
 		return nil, fmt.Errorf("external diff program %q cannot be run here", o.External.Name)
@@ -99,7 +101,7 @@ func (r *referred) Handle(e event.Event) {
 	r.Results.Handle(e)
 }
 
-// ForDelete returns a printer for a delete. The error is about the format.
+// ForDelete returns a printer for a delete. It returns an error if the format is invalid.
 func ForDelete(o output.Options) (*Printer, error) {
 	gone := output.Word{Text: "gone", Good: []event.Action{event.Gone, event.Absent}, Awaited: true}
 	return newPrinter(o, output.NewState(gone, false), func(b output.Base, told *progress.Reporter) (output.Results, error) {
@@ -117,7 +119,7 @@ func ForDelete(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForStuck returns a printer for the results of stuck. The error is about the format.
+// ForStuck returns a printer for the verb stuck. It returns an error if the format is invalid.
 func ForStuck(o output.Options) (*Printer, error) {
 	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
 		if b.Format == output.Name {
@@ -127,7 +129,8 @@ func ForStuck(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForOwners returns a printer for the owners of objects. The error is about the format.
+// ForOwners returns a printer for the owners of objects. It returns an error if the format is
+// invalid.
 func ForOwners(o output.Options) (*Printer, error) {
 	return printerOf(o, []string{output.Table, output.YAML, output.JSON}, func(b output.Base) output.Results {
 		switch b.Format {
@@ -141,7 +144,7 @@ func ForOwners(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForSurvey returns a printer for a survey of owners. The error is about the format.
+// ForSurvey returns a printer for a survey of owners. It returns an error if the format is invalid.
 func ForSurvey(o output.Options) (*Printer, error) {
 	return printerOf(o, []string{output.Table, output.JSON, output.YAML, output.KYAML, output.HTML}, func(b output.Base) output.Results {
 		switch b.Format {
@@ -155,14 +158,16 @@ func ForSurvey(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForHistory returns a printer for recorded changes to many objects. The error is about the format.
+// ForHistory returns a printer for recorded changes to many objects. It returns an error if the
+// format is invalid.
 func ForHistory(o output.Options) (*Printer, error) {
 	return printerOf(o, []string{output.Table, output.JSON, output.YAML, output.KYAML}, func(b output.Base) output.Results {
 		return report(b, table.NewPastChanges, document.NewPastChanges, nil)
 	})
 }
 
-// ForDeprecated returns a printer for the verb deprecated. The error is about the format.
+// ForDeprecated returns a printer for the verb deprecated. It returns an error if the format is
+// invalid.
 func ForDeprecated(o output.Options) (*Printer, error) {
 	return printerOf(o, []string{output.Table, output.JSON, output.JUnit, output.Markdown}, func(b output.Base) output.Results {
 		if b.Format == output.Markdown {
@@ -172,15 +177,15 @@ func ForDeprecated(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForFights returns a printer for the verb fights. The error is about the format.
+// ForFights returns a printer for the verb fights. It returns an error if the format is invalid.
 func ForFights(o output.Options) (*Printer, error) {
 	return printerOf(o, []string{output.Table, output.JSON}, func(b output.Base) output.Results {
 		return report(b, table.NewFights, document.NewFights, nil)
 	})
 }
 
-// ForMigration returns a printer for a migration of owners to served versions. The error is about
-// the format.
+// ForMigration returns a printer for a migration of owners to served versions. It returns an error
+// if the format is invalid.
 func ForMigration(o output.Options) (*Printer, error) {
 	return printerOf(o, []string{output.Table, output.JSON, output.YAML, output.KYAML}, func(b output.Base) output.Results {
 		return report(b, table.NewMigration, document.NewMigration, nil)
@@ -194,7 +199,7 @@ func printerOf(o output.Options, formats []string, choose func(output.Base) outp
 	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) { return choose(b), nil })
 }
 
-// ForGive returns a printer for a give. The error is about the format.
+// ForGive returns a printer for a give. It returns an error if the format is invalid.
 func ForGive(o output.Options) (*Printer, error) {
 	if o.Format == output.Name {
 		return nil, unknownFormat(o.Format, []string{output.Table, output.JSON, output.YAML, output.KYAML, output.Stream, output.JUnit})
@@ -205,8 +210,8 @@ func ForGive(o output.Options) (*Printer, error) {
 	})
 }
 
-// ForSets returns a printer for sets. members means that there is only one set, whose members are
-// listed. The error is about the format.
+// ForSets returns a printer for sets. If members is set, there is only one set, and its members are
+// listed. It returns an error if the format is invalid.
 func ForSets(o output.Options, members bool) (*Printer, error) {
 	return newPrinter(o, output.NewState(output.Word{}, false), func(b output.Base, _ *progress.Reporter) (output.Results, error) {
 		switch b.Format {

@@ -1,3 +1,4 @@
-// Package progress reports to stderr: a live status line on a terminal, or plain lines in a log;
-// what the run is waiting for; and warnings. Start with [New].
+// Package progress reports the progress of a run to stderr. On a terminal, it keeps a live status
+// line; in a log, it writes plain lines. It also reports what the run is waiting for, and warnings.
+// Start with [New].
 package progress

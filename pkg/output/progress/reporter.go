@@ -13,8 +13,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// every is how long a log stays silent before it gets a progress line. The time doubles while the
-// line stays the same, up to seldom.
+// every is how long a log goes without output before it gets a progress line. As long as that line
+// does not change, the interval doubles each time, up to seldom.
 const (
 	every  = 10 * time.Second
 	seldom = time.Minute
@@ -46,7 +46,8 @@ type Reporter struct {
 	unreached bool          // the API server does not respond, or only with errors
 	sick      bool          // it responds with errors
 
-	// place returns a line that makes a CI system show an error or warning in a file; nil for none.
+	// place returns a line that makes a CI system show a message at a place in a file. level is
+	// error or warning. place is nil if no such lines are wanted.
 	place      func(level string, at object.Source, message string) string
 	verbose    bool
 	explains   bool // stuck objects, while the run continues
@@ -207,7 +208,7 @@ func (c *Reporter) redraws() bool {
 	return c.statusLine != nil && (c.state.Begun || c.unreached || c.activity.step.limit > 0)
 }
 
-// unblock forgets what blocked the run, unless the server did.
+// unblock forgets what blocked the run, unless it is the API server that blocks it.
 func (c *Reporter) unblock() {
 	if !c.unreached {
 		c.blocked, c.kinds = nil, nil
@@ -292,8 +293,8 @@ func (c *Reporter) pending() *pending {
 	return nil
 }
 
-// status returns one line that says how far the run is, what it is waiting for, and for how long.
-// It also returns the same line without times and rates.
+// status returns one line that says how far the run has got, what it is waiting for, and for how
+// long. It also returns the same line without times and rates.
 func (c *Reporter) status(now time.Time) (line, same string) {
 	var parts []string
 	p := c.pending()

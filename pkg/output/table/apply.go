@@ -177,7 +177,8 @@ func applyLine(base output.Base, b *strings.Builder, action event.Action, text s
 	}
 }
 
-// details returns the notes on an applied object, fitted into room columns; 0 means any width.
+// details returns the notes on an applied object. They are at most room columns wide; 0 means no
+// limit.
 func details(b output.Base, a event.Applied, room int) []string {
 	var all []string
 	most := manyPaths

@@ -158,7 +158,8 @@ func soleOwner(conflicts []event.Applied) string {
 	return text.Printable(sole)
 }
 
-// flag returns the flag that makes the choice. The shell ignores the comment.
+// flag appends the choice to a flag. If the choice stands for several objects, flag also appends a
+// shell comment with their number.
 func (c choice) flag(flag string) string {
 	said := flag + text.ShellQuote(c.value)
 	if c.objects > 1 {

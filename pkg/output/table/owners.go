@@ -247,7 +247,7 @@ type yamlLine struct {
 	unownable bool
 }
 
-// within fits the line into a width; 0 means any width. It shortens the middle of the value first.
+// within fits the line into a width; 0 means no limit. It shortens the middle of the value first.
 func (l yamlLine) within(width int) string {
 	text := strings.ReplaceAll(l.text, "\t", "    ")
 	if width == 0 || format.Cells(text) <= width {

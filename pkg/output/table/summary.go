@@ -129,12 +129,12 @@ func deleteSummary(c *output.State, dryRun bool) string {
 	return text
 }
 
-// oneScreen is the number of objects up to which all are listed, even those that met their
-// conditions.
+// oneScreen is the largest number of objects that are all listed, even those that met their
+// conditions. If there are more, only some are listed.
 const oneScreen = 20
 
-// manySkipped is how many objects of a phase are listed that were skipped for the same reason. Any
-// others are only counted.
+// manySkipped is the largest number of objects skipped for the same reason that are listed one by
+// one. If there are more, they are only counted.
 const manySkipped = 3
 
 // manyPaths is how many paths of one kind are listed for an object. Any others are only counted.
