@@ -69,8 +69,8 @@ func Compile(gvk schema.GroupVersionKind, s *spec.Schema, specs []Spec) ([]*Cond
 func (c *Condition) Spec() Spec { return c.spec }
 
 // EvaluateAt evaluates the condition on one version of an object; nil means that it does not exist.
-// Some faults, such as a Pod that cannot be scheduled, fail an object only if they have lasted for
-// a while at the time now. If now is zero, they never fail it.
+// now is the current time. Some faults, such as a Pod that cannot be scheduled, fail an object only
+// if they have lasted for a while by then. If now is zero, these faults never fail it.
 func (c *Condition) EvaluateAt(ctx context.Context, obj map[string]any, now time.Time) Verdict {
 	switch {
 	case c.spec.Kind == Delete && obj != nil:
@@ -229,8 +229,8 @@ func (s *conditionType) evaluate(_ context.Context, obj map[string]any, _ time.T
 	return out
 }
 
-// The wait continues without the condition, because only the controller knows which conditions it
-// will set.
+// The wait continues although the condition is missing, because only the controller knows which
+// conditions it will set.
 func (s *conditionType) absence(status map[string]any) string {
 	const most = 8
 	var has []string

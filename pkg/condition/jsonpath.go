@@ -111,7 +111,7 @@ func unknownField(gvk schema.GroupVersionKind, s *spec.Schema, one Spec, steps [
 	return nil
 }
 
-// The rest of a path never leads outside the part below its leading names.
+// After its leading names, a path never leaves the part of the object that they select.
 func (p *path) reads() cel.Reads {
 	if len(p.names) == 0 {
 		return cel.Reads{All: true}

@@ -56,7 +56,7 @@ func (r *ready) reads() cel.Reads {
 type conventions struct {
 	rule readiness.Rule
 	// began is when the first object was evaluated. An error counts as lasting only from then on,
-	// because it may have been fixed just before. If there is no wait, began is nil.
+	// because an older error may have been fixed just before. If there is no wait, began is nil.
 	began *atomic.Pointer[time.Time]
 }
 

@@ -16,7 +16,8 @@ import (
 )
 
 // ReadyAnnotation, FailedAnnotation and MessageAnnotation are annotations with which the author of
-// a CRD defines when an object is ready or has failed, and the message until it is ready.
+// a CRD defines when an object is ready, when it has failed, and which message to show until it is
+// ready.
 const (
 	ReadyAnnotation   = "k8sconnect.io/ready"
 	FailedAnnotation  = "k8sconnect.io/failed"

@@ -103,8 +103,8 @@ type explanation struct {
 }
 
 // endsFor records the latest causes. over is a cause that has lasted long enough to end the wait.
-// Otherwise next is the earliest time at which one will have; zero if none can end the wait. moved
-// is when the object last made progress.
+// If there is none, next is the earliest time at which a cause will have lasted long enough; zero
+// if no cause can end the wait. moved is when the object last made progress.
 func (x *explanation) endsFor(ends func(event.Cause) time.Duration, moved, now time.Time) (over *event.Cause, next time.Time) {
 	before := x.lasting
 	x.lasting = map[string]time.Time{}
@@ -137,8 +137,8 @@ func (x *explanation) next(since time.Time, after time.Duration) time.Time {
 	return at
 }
 
-// over reports whether the target, whose time runs out at due, needs no further explanation. The
-// latest one must be no older than the target's last progress, or than due.
+// over reports whether the target needs no further explanation. due is when the target's time runs
+// out. The latest explanation must be at least as recent as the target's last progress, or as due.
 func (x *explanation) over(moved, due time.Time) bool {
 	known := !x.last.IsZero() && (!x.last.Before(moved) || !x.last.Before(due))
 	return !x.running && (x.passed || known)

@@ -44,9 +44,9 @@ type Item struct {
 	Stays func(live *unstructured.Unstructured) string
 }
 
-// Reverse returns the phases for deleting the objects of a plan. Two groups of a phase come first.
-// Objects whose CRD is in the set do, because the rest of the phase may contain the controllers
-// that clean up after them. Aggregated ClusterRoles do, because their controller recreates them
+// Reverse returns the phases for deleting the objects of a plan. Two groups of a phase are deleted
+// first: objects whose CRD is in the set, because the rest of the phase may contain the controllers
+// that clean up after them; and aggregated ClusterRoles, because their controller recreates them
 // when one of their parts is deleted.
 func Reverse(p *plan.Plan) []Phase {
 	defined := map[object.Key]bool{}

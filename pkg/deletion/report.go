@@ -69,7 +69,7 @@ func (e *Engine) unreadable(v *view) {
 
 func (e *Engine) fail(ctx context.Context, t *target, verb string, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		// The server did not refuse: we stopped.
+		// The server did not refuse the request. We stopped before it answered.
 		if object.MayBeWritten(err) {
 			err = fmt.Errorf("the request was in progress, and may have been accepted: %w", err)
 		}

@@ -100,7 +100,7 @@ func (t *target) quietSince() time.Time {
 type view struct {
 	*watchset.View
 	engine *Engine
-	// open makes every object found before the view is synced a target.
+	// If open is set, every object found before the view is synced becomes a target.
 	open    bool
 	targets map[types.NamespacedName]*target
 	order   []*target

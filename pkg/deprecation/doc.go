@@ -1,7 +1,7 @@
 // Package deprecation finds API versions and fields that are deprecated in a release of Kubernetes.
 // [Check] is for a kind, [Fields] for an object, [Definition.Notices] for a CRD. Its tables are
-// generated from Kubernetes' types (builtin.txt) and corrected with sources (overlay.txt). It sends
-// no requests, and never quotes a user's value.
+// generated from Kubernetes' types (builtin.txt). Corrections are in overlay.txt, each with its
+// source. It sends no requests, and never quotes a user's value.
 package deprecation
 
 //go:generate go run ../../test/lifecycles -root ../..

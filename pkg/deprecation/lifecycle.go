@@ -182,10 +182,10 @@ func Versions(kind schema.GroupKind) []schema.GroupVersionKind {
 	return all
 }
 
-// CheckUpgrade returns the notice for a built-in kind at a version that the release to deprecates,
-// as seen from today's server. goes means that the release to no longer serves the version. The
-// recommended version is one that both releases serve, if there is one. If server is unknown, the
-// notice is that of the release to.
+// CheckUpgrade returns the notice for a built-in kind at a version that is deprecated in the target
+// release to, from the point of view of today's server. goes is set if the target release no longer
+// serves the version. The recommended version is one that both releases serve, if there is one. If
+// server is unknown, the notice is that of the target release.
 func CheckUpgrade(gvk schema.GroupVersionKind, server, to Release) (n Notice, goes, ok bool) {
 	if n, ok = Check(gvk, to); !ok || server.IsZero() {
 		return n, n.Gone, ok

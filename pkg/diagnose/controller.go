@@ -17,7 +17,7 @@ import (
 // Search is the result of a search for an object's controller.
 type Search struct {
 	Operator string
-	// Workloads are the likely controllers; several are equally likely.
+	// Workloads are the likely controllers. If there are several, they are equally likely.
 	Workloads []Candidate
 	Lease     *Lease
 	Evidence  []string
@@ -35,7 +35,7 @@ type Search struct {
 type Candidate struct {
 	Workload
 	Why []string
-	// Lease is one that a Pod of the workload holds or has held.
+	// Lease is a Lease that a Pod of the workload holds or has held.
 	Lease *Lease
 
 	score int

@@ -1,6 +1,7 @@
 // Package diagnose gathers the facts that rules ask for, and finds an object's controller. A rule
 // is a function over a [Run]. Start with [Gatherer.Fill], which reads facts and runs the rule until
-// it asks for no more. Unknown is not absent. It never changes the cluster.
+// it asks for no more. A fact that cannot be read is unknown; it does not count as absent. It never
+// changes the cluster.
 package diagnose
 
 import (
@@ -37,8 +38,8 @@ type Gatherer struct {
 	// Budget limits the requests for one explanation; 0 means 600. Questions beyond it fail with
 	// [ErrNotAsked].
 	Budget int
-	// WorthList is the number of objects of a kind and namespace from which one list replaces
-	// single reads; 0 means 4.
+	// WorthList is the minimum number of objects of a kind and namespace for which one list
+	// replaces single reads; 0 means 4.
 	WorthList int
 
 	mu   sync.Mutex
@@ -214,8 +215,8 @@ func Troubled(err error) bool {
 
 const (
 	worthList = 4
-	// worthAll is the number of namespaces from which one list of the whole cluster replaces a list
-	// for each.
+	// worthAll is the minimum number of namespaces for which one list of the whole cluster replaces
+	// a list for each namespace.
 	worthAll = 8
 )
 
@@ -254,9 +255,9 @@ func batches(f *Facts, asked map[Question]func() Collector, worth int) []Questio
 	return questions
 }
 
-// Reader reads the cluster. A failed read is a fact too. A forbidden error (apierrors) means that
-// the fact is unknown. [meta.IsNoMatchError] is true for the error if the server does not serve the
-// kind. A Reader must be safe for concurrent use.
+// Reader reads the cluster. The error of a failed read is evidence too. A forbidden error
+// (apierrors) means that the requested fact is unknown. If the server does not serve the kind,
+// [meta.IsNoMatchError] is true for the error. A Reader must be safe for concurrent use.
 type Reader interface {
 	// Get returns one object; nil, nil if it does not exist.
 	Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
@@ -273,7 +274,7 @@ type Reader interface {
 	// DryRunRemoveFinalizer tries to remove a finalizer in a dry run. The error is the server's
 	// refusal.
 	DryRunRemoveFinalizer(ctx context.Context, ref object.Ref, live *unstructured.Unstructured, finalizer string) error
-	// Allowed reports whether user may act; "" is the current user.
+	// Allowed reports whether user may use verb on ref. If user is "", it is the current user.
 	Allowed(ctx context.Context, user, verb string, ref object.Ref) (bool, error)
 }
 

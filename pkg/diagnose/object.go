@@ -141,7 +141,7 @@ func Ago(d time.Duration) string {
 	}
 }
 
-// Some returns the first strings, and how many others there are.
+// Some returns at most the given number of strings. If there are more, it appends "and N more".
 func Some(texts []string, most int) []string {
 	if len(texts) <= most {
 		return texts

@@ -21,7 +21,8 @@ type Question struct {
 	Labels, Fields  string
 	// Kept names the filter, if only a part of a list is kept.
 	Kept string
-	// Detail is the finalizer of a Replay, or the verb of an Allowed for User.
+	// Detail is the finalizer if Verb is Replay. If Verb is Allowed, Detail is the verb that User
+	// would use.
 	Detail, User string
 }
 

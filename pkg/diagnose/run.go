@@ -196,7 +196,8 @@ func (f *Facts) put(q Question, a Answer) {
 	f.answers[q] = a
 }
 
-// Find returns the answer to a question, or to a wider one, if it was asked.
+// Find returns the answer to a question. If only a wider question was asked, Find returns the part
+// of its answer that answers q.
 func (f *Facts) Find(q Question) (Answer, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

@@ -57,7 +57,8 @@ func (r *Run) traitsOf(u *unstructured.Unstructured, finalizer string) traits {
 	return t
 }
 
-// ownFinalizers returns those whose names show that the kind's controller sets them.
+// ownFinalizers returns the object's finalizers whose names show that the kind's controller sets
+// them.
 func ownFinalizers(u *unstructured.Unstructured) []string {
 	return slices.DeleteFunc(slices.Clone(u.GetFinalizers()), func(f string) bool {
 		return !related(domainOf(f), u.GroupVersionKind().Group)

@@ -91,7 +91,8 @@ func (r *Run) HooksFor(u *unstructured.Unstructured, operation admissionv1.Opera
 	return matching
 }
 
-// hooksOf returns webhooks whose rules name the object's group. Its authors usually serve them.
+// hooksOf returns webhooks whose rules name the object's group. The authors of the group usually
+// serve such webhooks.
 func (r *Run) hooksOf(u *unstructured.Unstructured) []Hook {
 	group := u.GroupVersionKind().Group
 	hooks, _ := r.Hooks()

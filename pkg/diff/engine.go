@@ -89,7 +89,8 @@ func (e *Engine) Run(ctx context.Context, p *plan.Plan) error {
 		e.reads = prefetch.Start(ctx, e.Server, p)
 	}
 	defer e.reads.Close()
-	// Phases show which of the needed objects exist.
+	// Phases are compared in order, because the earlier ones show which of the needed objects
+	// exist.
 	for i, ph := range p.Phases {
 		e.emit(event.PhaseStarted{Index: i})
 		e.phase(ctx, ph)

@@ -14,7 +14,7 @@ type Deprecations struct {
 	// server.
 	Release, Server string
 	Namespace       string
-	// Uses begins with those of APIs that the release removes.
+	// Uses lists the uses of APIs that the release removes first, and then the others.
 	Uses []DeprecatedUse
 	// Left counts managed-fields entries at deprecated versions whose managers no longer write
 	// them. Hint says how to rewrite them.

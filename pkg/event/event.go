@@ -121,8 +121,8 @@ type Applied struct {
 	// Reason says what was not checked, such as an object in a namespace that the same dry run
 	// would create. With Recreated, it names the immutable fields.
 	Reason string
-	// Unleavable lists the conflicts that cannot be yielded. Adopting AdoptFrom would settle all
-	// conflicts.
+	// Unleavable lists the conflicts that cannot be yielded. Adopting the manager AdoptFrom would
+	// settle all conflicts.
 	Conflicts  []managedfields.Conflict
 	Unleavable []fieldpath.Path
 	AdoptFrom  string
@@ -185,7 +185,8 @@ type Compared struct {
 // Reviewed ends a diff in which no action was Unknown.
 type Reviewed struct {
 	Digest string
-	// Objects lists those that would change, so that --confirm can name those that differ later.
+	// Objects lists the objects that would change. --confirm uses it to name the objects that
+	// differ later.
 	Objects []ReviewedObject
 }
 

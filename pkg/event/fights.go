@@ -16,8 +16,8 @@ type Fights struct {
 	Objects   int
 	For       time.Duration
 	Namespace string
-	// Unclear counts objects with repeated writes that were not read in full, because others are
-	// written more often.
+	// Unclear counts objects with repeated writes that we did not read in full, because other
+	// objects are written more often or a read failed.
 	Unclear int
 	// Unstored lists, by kind, writes that changed nothing and are too few to prove a fight over
 	// one object.
@@ -41,8 +41,8 @@ const (
 	NotStored FightClass = "not-stored"
 )
 
-// Fight is one object that is written back and forth. With [NotStored], it is a kind, or the only
-// object of a kind.
+// Fight describes one object that is written back and forth. If Class is [NotStored], it describes
+// a kind, or the only object of a kind.
 type Fight struct {
 	Ref    object.Ref
 	UID    types.UID

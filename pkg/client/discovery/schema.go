@@ -171,7 +171,7 @@ func (d *Discovery) published(ctx context.Context, gvk schema.GroupVersionKind, 
 }
 
 // document returns no text if the server has no such document. The discovery client caches
-// documents on disk. The address of a document contains its version, so that cache is never
+// documents on disk. The address of a document contains its version, so a cached document is never
 // outdated.
 func (d *Discovery) document(
 	ctx context.Context, index index, gvk schema.GroupVersionKind, asked <-chan struct{},

@@ -17,8 +17,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// UsualPage is the usual number of objects in a page. Most lists fit in one page, and the server
-// produces it quickly.
+// UsualPage is the usual number of objects in a page. Most lists fit in one page of this size, and
+// the server produces such a page quickly.
 const UsualPage = 1000
 
 // List reads a list page by page.
@@ -79,7 +79,8 @@ func (l *List) page(ctx context.Context, token string, size int) (metav1.ListMet
 	return page, err
 }
 
-// Collection returns a request for the selected objects of a kind. more are field selectors.
+// Collection returns a request for the selected objects of a kind. more contains additional field
+// selectors.
 func Collection(client rest.Interface, kind object.Kind, sel object.Selection, more ...string) *rest.Request {
 	path := append(transport.GroupPath(kind.GVK.Group, kind.GVK.Version), kind.Resource)
 	if kind.Namespaced && sel.Namespace != "" {
@@ -113,8 +114,9 @@ func fieldsOf(sel object.Selection, more ...string) string {
 	return strings.Join(terms, ",")
 }
 
-// restarts limits how often a list restarts after it expires between two pages, or after a page
-// leads to itself. The last restart requests everything at once, so nothing can expire.
+// restarts limits how often a list starts over because it expired between two pages, or because a
+// page's continue token led back to the same page. The last restart requests everything at once, so
+// nothing can expire.
 const restarts = 2
 
 var errNoProgress = errors.New("the list makes no progress")
@@ -122,8 +124,8 @@ var errNoProgress = errors.New("the list makes no progress")
 // Pages reads a list page by page. A list that keeps expiring costs at most six requests (edge case
 // 94).
 type Pages struct {
-	// Fetch reads the page for a token, or the first page without one. A page has at most size
-	// objects; 0 means all.
+	// Fetch reads the page that token identifies, or the first page if token is empty. A page has
+	// at most size objects; 0 means all.
 	Fetch func(ctx context.Context, token string, size int) (metav1.ListMeta, error)
 	// Size 0 requests all objects at once.
 	Size int

@@ -54,8 +54,8 @@ func (w *watching) follow(ctx context.Context) error {
 	}
 }
 
-// quick is the duration below which a watch did not end because of its age. The reason may persist,
-// so there is a pause before the next watch.
+// A watch that lasts less than quick did not end because of its age. The reason may persist, so
+// there is a pause before the next watch.
 const quick = time.Second
 
 func pausesOfWatches() wait.Backoff {

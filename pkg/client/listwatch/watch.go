@@ -25,23 +25,25 @@ type Source struct {
 	REST        *rest.RESTClient
 	Send        *transport.Sender
 	NewlyServed func(schema.GroupVersionKind) bool
-	// OnPolling is called if objects are polled because we may not use verb. It may be nil.
+	// OnPolling is called if objects are polled because we have no permission for verb. It may be
+	// nil.
 	OnPolling func(kind object.Kind, sel object.Selection, verb string)
 }
 
 // Watch reports the selected objects, and then their changes, until ctx is done, or until an error
-// occurs that retrying cannot fix. It returns that error. It calls tell from one goroutine. tell may
-// keep the objects.
+// occurs that retrying cannot fix. It returns that error. It calls tell from one goroutine. tell
+// may keep the objects.
 //
-// Watch reads one list and one watch, however many objects there are. It resumes a watch that ends.
+// Watch uses one list and one watch, however many objects there are. It resumes a watch that ends.
 // If that is impossible (410 Gone), it reads the list again and reports missing objects as Gone
 // (edge case 50). Each failed request is reported as Unreadable, and the recovery as Synced.
 //
-// If we may not watch, Watch polls the list. If we may not list, it polls the object with Name. A
+// If we may not watch, Watch polls the list. If we may not list, it polls the object called Name. A
 // role with resourceNames allows listing and watching each of its objects by Name. Objects that
 // Labels or Fields no longer match are reported as Gone.
 //
-// [transport.Unserved] is true for the error if the server does not serve the kind, or no longer.
+// [transport.Unserved] is true for the error if the server does not serve the kind, or has stopped
+// serving it.
 func (s *Source) Watch(ctx context.Context, kind object.Kind, sel object.Selection, tell func(object.Change)) error {
 	w := &watching{source: s, kind: kind, sel: sel, tell: tell, known: map[types.NamespacedName]sighting{}}
 	err := w.run(ctx)
@@ -94,9 +96,9 @@ func (w *watching) run(ctx context.Context) error {
 	}
 }
 
-// list reports the objects that are new, changed or gone. It requests the newest state, because an
-// older version of an object in the server's cache may have been ready. It reports no object twice
-// if a page is read again.
+// list reports the objects that are new, changed or gone. It requests the newest state, because the
+// server's cache may still contain an older version of an object that was ready. It reports no
+// object twice if a page is read again.
 func (w *watching) list(ctx context.Context) error {
 	l := &List{
 		Kind: w.kind, Size: UsualPage, Build: w.collection, Do: w.do,

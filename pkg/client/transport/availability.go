@@ -32,10 +32,10 @@ type availability struct {
 	drop func()
 
 	mu sync.Mutex
-	// probe is the latest probe of the server on behalf of a silent request.
+	// probe is the latest probe of the server, sent because a request had no answer.
 	probe  *probe
 	search *search
-	// since is zero while the server is reachable.
+	// since is when the server became unreachable; zero while it is reachable.
 	since    time.Time
 	seen     time.Time
 	answered time.Time
@@ -44,8 +44,8 @@ type availability struct {
 	gone *UnreachableError
 }
 
-// probe is one question to the server. Concurrent requests share its result, which is valid once
-// done is closed.
+// probe is one check of the server's health. Concurrent requests share its result, which is valid
+// once done is closed.
 type probe struct {
 	began time.Time
 	done  chan struct{}
@@ -94,7 +94,7 @@ type found struct {
 	first bool
 }
 
-// check finds out whether the request or the server is the reason that a request got no answer. It
+// check finds out why a request got no answer: because of the request, or because of the server. It
 // returns once the server is reachable, or with the final error.
 func (o *availability) check(ctx context.Context, err error) (found, error) {
 	since, cause := time.Now(), CauseOf(err)
@@ -241,9 +241,10 @@ func (o *availability) stallAfter() time.Duration {
 	return min(longest, o.limit/parts)
 }
 
-// listen watches a silent request. If the server does not answer a probe either, listen ends the
-// request. If it does, the request may take its time, which is reported (edge case 91), unless its
-// Patience has run out. listen returns when ctx is done.
+// listen watches a request that has no answer yet. If the server does not answer a probe either,
+// listen ends the request. If the server answers the probe, listen reports that the request takes
+// long (edge case 91), or ends the request if its Patience has run out. listen returns when ctx is
+// done.
 func (s *Sender) listen(ctx context.Context, r Request, a *attempt, end context.CancelCauseFunc) {
 	most, within := s.availability.stallAfter(), max(s.attempt, s.rest.Client.Timeout)
 	if r.Patience != "" {
@@ -305,9 +306,9 @@ func (s *Sender) carry(ctx context.Context, a *attempt, send func(context.Contex
 	return context.Cause(ctx)
 }
 
-// losesPatience reports whether to end a request that has been silent since the given time. The
-// request ends when its shared patience runs out. It also ends halfway, so that it can be sent
-// again in case it was lost.
+// losesPatience reports whether to end a request that has had no answer since the given time. The
+// request ends when its shared patience runs out. It also ends after half of that time, so that it
+// can be sent again in case it was lost.
 func (s *Sender) losesPatience(r Request, since time.Time) bool {
 	return s.budget.spentSince(failure{patience: r.Patience}, since) >= s.timeout || time.Since(since) >= s.timeout/2
 }
@@ -340,9 +341,9 @@ func (o *availability) stalled(ctx context.Context) (bool, error) {
 	}
 }
 
-// outages tracks whether an outage of the server was reported and is not over. It counts the search
-// for an unreachable server, and each request without an object that the server refuses for now. So
-// an answer to an earlier request does not end an outage.
+// outages tracks whether an outage of the server was reported and is not over. It counts each
+// search for an unreachable server, and each request without an object that is being retried. The
+// outage is over only when the count is zero, so an answer to an earlier request does not end it.
 type outages struct {
 	over func() // is called when all have ended and the server answers
 

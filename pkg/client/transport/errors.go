@@ -188,8 +188,8 @@ var (
 )
 
 // lostError says that an answer is missing or truncated. Errors of net/http often have no type, so
-// it marks them where they occur. It does not unwrap to its cause, because client-go would
-// recognize and retry that.
+// lostError marks them where they occur. It does not unwrap to its cause, because client-go would
+// recognize the cause and retry the request.
 type lostError struct{ cause error }
 
 // Broken returns the error for a lost connection.
@@ -217,7 +217,7 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// stalledError ends a request that has been silent since the given time, while the server did not
+// stalledError ends a request that has had no answer since the given time, while the server did not
 // answer another request either.
 type stalledError struct{ since time.Time }
 

@@ -20,7 +20,8 @@ import (
 
 // Request is what [Sender.Do] needs to know about a request, except how to send it.
 type Request struct {
-	// Ref without a name means that the request concerns the kind.
+	// Ref says which object the request concerns. If Ref has no name, the request concerns the
+	// kind.
 	Ref object.Ref
 	// About lists the objects that the server's warnings concern; nil means Ref.
 	About []object.Ref
@@ -32,16 +33,17 @@ type Request struct {
 	Creates bool
 	// NewlyServed is set if one of several API servers may not know the kind yet.
 	NewlyServed bool
-	// Quiet is set for an internal request. Its warnings are not shown, and its silence is not
+	// Quiet is set for an internal request. Its warnings are not shown, and a missing answer is not
 	// reported.
 	Quiet bool
 	// Bulk requests take time that depends on the amount of data, so their duration says nothing
 	// about the server.
 	Bulk bool
-	// Patience names requests that share the time for retries. The time starts anew once one of
-	// them is answered. So the client gives up only once, and not for each kind, on a server that
-	// does not say what it serves. The time also limits silence, because the server answers these
-	// requests from memory. Other requests may wait for webhooks or etcd.
+	// Patience names a group of requests that share one time limit for retries. The time starts
+	// anew once one of them is answered. So if the server does not say what it serves, the client
+	// gives up only once, and not once for each kind. The same limit applies to a request without
+	// any answer, because the server answers these requests from memory. Other requests may wait
+	// for webhooks or etcd.
 	Patience string
 	// Asked is closed when the answer is needed. Until then, the request is a prefetch: it is
 	// neither reported nor retried. Asked is nil for a request that is not a prefetch.
@@ -101,13 +103,14 @@ type Opening struct {
 	made  sync.Once
 	done  chan struct{}
 
-	// client-go's cache holds only a weak reference to the transport, which would be collected.
+	// client-go's cache holds only a weak reference to the transport. Without this reference, the
+	// transport would be garbage-collected.
 	keep http.RoundTripper
 }
 
 // OpenEarly starts opening the connection for later requests, without sending a request. It returns
 // false if the connection needs more than TCP and TLS, such as a proxy or a credential program. If
-// it fails, the first request reports that.
+// the connection cannot be opened, the first request reports the error.
 func (o *Opening) OpenEarly(config *rest.Config) bool {
 	cached, transport := direct(config)
 	req := unsent(config)
@@ -255,8 +258,8 @@ func (t *transport) guarded(req *http.Request) error {
 	return &refusedError{err}
 }
 
-// isQuestion reports whether the server only answers a posted object and does not store it, such as
-// an access review.
+// isQuestion reports whether the server evaluates a posted object, such as an access review,
+// without storing it.
 func isQuestion(req *http.Request) bool {
 	return req.Method == http.MethodPost &&
 		(strings.Contains(req.URL.Path, "/apis/authorization.k8s.io/") || strings.Contains(req.URL.Path, "/apis/authentication.k8s.io/"))

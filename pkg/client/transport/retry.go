@@ -221,8 +221,8 @@ func (s *Sender) gaveUp(err error, class Class) error {
 	}
 }
 
-// OfWebhook reports whether it is only a webhook that does not answer. Only the message reveals
-// this, because the Status is that of any internal error.
+// OfWebhook reports whether a request failed only because a webhook does not answer. Only the
+// message reveals this, because the Status is that of any internal error.
 func OfWebhook(err error) bool {
 	s := StatusOf(err)
 	return s.Reason == metav1.StatusReasonInternalError && strings.Contains(s.Message, "failed calling webhook \"")
@@ -250,9 +250,9 @@ type failure struct {
 	patience string
 }
 
-// retryBudget is the time for retrying one failure without a success in between. So a thousand
-// objects behind one dead webhook take no longer than one. A server that is only occasionally busy
-// uses up nothing.
+// retryBudget limits how long one failure is retried without a success in between. So a thousand
+// objects behind one dead webhook take no longer than one object. A server that is only
+// occasionally busy uses up none of the time.
 type retryBudget struct {
 	limit time.Duration
 
@@ -262,8 +262,8 @@ type retryBudget struct {
 
 type span struct{ began, latest time.Time }
 
-// spent returns how long the failure has lasted across all requests. It is over once no request has
-// hit it for as long as the limit.
+// spent returns how long the failure has lasted across all requests. A failure is over if no
+// request has run into it for longer than the limit.
 func (t *retryBudget) spent(what failure) time.Duration { return t.spentSince(what, time.Now()) }
 
 func (t *retryBudget) spentSince(what failure, since time.Time) time.Duration {
@@ -321,8 +321,8 @@ func attemptOf(ctx context.Context) *attempt {
 // write is answered by then, so the user learns what happened.
 const lastWord = 3 * time.Second
 
-// toTheEnd returns a context for one attempt, which ends with ctx. If a write has been sent, it
-// ends lastWord later. The caller must release it.
+// toTheEnd returns a context for one attempt, which ends with ctx. If a write has been sent, the
+// context ends lastWord later. The caller must release it.
 func toTheEnd(ctx context.Context, a *attempt) (context.Context, context.CancelFunc) {
 	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

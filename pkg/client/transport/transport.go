@@ -26,8 +26,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// transport disables client-go's own retries, which can be up to ten and are not reported.
-// [Sender.Do] retries and reports instead.
+// transport disables client-go's own retries. client-go would retry a request up to ten times
+// without reporting it. [Sender.Do] retries and reports instead.
 type transport struct {
 	Origin
 
@@ -163,7 +163,8 @@ type Options struct {
 	// OnCredentials is called repeatedly while that program runs.
 	Credentials   string
 	OnCredentials func(since time.Time)
-	// OnStall is called repeatedly for a silent request. why is nil if the server is healthy.
+	// OnStall is called repeatedly for a request that has no answer yet. why is nil if the server
+	// is healthy.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)
 }
 
@@ -264,8 +265,8 @@ func Carry(ctx, attempt context.Context) context.Context {
 	return withAttempt(ctx, attemptOf(attempt))
 }
 
-// A starting server is not ready until it can authorize other clients. A server that denies us
-// access to /readyz is reachable.
+// A server that denies us access to /readyz is reachable, but may still be starting: it is not
+// ready until it can authorize other clients.
 func (s *Sender) health(ctx context.Context) (health, error) {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(withAttempt(ctx, &attempt{}), patience)

@@ -45,8 +45,9 @@ func NewWarnings(telling *sync.Mutex, tell func(object.Ref, string)) *Warnings {
 // write after it return the same one. A warning about a list concerns every object for which the
 // list was read.
 //
-// It drops warnings of our webhook that repeat others. We report takeovers ourselves, with both
-// values. The API server reports deprecations in other words.
+// It drops two sorts of warnings from our webhook, because they repeat others: those about
+// takeovers, which we report ourselves, with both values; and those about deprecations, which the
+// API server reports in other words.
 func (w *Warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
 	if w.tell == nil || code != miscWarning || text == "" {
 		return

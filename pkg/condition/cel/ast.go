@@ -145,8 +145,8 @@ func (r Reads) Below(name string) (inner Reads, found bool) {
 	return inner, found
 }
 
-// Of returns the part of a value that is read. It shares what is read in full. A map is kept even
-// if the part that is read is missing.
+// Of returns the parts of a value that are read. It does not copy parts that are read in full. A
+// map is kept even if the part of it that is read is missing.
 func (r Reads) Of(v any) any {
 	m, ok := v.(map[string]any)
 	if r.All || !ok {
@@ -159,7 +159,7 @@ func (r Reads) Of(v any) any {
 	return out
 }
 
-// And returns the union of both.
+// And returns the union of r and other.
 func (r Reads) And(other Reads) Reads {
 	return Reads{All: r.All || other.All, Paths: append(slices.Clip(r.Paths), other.Paths...), SpecTimes: r.SpecTimes || other.SpecTimes}
 }

@@ -34,7 +34,7 @@ type part struct {
 // shown is a value in a report: a place in the object, or an operand of a comparison.
 type shown struct {
 	text string
-	// Without steps, the value is the result of the subexpression with this id.
+	// If at has no steps, the value is the result of the subexpression with this id.
 	at Place
 	id int64
 	// brief omits a list or a map if a result derived from it is shown.

@@ -22,10 +22,10 @@ import (
 
 const (
 	// maxCost is ten times the API server's limit for a CRD's rules (apiserver/pkg/apis/cel,
-	// PerCallLimit), because only the user waits.
+	// PerCallLimit), because a slow expression delays only the user.
 	maxCost = 10_000_000
 	// interruptEach is the number of loop iterations between checks of the context. Nested loops
-	// can have a low cost and still run forever, so longest limits the duration.
+	// can have a low cost and still run forever, so there is also a time limit, longest.
 	interruptEach = 100
 	longest       = 2 * time.Second
 )

@@ -102,8 +102,8 @@ func (l *Language) environment(r Reads) (*cel.Env, *shape, error) {
 	return env, sh, err
 }
 
-// maxSize limits the value that one call makes or compares, in bytes of strings and items of lists.
-// An API server accepts objects of 1.5 MB.
+// maxSize limits the size of the value that one call creates or compares, counted in bytes of
+// strings and items of lists. An API server accepts objects of 1.5 MB.
 const maxSize = 4 << 20
 
 // limits limits the cost, as in the API server, and the size of each call's result. The cost of a

@@ -89,7 +89,7 @@ func (s schemaOrBool) Schema() common.Schema { return s.shape }
 
 func (s schemaOrBool) Allows() bool { return true }
 
-// If the schema describes the whole value, value uses Kubernetes' types, and otherwise those of
+// value converts v to Kubernetes' types if the schema describes all of v, and otherwise to those of
 // plain JSON.
 func (s *shape) value(v any) ref.Val {
 	if s == nil || s.dynamic || v == nil {

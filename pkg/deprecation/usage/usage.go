@@ -71,7 +71,7 @@ type use struct {
 type verdict struct {
 	event.DeprecatedUse
 	deprecated bool
-	// counts means that a manager that writes the version has to change. Most versions that are
+	// counts is set if a manager that writes the version has to change. Most versions that are
 	// deprecated but not removed, such as Endpoints, are written by Kubernetes itself.
 	counts, served bool
 }
@@ -99,8 +99,8 @@ func (t *Tally) verdict(gvk schema.GroupVersionKind) verdict {
 
 // Live checks a live object. An applier has one entry, at the version of its last apply. An updater
 // has one for each version: the newest shows how it writes now; the others stay until other
-// managers own their fields. kubectl's annotation shows the version of the last kubectl apply. It
-// decides between entries of the same second, and also if the managed fields were cleared.
+// managers own their fields. kubectl's annotation shows the version of the last kubectl apply. The
+// annotation decides if two entries have the same time, or if the managed fields were cleared.
 func (t *Tally) Live(ref object.Ref, entries []metav1.ManagedFieldsEntry, lastApplied string) {
 	applied := kindOf(lastApplied)
 	version := applied.GroupVersion().String()

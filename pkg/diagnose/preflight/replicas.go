@@ -19,8 +19,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// budgets reports those that allow no eviction even if all Pods are healthy, so nodes cannot be
-// drained.
+// budgets reports disruption budgets that allow no eviction even if all Pods are healthy, so nodes
+// cannot be drained.
 func (v *view) budgets() []event.Remarked {
 	var out []event.Remarked
 	budgets := diagnose.KindOf("policy/v1", "PodDisruptionBudget")

@@ -160,8 +160,8 @@ func ports(templates []template) []string {
 	return names
 }
 
-// isOf reports whether the Pod belongs to one of the templates. New Pods of the template will
-// replace such a Pod, or it already has the same ports.
+// isOf reports whether the Pod belongs to one of the templates. A new Pod of the template will
+// replace such a Pod, unless it already has the same ports.
 func isOf(pod *unstructured.Unstructured, templates []template) bool {
 	owner := pod.GetOwnerReferences()
 	for _, t := range templates {

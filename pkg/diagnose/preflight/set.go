@@ -263,7 +263,7 @@ func (v *view) inScope(scope corev1.ScopedResourceSelectorRequirement, d demand)
 	return perhaps
 }
 
-// bestEffort reports whether no container has requests or limits, whether its own or those of a
+// bestEffort reports whether no container has requests or limits, either of its own or from a
 // LimitRange.
 func (v *view) bestEffort(d demand) truth {
 	if d.spec.Resources != nil {

@@ -173,7 +173,8 @@ func setByControllers() []string {
 	}
 }
 
-// maySelect considers that controllers or programs may set labels, so the selector may match later.
+// maySelect takes into account that controllers or programs may set labels, so the selector may
+// match later.
 func (s *set) maySelect(selector map[string]string, t template) bool {
 	if labels.SelectorFromSet(selector).Matches(labels.Set(t.labels)) {
 		return true

@@ -1,5 +1,6 @@
 // Package schedule decides when stuck objects are examined and which explanations are news. Start
-// with [New] and [Schedule.Due]. Time is a parameter. It never sends requests.
+// with [New] and [Schedule.Due]. The caller passes the current time to each method. It never sends
+// requests.
 package schedule
 
 import (
@@ -85,8 +86,9 @@ func (s *Schedule[K]) By(k K, at time.Time) {
 	}
 }
 
-// Asked records an examined batch. requests counts those for each object, and shared those for all.
-// again is the number to expect for one object next time.
+// Asked records that a batch was examined. requests contains the number of requests for each
+// object; shared is the number of requests that served all of them. again is the number of requests
+// to expect for one object next time.
 func (s *Schedule[K]) Asked(now time.Time, requests map[K]int, shared, again int) {
 	s.underway = false
 	total := shared
@@ -180,7 +182,7 @@ func (s *Schedule[K]) Passed(now time.Time) int {
 	return n
 }
 
-// budget refills at the rate of full per minute. One examination may overdraw it.
+// budget refills from empty to full in one minute. One examination may overdraw it.
 type budget struct {
 	full, left float64
 	at         time.Time

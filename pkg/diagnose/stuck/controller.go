@@ -111,7 +111,7 @@ func codeOf(h diagnose.Health) string {
 	}
 }
 
-// If its only clue is the right to update, the workload may not be the finalizer's controller.
+// If the right to update is the only clue, the workload may not be the finalizer's controller.
 func owner(c diagnose.Candidate, finalizer string) string {
 	who := "the controller of the finalizer "
 	if !c.Likely() {

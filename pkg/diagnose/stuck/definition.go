@@ -226,7 +226,7 @@ func (d *diagnosis) heldBy(u *unstructured.Unstructured, dependents []*unstructu
 	return append(found, f)
 }
 
-// ownerElsewhere is for a dependent in another namespace than its owner (event
+// ownerElsewhere is for a dependent in a different namespace from its owner's (event
 // OwnerRefInvalidNamespace).
 func ownerElsewhere(u, dependent *unstructured.Unstructured) finding {
 	ref := object.RefOf(dependent)

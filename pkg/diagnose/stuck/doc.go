@@ -65,7 +65,7 @@ const (
 	// The deletion is slow, not stuck.
 	Progressing = "Progressing"
 
-	// Unread facts, an object that is not being deleted, and no finding.
+	// Facts could not be read, the object is not being deleted, or no cause was found.
 	NotPermitted   = "NotPermitted"
 	NotRead        = "NotRead"
 	NotTerminating = "NotTerminating"

@@ -15,7 +15,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// rank puts a cause before those that cannot be fixed without it.
+// rank puts a cause before the causes that cannot be fixed until it is fixed.
 type rank int
 
 const (
@@ -131,8 +131,8 @@ func (d *diagnosis) explain(f Facts) []event.Cause {
 
 func said(c object.Condition) string { return text.Excerpt(c.Reason + ": " + c.Message) }
 
-// removing suggests removing the finalizer. delete refuses to do so unless the object is being
-// deleted, so otherwise only waiting helps.
+// removing suggests removing the finalizer. k8sconnect delete does this only if the object is being
+// deleted. If it is not, only waiting helps.
 func removing(c event.Cause, u *unstructured.Unstructured, finalizer, risk string) event.Cause {
 	if diagnose.Terminating(u) {
 		c.Next = command.Kubectl("k8sconnect", "delete") + " " + diagnose.On(object.RefOf(u)) + " --remove-finalizer=" + text.ShellQuote(finalizer)
@@ -162,8 +162,8 @@ func (d *diagnosis) deleted(u *unstructured.Unstructured) string {
 }
 
 // Lastings returns, by code, whether a cause ends a wait for a deletion, and after how long. When
-// in doubt, it does not: if a wait ended for a cause that would have passed, a healthy teardown
-// would fail.
+// in doubt, a cause does not end the wait: if a wait ended for a cause that would have passed, a
+// healthy teardown would fail.
 func Lastings() map[string]diagnose.Lasting {
 	const (
 		decided = time.Minute     // for what the object itself shows

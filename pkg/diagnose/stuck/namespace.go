@@ -187,8 +187,8 @@ func holds(k object.Kind) bool {
 // explained limits how many objects are explained; any others usually have the same causes.
 const explained = 300
 
-// causes returns the causes that block the contents, or will do so once their deletion is
-// requested, with the number of objects.
+// causes returns the causes that block the contents, or that will block them once the deletion of
+// the contents is requested. Each cause comes with the number of objects that it blocks.
 func (c contents) causes(d *diagnosis) []finding {
 	var all []finding
 	held := map[rootKey][]string{}

@@ -225,7 +225,7 @@ func (v *rules) controller(u *unstructured.Unstructured, c event.Cause) rule.Fin
 		return f // The control plane usually is not a workload.
 	}
 	if workloads, sure := v.Workloads(); !sure && len(workloads) == 0 {
-		// If we may not list workloads, Leases, roles and webhooks do not lead to a workload.
+		// If we may not list workloads, no Lease, role or webhook can lead us to one.
 		return unknown(f)
 	}
 	s := v.Controller(u, "")

@@ -78,7 +78,8 @@ func (v *rules) explain() []event.Cause {
 
 func (v *rules) apply() []rule.Finding { return slices.Concat(v.namespace(), v.subject(v.Object)) }
 
-// askLast asks for holders of volumes and warnings once the other answers show which are needed.
+// askLast asks for warnings and for the holders of volumes, once the other answers show which of
+// them are needed.
 func (v *rules) askLast() {
 	if v.Misses() == 0 {
 		v.volumes.AskHolders()

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// atOnce is for causes that the object itself shows. It bridges the moment between two writes.
+	// atOnce is for causes that the object itself shows. The delay covers the moment between two
+	// writes.
 	atOnce = 15 * time.Second
 	// decided is for refusals that the server would repeat, given its current state.
 	decided = time.Minute
@@ -19,7 +20,7 @@ const (
 // Lastings returns, by code, whether a cause ends a wait and after how long.
 //
 // If a wait ends for a cause that would have passed, a healthy rollout fails. If a wait does not
-// end, that only costs time. So in doubt, a cause does not end a wait.
+// end, that only costs time. So when in doubt, a cause does not end a wait.
 func Lastings() map[string]diagnose.Lasting {
 	ends := func(after time.Duration) diagnose.Lasting { return diagnose.Lasting{Ends: true, After: after} }
 	passes := diagnose.Lasting{After: decided}

@@ -199,7 +199,7 @@ func (v *rules) unreadRefs() []unread {
 	return all
 }
 
-// whats names a kind that is forbidden in the whole cluster only once.
+// If a kind could not be read in the whole cluster, whats names it only once.
 func whats(all []unread) []string {
 	everywhere := map[schema.GroupKind]bool{}
 	for _, u := range all {

@@ -53,8 +53,8 @@ func (v Rules) unseen(p *corev1.Pod) rule.Finding {
 	})
 }
 
-// verdict is the scheduler's, which exists only as text: "0/5 nodes are available: 3 Insufficient
-// cpu, 2 node(s) were unschedulable. …"
+// verdict is the scheduler's verdict, which exists only as text: "0/5 nodes are available: 3
+// Insufficient cpu, 2 node(s) were unschedulable. …"
 type verdict struct {
 	nodes   int
 	reasons []nodeReason
@@ -102,7 +102,7 @@ func readVerdict(message string) verdict {
 // text completes a sentence after "has".
 type class struct{ text, next string }
 
-// nodeClass knows the reasons of the scheduler's own plugins.
+// nodeClass recognizes the reasons given by the scheduler's own plugins.
 func nodeClass(reason string, p *corev1.Pod) class {
 	columns := func(what string) string {
 		return rule.Kubectl("", "get", "nodes", "-o", "custom-columns=NODE:.metadata.name,"+what)

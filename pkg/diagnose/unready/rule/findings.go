@@ -19,7 +19,7 @@ const (
 	Direct
 	// Consequence passes once the other causes are fixed.
 	Consequence
-	// Doubt is an object that could not be read.
+	// Doubt means that an object could not be read.
 	Doubt
 )
 
