@@ -28,8 +28,8 @@ type Server interface {
 	predict.Permissions
 	object.LiveReader
 	Kind(ctx context.Context, gvk schema.GroupVersionKind) (object.Kind, error)
-	// Served waits until the cluster serves the kind. If within is 0, it waits at most as long as
-	// for an unreachable cluster.
+	// Served waits until the cluster serves the kind. The parameter within limits the wait; if it
+	// is 0, the limit is the same as for an unreachable cluster.
 	Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (object.Kind, error)
 	// Established waits until a CRD is accepted, and returns an error if it is rejected.
 	Established(ctx context.Context, definition string) error
@@ -72,8 +72,8 @@ type Engine struct {
 	Decide func(ctx context.Context, all []Contested) [][]Decision
 	// Review limits writes to what a user has reviewed; nil allows all writes.
 	Review Review
-	// Admit may refuse an existing object; its phase and all later phases are then not written.
-	// Calls may be concurrent. Admit may be nil.
+	// Admit may return an error to refuse an existing object. In that case, neither the object's
+	// phase nor any later phase is written. Calls may be concurrent. Admit may be nil.
 	Admit   func(item plan.Item, live *unstructured.Unstructured) error
 	Objects bool
 	Scope   plan.Options
@@ -83,9 +83,9 @@ type Engine struct {
 	// Wait waits until the given objects are ready. It is called before each phase with the applied
 	// objects that the phase needs, and at the end with the rest. It may be nil.
 	Wait func(ctx context.Context, applied []plan.Item) error
-	// Remove deletes the object with the UID and returns once it is gone. stays may be nil; it
-	// returns why the current object must not be deleted, or "". Remove is required if the
-	// Predictor recreates objects.
+	// Remove deletes the object if it has this UID, and returns once the object is gone. Remove
+	// calls stays with the current object; if stays returns a reason, the object must not be
+	// deleted. stays may be nil. Remove is required if the Predictor recreates objects.
 	Remove func(ctx context.Context, kind object.Kind, ref object.Ref, uid types.UID, stays func(*unstructured.Unstructured) string) error
 	// Journal records the writes for a rollback; it may be nil.
 	Journal Journal

@@ -27,7 +27,7 @@ func (e *Engine) finish(a event.Applied) {
 
 func (e *Engine) fail(ctx context.Context, item plan.Item, err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
-		// The run was interrupted; the server did not refuse the object.
+		// The error comes from the interruption of the run, not from the server.
 		if object.MayBeWritten(err) {
 			err = fmt.Errorf("its write was in progress, and may have succeeded: %w", err)
 		}
@@ -70,8 +70,8 @@ func offersOf(p predict.Predictor, t *target) predict.Offers {
 	return offers
 }
 
-// contest reports whether the target has conflicts. It emits them, unless Decide may still resolve
-// them: a prompt must not delay the other writes.
+// contest reports whether the target has conflicts. Without Decide, it emits them. With Decide, it
+// sets late, so that Decide is called after the other writes: a prompt must not delay them.
 func (e *Engine) contest(t *target) bool {
 	switch {
 	case !t.contested():

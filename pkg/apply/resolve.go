@@ -71,8 +71,8 @@ func (e *Engine) serveAll(ctx context.Context, items []*plan.Item) map[schema.Gr
 		kinds = map[schema.GroupVersionKind]served{}
 	)
 	for _, item := range items {
-		// If this run created the CRD of a known kind, the kind is known only from a cached earlier
-		// CRD.
+		// If this run created the CRD of a kind that is already known, the cached kind describes an
+		// earlier CRD.
 		if item.Kind.Resource != "" && (e.DryRun != object.DryRunNone || !e.changedCRD(*item, event.Created)) {
 			continue
 		}
@@ -156,7 +156,8 @@ func (e *Engine) unserved(ctx context.Context, item plan.Item, err error, waited
 		return err // The error already has a reason.
 	}
 	if len(item.OnlyIn) > 0 {
-		// Only the CRD in the set shows the reason: it does not have this version.
+		// Only the CRD in the set shows why the kind is not served: that CRD does not have the
+		// item's version.
 		return object.Hinted("change apiVersion to "+item.GVK.Group+"/"+item.OnlyIn[0],
 			"the CRD of %s in this set has no version %s, only %s", item.GVK.Kind, item.GVK.Version, strings.Join(item.OnlyIn, ", "))
 	}

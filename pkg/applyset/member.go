@@ -83,7 +83,7 @@ func (m Member) isCopy(parent object.Ref, manager string) (by string, copied boo
 	return "", false
 }
 
-// Claim is a mark by which a tool or another set owns an object.
+// Claim is a mark that shows that a tool or another set owns an object.
 type Claim struct {
 	// Of is the kind of owner: "Helm release", "ApplySet".
 	Of string
@@ -94,8 +94,8 @@ type Claim struct {
 
 func (c Claim) String() string { return c.Of + " " + c.Name }
 
-// Claims returns the claims of another set, Helm, Flux or Argo CD on an object. id is our set,
-// which does not count. Marks that only name the origin of a manifest, such as
+// Claims returns the claims of another set, Helm, Flux or Argo CD on an object. id identifies our
+// set, whose claim is not returned. Marks that only name the origin of a manifest, such as
 // app.kubernetes.io/managed-by, are not claims.
 func Claims(u *unstructured.Unstructured, id string) []Claim {
 	var all []Claim
@@ -105,8 +105,9 @@ func Claims(u *unstructured.Unstructured, id string) []Claim {
 	return append(all, claims(u.GetLabels(), u.GetAnnotations())...)
 }
 
-// Owned returns the claim, or "", on an object that would be deleted with its namespace or CRD. id
-// is our set. The parent of another set counts as claimed by that set.
+// Owned returns a claim on an object that would be deleted along with its namespace or CRD; "" if
+// there is none. id identifies our set, whose claim is not returned. The parent of another set
+// counts as claimed by that set.
 func Owned(u *unstructured.Unstructured, id string) string {
 	if set := u.GetLabels()[IDLabel]; set != "" && set != id {
 		return "set " + set
@@ -174,7 +175,8 @@ const PruneAnnotation = "k8sconnect.io/prune"
 type keepMark struct {
 	key    string
 	values []string
-	// says compares as the tool does, for example ignoring case.
+	// says reports whether text contains the value of the mark. It compares as the tool does, for
+	// example ignoring case.
 	says   func(text, value string) bool
 	labels bool
 	// whole is set if the tool honors the mark only when it deletes the whole set.

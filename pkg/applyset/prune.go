@@ -12,14 +12,14 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// Input is an object that the input contains.
+// Input is one object of the input.
 type Input struct {
 	Ref object.Ref
 	// Resource is the kind's plural name; empty if the server does not serve the kind yet.
 	Resource string
 }
 
-// Set is a set without its members.
+// Set describes a set, except for its members.
 type Set struct {
 	Parent object.Ref
 	// Manager is the field manager of the members; empty means one of the default managers.
@@ -204,7 +204,7 @@ func (d Decision) Holders() []Member {
 	return out
 }
 
-// Keep returns the decision changed to keep the doomed member m.
+// Keep returns a copy of the decision in which the doomed member m is kept.
 func (d Decision) Keep(m Member, reason Reason, by string) Decision {
 	d.Doomed = slices.DeleteFunc(slices.Clone(d.Doomed), func(other Member) bool { return other.Ref == m.Ref })
 	d.Kept = append(slices.Clone(d.Kept), Kept{m, reason, by})
@@ -212,7 +212,8 @@ func (d Decision) Keep(m Member, reason Reason, by string) Decision {
 	return d
 }
 
-// Within keeps all members that are not doomed in shown, the decision that the user has seen.
+// Within returns a copy of the decision that deletes only members that are doomed in shown, the
+// decision that the user has seen. It keeps all other members.
 func (d Decision) Within(shown Decision) Decision {
 	was := map[object.Key]bool{}
 	for _, m := range shown.Doomed {

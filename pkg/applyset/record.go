@@ -1,6 +1,7 @@
-// Package applyset decides which objects belong to a set and which to prune, by the ApplySet
-// specification (KEP-3659). [Read] the parent, [Render] it with a wider promise before members are
-// written, and [Decide]. It never reads or writes the cluster.
+// Package applyset decides which objects belong to a set and which of them to prune, according to
+// the ApplySet specification (KEP-3659). Callers [Read] the parent, [Render] it with a wider
+// promise, write members only after that, and then [Decide]. The package never reads or writes the
+// cluster.
 package applyset
 
 import (

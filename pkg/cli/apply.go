@@ -43,7 +43,7 @@ func (o *applyOptions) apply(ctx context.Context, in verb.Invocation) error {
 	return o.input.Incomplete(verb.Finish(err, o.out.Close(ctx)))
 }
 
-// ctx ends with --timeout; in.Cmd.Context() does not.
+// ctx ends when --timeout expires; in.Cmd.Context() does not.
 func (o *applyOptions) work(ctx context.Context, in verb.Invocation) error {
 	c := in.Connection
 	if o.set.Name != "" && o.dryRun == object.DryRunNone {

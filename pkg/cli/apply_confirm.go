@@ -69,7 +69,7 @@ func (o *applyOptions) approval(ctx context.Context, client *client.Client, p *p
 	return nil
 }
 
-// reviewedOf returns what else a digest covers besides the objects.
+// reviewedOf returns what a digest covers in addition to the objects.
 func reviewedOf(p predict.Predictor, run *sets.Run) []string {
 	if run == nil {
 		return []string{p.Manager}
@@ -122,7 +122,8 @@ func (o *applyOptions) lookAhead(
 	return l, nil
 }
 
-// see reports an object that could not be compared, because such an object ends the run.
+// see adds an event to the plan. It also reports an object that could not be compared as failed,
+// because such an object ends the run.
 func (l *lookahead) see(e event.Event) {
 	l.plan.See(e)
 	if c, ok := e.(event.Compared); ok && c.Action == event.Unknown {

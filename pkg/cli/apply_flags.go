@@ -68,7 +68,7 @@ type applyOptions struct {
 	history int
 	undone  bool
 	set     sets.Options
-	// ask confirms a prune that looks like a mistake; nil if no user can answer.
+	// ask asks the user to confirm a prune that looks like a mistake; nil if no user can answer.
 	ask func(context.Context, applyset.Decision, string) (bool, error)
 	// approve is called before the first write. It returns whether the run must make exactly the
 	// planned changes. nil approves every change.

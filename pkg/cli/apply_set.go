@@ -21,7 +21,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/restore"
 )
 
-// applySet applies the plan as a set, and then prunes. back rolls back a failed run with --atomic.
+// applySet applies the plan as a set, and then prunes. With --atomic, it calls back to roll back a
+// failed run.
 func (o *applyOptions) applySet(
 	ctx context.Context, c *connection.Connection, client *client.Client, p *plan.Plan,
 	apply func(context.Context) error, back func(context.Context, error) error,
@@ -120,7 +121,8 @@ func deleteMembers(
 	return engine.Run(ctx, phases)
 }
 
-// keeper writes the history of the run's set; nil for a run that writes nothing.
+// keeper returns the Keeper that writes the history of the run's set; nil for a run that writes
+// nothing.
 func (o *applyOptions) keeper(client *client.Client, set *sets.Set) *sets.Keeper {
 	if o.dryRun != object.DryRunNone {
 		return nil
@@ -145,7 +147,8 @@ func (o *applyOptions) result(err error) history.Result {
 }
 
 const (
-	// interruptedRollbackTimeout is shorter, because a user who stops a program will not wait long.
+	// interruptedRollbackTimeout is shorter than rollbackTimeout, because a user who stops a
+	// program will not wait long.
 	rollbackTimeout            = 10 * time.Minute
 	interruptedRollbackTimeout = time.Minute
 )

@@ -45,8 +45,8 @@ type diffOptions struct {
 	rules  *config.Rules
 	set    sets.Options
 	run    string
-	// found is set by a caller that needs the plan. Such a caller also sets digestOf, which the
-	// plan's digest covers besides the objects; if it is nil, no digest is printed. Without found,
+	// A caller that needs the plan sets found and digestOf. digestOf lists what the plan's digest
+	// covers in addition to the objects; if it is nil, no digest is printed. Without found,
 	// digestOf is not used.
 	found    *review.Plan
 	digestOf []string

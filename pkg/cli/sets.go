@@ -175,7 +175,7 @@ func runsOf(ctx context.Context, client *client.Client, set *sets.Set) ([]event.
 	return runs, nil
 }
 
-// judge reports the readiness of a member that cannot be read as unknown.
+// judge reports the readiness of each member. If a member cannot be read, its readiness is unknown.
 func judge(ctx context.Context, client *client.Client, members []applyset.Member) []event.Member {
 	judged := make([]event.Member, len(members))
 	groups := map[schema.GroupVersionKind][]int{}

@@ -42,15 +42,15 @@ type Options struct {
 	// OnWarning is called once for each warning about an object. The zero Ref means that the
 	// request concerned no object.
 	OnWarning func(object.Ref, string)
-	// OnRetry is called before a request is retried. in is the pause before the retry. left is the
-	// remaining time for retries, or 0 if it depends on the server. The Ref has no name if the
-	// request concerns a kind. The zero Ref stands for the server.
+	// OnRetry is called before a request is retried. The parameter in is the pause before the
+	// retry. left is the remaining time for retries, or 0 if it depends on the server. The Ref has
+	// no name if the request concerns a kind. The zero Ref stands for the server.
 	OnRetry func(ref object.Ref, err error, in, left time.Duration)
 	// OnReachable is called when the server answers again, after an OnRetry with the zero Ref.
 	OnReachable func()
-	// OnStall is called repeatedly while one request gets no answer, but others do. The silence
-	// began at since. The request may last for within. why is nil if the server is healthy. The Ref
-	// is as in OnRetry.
+	// OnStall is called repeatedly while one request gets no answer although others do. The request
+	// has received nothing since the time in since. The parameter within is how long the request
+	// may last. why is nil if the server is healthy. The Ref is as in OnRetry.
 	//
 	// The functions whose names begin with On are never called concurrently.
 	OnStall func(ref object.Ref, since time.Time, within time.Duration, why error)
@@ -58,7 +58,7 @@ type Options struct {
 	// OnCredentials is called repeatedly while that program runs.
 	Credentials   string
 	OnCredentials func(since time.Time)
-	// OnPolling is called if we do not have permission to use verb, so that objects are polled
+	// OnPolling is called if we do not have permission to use the verb, so that objects are polled
 	// instead of watched. It is called once for each kind and namespace.
 	OnPolling func(kind object.Kind, namespace, verb string)
 }

@@ -185,9 +185,10 @@ func isDefinition(kind schema.GroupKind) bool {
 }
 
 // openStorage makes the server open the storage of a CRD's instances before the CRD is deleted. The
-// server opens it at the first request for the kind. Otherwise, the finalizer of the CRD sends that
-// request, and fails with "storage is (re)initializing". The server may then not retry for five
-// minutes (docs/design/delete.md). openStorage ignores errors, because the deletion reports them.
+// server opens the storage at the first request for the kind. Without openStorage, the first
+// request is that of the CRD's finalizer, which fails with "storage is (re)initializing". The
+// server may then not retry for five minutes (docs/design/delete.md). openStorage ignores errors,
+// because the deletion reports them.
 func (c *Client) openStorage(ctx context.Context, kind object.Kind, ref object.Ref) {
 	ctx, cancel := context.WithTimeout(ctx, openFor)
 	defer cancel()

@@ -18,8 +18,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Delete deletes the object and returns its state after that. It returns nil if the object is gone.
-// For some kinds, the server returns an object that is already gone.
+// Delete deletes the object and returns its state afterwards; nil if the object is gone. For some
+// kinds, the server returns the object even if it is already gone, so a result that is not nil does
+// not prove that the object still exists.
 //
 // The error is NotFound if there is no such object. It is a conflict if how.UID or
 // how.ResourceVersion does not match.
@@ -54,8 +55,9 @@ func (c *Client) Delete(ctx context.Context, kind object.Kind, ref object.Ref, h
 	return left, err
 }
 
-// deleted takes a response of type Status to mean that the object is gone. A proxy may send a
-// Status to every request, so it proves nothing unless it names the object.
+// deleted takes a response of type Status to mean that the object is gone. A proxy may answer any
+// request with a Status, so a Status that does not name the object proves nothing, and doubtful is
+// set.
 func deleted(body []byte, kind object.Kind, ref object.Ref, how object.Deletion) (left *unstructured.Unstructured, doubtful bool, err error) {
 	u, err := transport.Any(body)
 	if err != nil {

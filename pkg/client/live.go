@@ -19,7 +19,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// worthList is the number of objects from which a list is faster than concurrent reads.
+// worthList is the smallest number of objects for which a list is faster than concurrent reads.
 const worthList = 6
 
 // apart is the largest number of CRDs that are read one by one. A list of all CRDs would include
@@ -82,8 +82,8 @@ func (r *reading) namespace(ctx context.Context, namespace string, left map[stri
 	}
 }
 
-// together reads one list. It leaves the rest to be read one by one if we may not list, or if there
-// are far more other objects. It removes each object that it has read from left.
+// together reads one list, and removes the objects in it from left. It reads the remaining objects
+// one by one if we may not list, or if there are far more other objects.
 func (r *reading) together(ctx context.Context, sel object.Selection, left map[string]int) {
 	whole, err := r.list(ctx, sel, left)
 	switch {
@@ -230,8 +230,8 @@ type query struct {
 	do       func(context.Context, sending) error
 }
 
-// each starts the list over if a page becomes too old to continue. Without begin, it may then visit
-// objects twice.
+// each starts the list over if a page becomes too old to continue. If begin is nil, each may then
+// visit objects twice.
 func (c *Client) each(ctx context.Context, q query) error {
 	var items []*unstructured.Unstructured
 	l := &listwatch.List{
@@ -298,8 +298,8 @@ func (c *Client) existence(kind object.Kind, ref object.Ref) *rest.Request {
 		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 }
 
-// Metadata lists the metadata of the selected objects. If a page becomes too old to continue, it
-// may visit objects twice.
+// Metadata lists the metadata of the selected objects. If a page becomes too old to continue,
+// Metadata may visit objects twice.
 func (c *Client) Metadata(ctx context.Context, kind object.Kind, sel object.Selection, visit func(*unstructured.Unstructured)) error {
 	return c.each(ctx, query{
 		kind: kind, sel: sel, metadata: true, visit: visit,

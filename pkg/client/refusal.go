@@ -44,7 +44,7 @@ func (e *SilentWebhookError) Error() string {
 
 func (e *SilentWebhookError) Unwrap() error { return e.Err }
 
-// Of returns the error for several objects.
+// Of returns a copy of the error that names the number of objects.
 func (e *SilentWebhookError) Of(objects int) error {
 	all := *e
 	all.Objects = objects

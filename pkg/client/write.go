@@ -116,10 +116,10 @@ func (c *Client) SetManagedFields(ctx context.Context, kind object.Kind, live *u
 }
 
 // PutManagedFields is like SetManagedFields, but with a manager's name or as a dry run. The manager
-// would become an owner of everything that the server changes in this write. To avoid that, it
-// writes at a version of the kind at which the server changes nothing else, if there is one. The
-// response has the requested version. The error is a *[TooLargeError] if the object would become
-// too large.
+// would become an owner of everything that the server changes in this write. To avoid that,
+// PutManagedFields writes at a version of the kind at which the server changes nothing else, if
+// there is one. The response has the requested version. The error is a *[TooLargeError] if the
+// object would become too large.
 func (c *Client) PutManagedFields(
 	ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write,
 ) (*unstructured.Unstructured, error) {
@@ -163,10 +163,11 @@ func (c *Client) sendManagedFields(
 	})
 }
 
-// uncredited returns a version of the kind at which we do not become owner of anything else. It
-// prefers the requested version. A version may have a default that the stored version lacks. Each
-// write at that version sets the default anew, while a write at the stored version changes nothing.
-// The server does not say which version is the stored one, so uncredited finds it with dry runs.
+// uncredited returns a version of the kind at which the write changes no other fields, so that we
+// do not become an owner of them. It prefers the requested version. A version may have a default
+// that the stored version lacks. Each write at that version sets the default anew, while a write at
+// the stored version changes nothing. The server does not say which version is the stored one, so
+// uncredited finds it with dry runs.
 func (c *Client) uncredited(ctx context.Context, kind object.Kind, live *unstructured.Unstructured, fields []any, how object.Write) (object.Kind, error) {
 	if kind.GVK.Group == "" { // The core group has only one version.
 		return kind, nil

@@ -35,7 +35,7 @@ const (
 	placeNote   = "k8sconnect.io/place"
 	field       = "objects"
 
-	// The server limits a Secret to 1 MiB, including small annotations.
+	// The server limits the data of a Secret to 1 MiB.
 	partSize = 768 << 10
 	// 12 MiB of compressed data can hold far more than 10,000 objects.
 	mostParts = 16

@@ -101,8 +101,8 @@ func newestFirst(a, b Run) int {
 	return strings.Compare(b.ID, a.ID)
 }
 
-// named returns the runs with a name: an id, perhaps followed by the beginning of the input's
-// digest.
+// named returns the runs that the name identifies. A name is an id, perhaps followed by the
+// beginning of the input's digest.
 func named(runs []Run, name string) []Run {
 	var out []Run
 	for _, r := range runs {
@@ -157,8 +157,8 @@ func usableOf(runs []Run) []string {
 	return out
 }
 
-// Earlier programs wrote no format, and their runs are readable. The format of a later program is
-// not.
+// format is the version of the stored format. Runs from earlier versions of this program have no
+// format, and can be read. Runs with a later format cannot.
 const format = 1
 
 // Place is a run's place in the history. Each run names the run before it, even if that run is no

@@ -30,7 +30,8 @@ const completerScript = `#!/bin/sh
 exec kubectl-k8sconnect ` + cobra.ShellCompRequestCmd + ` "$@"
 `
 
-// Add adds completion to every verb, and a kubectl subcommand to cobra's completion command.
+// Add adds completion to every verb. It also adds a kubectl subcommand to cobra's completion
+// command.
 func Add(root *cobra.Command, c *connection.Connection) {
 	known := words{c}
 	for _, cmd := range all(root) {

@@ -35,7 +35,7 @@ type Settings struct {
 	AdoptFrom    []string
 	Recreate     []string
 	Readiness    string
-	// TimeoutFor are durations, written as in --timeout-for.
+	// TimeoutFor lists durations, written as in --timeout-for.
 	TimeoutFor                   []string
 	ExpectContext, ExpectCluster []Expected
 }
@@ -184,7 +184,7 @@ func (s *sections) expect(f field, out *Settings) {
 	}
 }
 
-// otherwise is the manager for rules that name none.
+// The parameter otherwise is the manager for rules that name none.
 func (s *sections) rules(f field, otherwise string) []predict.Choice {
 	var all []predict.Choice
 	for _, item := range s.list(f.name, f.value) {
@@ -312,8 +312,8 @@ func choose(file string) string {
 	return "choose one with --config=" + text.ShellQuote(file) + ", or use none with --config="
 }
 
-// isOurs reports whether the file exists and is not a manifest. An unreadable file is ours, because
-// its rules must not be ignored.
+// isOurs reports whether the file exists and is not a manifest. It returns an error if the file
+// cannot be read, because the rules in the file must not be ignored.
 func isOurs(file string) (bool, error) {
 	info, err := os.Stat(file)
 	switch {
@@ -341,7 +341,8 @@ func isOurs(file string) (bool, error) {
 	return top.APIVersion.IsZero() && top.Kind.IsZero(), nil
 }
 
-// orNone is advice for a file that is not a configuration. It does not apply to a pipe.
+// orNone is the advice for a folder, or for a file without settings. For a pipe, a socket or a
+// device, the advice is only to remove it.
 const orNone = "remove it, or ignore it with --config="
 
 func unfit(file, what, advice string) error {

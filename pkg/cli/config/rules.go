@@ -60,9 +60,9 @@ func (r *Rules) hear(d predict.Decision) {
 	r.decisions[decided{d.Ref, d.Path.String(), d.Choice, d.Said}] = d
 }
 
-// Watch emits decisions if they are to be explained, and warnings about rules that matched nothing.
-// beside returns the objects that -l excluded. end is the result of the run, which Watch returns.
-// After an error other than conflicts or differences, it does not warn.
+// Watch emits the decisions if the user asked to have them explained, and warns about rules that
+// matched nothing. beside returns the objects that -l excluded. end is the result of the run; Watch
+// returns it. If end is an error other than conflicts or differences, Watch does not warn.
 func (r *Rules) Watch(p *plan.Plan, beside func() []plan.Item, emit func(event.Event), end error) error {
 	if r == nil {
 		return end
@@ -197,8 +197,8 @@ func (s *Settings) String() string {
 	return s.File + ", with the section for " + strings.Join(s.Contexts, ", ")
 }
 
-// onto sets the flags that were not given, without marking them as changed. adoptFrom in the file
-// means a migration, and includes client-side apply.
+// onto sets the flags that were not given, without marking them as changed. A file with adoptFrom
+// describes a migration, so onto adds client-side apply to its managers.
 func (s *Settings) onto(flags *pflag.FlagSet) error {
 	set := func(name string, values ...string) error {
 		flag := flags.Lookup(name)

@@ -40,9 +40,10 @@ func decodeObject(r io.Reader) *unstructured.Unstructured {
 // withheld replaces text from the server about a Secret that the user may not read.
 const withheld = "(withheld: it may quote values of this Secret, which cannot be read)"
 
-// censor masks the text of a response. If the server rejects the credentials, denies permission or
-// refuses a read of the Secret, the text quotes none of its values. Any other failed read may quote
-// anything.
+// censor returns a function that masks the text of a response. If the server rejects the
+// credentials, denies permission or refuses a read of the Secret, the text quotes none of the
+// Secret's values. For any other failed read, the text may quote them, so the function withholds
+// it.
 func (t *maskingTransport) censor(req *http.Request, status int, sent *unstructured.Unstructured) func(string) string {
 	if sent != nil {
 		t.vault.Learn(sent.Object)
@@ -114,7 +115,7 @@ func maskWarnings(header http.Header, say func(string) string) {
 	}
 }
 
-// withMaskedBody masks a body that is not a Kubernetes Status as plain text.
+// withMaskedBody masks the messages in a Kubernetes Status. It masks any other body as plain text.
 func withMaskedBody(resp *http.Response, say func(string) string) (*http.Response, error) {
 	body, readErr := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
@@ -139,7 +140,8 @@ func withMaskedBody(resp *http.Response, say func(string) string) (*http.Respons
 	return resp, nil
 }
 
-// ending ends a body with the error with which another body ended.
+// ending stands at the end of a replaced body. It returns the error with which the original body
+// ended.
 type ending struct{ err error }
 
 func (e *ending) Read([]byte) (int, error) {

@@ -42,7 +42,8 @@ type Connection struct {
 	RunTold bool
 	// Warned counts the warnings from the server that were shown.
 	Warned *atomic.Int64
-	// Guard may refuse the writes of clients that are created from now on; nil refuses none.
+	// Guard may refuse writes. It is passed to clients that are created after it was set. A nil
+	// Guard refuses nothing.
 	Guard transport.Guard
 
 	runID   string
@@ -73,7 +74,7 @@ func New(vault *redact.Vault) *Connection {
 	return &Connection{config: config, Vault: vault, Warned: new(atomic.Int64), sent: new(atomic.Int64), opening: new(transport.Opening)}
 }
 
-// Begin sets the log verbosity and returns a context that ends with --timeout.
+// Begin sets the log verbosity and returns a context that ends when --timeout expires.
 func (c *Connection) Begin(ctx context.Context, stderr io.Writer) (context.Context, context.CancelFunc, error) {
 	if err := Log(stderr, c.Vault, c.Verbosity); err != nil {
 		return nil, nil, err
@@ -114,7 +115,7 @@ func (c *Connection) givenRun() (id, from string) {
 	return c.runID, "--" + RunID
 }
 
-// checkRun refuses an ID that is not valid wherever it is used.
+// checkRun refuses an ID that is invalid in any of the places where it is used.
 func (c *Connection) checkRun() error {
 	id, from := c.givenRun()
 	switch {
@@ -132,8 +133,8 @@ func (c *Connection) NewRun() string {
 	return cmp.Or(id, ulid.Make().String())
 }
 
-// Call identifies this process among others of the same run, such as retries. It is empty without a
-// run.
+// Call distinguishes this process from other processes of the same run, such as retries. It is
+// empty without a run.
 func (c *Connection) Call() string {
 	if id, _ := c.givenRun(); c.Run == "" || c.Run != id {
 		return c.Run

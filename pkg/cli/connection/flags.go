@@ -37,7 +37,8 @@ func CommonFlags() []string {
 // Check refuses flags with invalid values.
 func (c *Connection) Check() error {
 	var errs []error
-	// For a verb that waits, 0 means not waiting; here it would end every run.
+	// For a verb that waits, --timeout=0 means not to wait. For any other verb, it would end every
+	// run.
 	if f := c.flags; f != nil && c.timeout == 0 && f.Changed("timeout") {
 		errs = append(errs, &object.HintedError{Err: errors.New("--timeout=0 leaves no time for the run"), Advice: "leave it out for no limit"})
 	}
@@ -48,13 +49,14 @@ func (c *Connection) Check() error {
 }
 
 const (
-	// neither means that a flag affects the choice of neither the cluster nor the user.
+	// neither marks a flag that affects neither the choice of the cluster nor the choice of the
+	// user.
 	neither = iota
 	theCluster
 	whomToActAs
-	// hidden affects the choice of the user, and its value must not be printed.
+	// hidden marks a flag that affects the choice of the user and whose value must not be printed.
 	hidden
-	// guard can refuse a cluster; only this plugin has such a flag.
+	// guard marks a flag that can refuse a cluster. Only this plugin has such flags.
 	guard
 )
 
@@ -112,7 +114,8 @@ func spelt(f *pflag.Flag) []string {
 	return values
 }
 
-// Repeated returns the other flags of this call, without those whose values must not be printed.
+// Repeated returns the flags of this call that [Connection.Typed] omits, except those whose values
+// must not be printed.
 func (c *Connection) Repeated(flags *pflag.FlagSet) []string {
 	var words []string
 	flags.Visit(func(f *pflag.Flag) {

@@ -162,7 +162,7 @@ type limits struct {
 	kinds       wait.TimeLimits
 }
 
-// parseLimits refuses times for conditions, because only a wait has conditions.
+// parseLimits refuses time limits for conditions, because delete does not wait for conditions.
 func parseLimits(timeout time.Duration, given bool, each, standing []string) (limits, error) {
 	kinds, err := wait.ParseTimeLimits(each)
 	l := limits{usual: timeout, long: longTimeout, kinds: kinds}

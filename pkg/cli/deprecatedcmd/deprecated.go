@@ -40,7 +40,7 @@ type options struct {
 	live, helm bool
 	everywhere bool
 	labels     string
-	// release is zero to mean the minor release after the server's.
+	// A zero release means the minor release after the server's.
 	release deprecation.Release
 	run     string
 	out     *printer.Printer

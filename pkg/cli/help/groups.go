@@ -42,8 +42,9 @@ func whole(cmd *cobra.Command) bool {
 	return show != nil && show.Value.String() == "true"
 }
 
-// Help prints the first flags of a group; --help-all also prints the rest. "VERB NAME" is a flag
-// that belongs to another group for this verb.
+// Help prints the flags in first; --help-all also prints those in rest. "VERB NAME" lists the flag
+// NAME in this group for that verb only; for other verbs, NAME is in another group or in the other
+// list.
 type group struct {
 	title       string
 	first, rest []string

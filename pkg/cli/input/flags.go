@@ -126,7 +126,8 @@ func filenames(given []string) []string {
 	return all
 }
 
-// hooksOf skips hooks by default, as for a verb without the flag.
+// hooksOf parses --helm-hooks. Hooks are skipped if the text is empty, as it is for a verb without
+// the flag.
 func hooksOf(text string) (manifest.Hooks, error) {
 	switch text {
 	case "skip", "":
@@ -177,7 +178,8 @@ func (f *ChoiceFlags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.validate, "validate", "strict", "Unknown and duplicate fields: strict (refuse), warn or ignore")
 }
 
-// from adopts from client-side apply once, and in each run from managers that the user names.
+// from returns the managers to adopt from. Client-side apply is adopted once; managers that the
+// user names are adopted in each run.
 func (f *ChoiceFlags) from() adopt.From {
 	names := slices.DeleteFunc(slices.Clone(f.adoptFrom), func(name string) bool { return name == "" })
 	if f.flags == nil || !f.flags.Changed(adoptFromFlag) {

@@ -71,8 +71,8 @@ func (o *Options) Prefetched() *prefetch.Reader {
 	return o.prefetched.reader
 }
 
-// Beside returns a function that returns the objects that -l excluded. A kind that cannot be found
-// has no short names.
+// Beside returns a function that returns the objects that -l excluded. If a kind cannot be found,
+// its objects lack the short names of the kind.
 func (o *Options) Beside(ctx context.Context, client *client.Client) func() []plan.Item {
 	return func() []plan.Item { return o.beside(ctx, client) }
 }

@@ -96,8 +96,8 @@ type schemas struct {
 	end func()
 }
 
-// readSchemas reads the schemas that the plan will probably need at the same time as the objects,
-// which saves two round trips.
+// readSchemas reads the schemas that the plan will probably need. They are read concurrently with
+// the objects, which saves two round trips.
 func readSchemas(ctx context.Context, client *client.Client, p *plan.Plan) schemas {
 	likely := likelyAsked(p)
 	if len(likely) == 0 {

@@ -22,7 +22,7 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// errBroken is the last of the errors for an input that also contains valid objects.
+// errBroken is added after the other errors if the input also contains valid objects.
 var errBroken error = &object.HintedError{
 	Err:    errors.New("nothing was done: fix the input first"),
 	Advice: "--skip-invalid skips invalid objects and processes the rest",

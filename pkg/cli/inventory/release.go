@@ -37,8 +37,8 @@ type HelmRelease struct {
 // Labels returns the selector for the Secrets of a release.
 func Labels(name string) string { return "owner=helm,name=" + name }
 
-// Newest returns the Secret of the newest revision; nil if there is none. Even a failed revision
-// was partly applied.
+// Newest returns the Secret of the newest revision; nil if there is none. It does not skip a failed
+// revision, because Helm has applied part of it.
 func Newest(secrets []*unstructured.Unstructured) *unstructured.Unstructured {
 	var newest *unstructured.Unstructured
 	most := -1

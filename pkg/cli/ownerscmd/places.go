@@ -52,7 +52,8 @@ func (o *surveyOptions) places(ctx context.Context, in verb.Invocation, client *
 	return named(found, why(ctx, client)), "", nil
 }
 
-// why asks the server only once for each kind.
+// why returns a function that explains why a kind is not served. The function asks the server only
+// once for each kind.
 func why(ctx context.Context, client *client.Client) func(schema.GroupVersionKind) error {
 	asked := map[schema.GroupVersionKind]error{}
 	return func(gvk schema.GroupVersionKind) error {
@@ -104,8 +105,8 @@ func itemsOf(p *plan.Plan) []target.Target {
 	return found
 }
 
-// worthList is the number of objects in a namespace from which it is worth listing them instead of
-// reading them one by one.
+// worthList is the smallest number of objects in a namespace that are read with a list instead of
+// one by one.
 const worthList = 6
 
 // named groups objects that one list can contain. why explains kinds that are not served.
@@ -152,7 +153,7 @@ func named(found []target.Target, why func(schema.GroupVersionKind) error) []pla
 // sideBySide is how many lists are read concurrently; one page of each is held in memory.
 const sideBySide = 6
 
-// count includes kinds that cannot be read in the result.
+// The result of count includes the kinds that cannot be read.
 func count(ctx context.Context, reader *client.NoRetry, places []place, question owners.Question) event.Surveyed {
 	all := owners.New(question)
 	for _, u := range read(ctx, reader, places, func() *owners.Counter { return owners.New(question) },
@@ -162,9 +163,10 @@ func count(ctx context.Context, reader *client.NoRetry, places []place, question
 	return all.Result()
 }
 
-// EachKind reads the metadata of the selected objects concurrently. anew returns a collector for
-// one kind, and a new one if the list starts over; done receives only the newest collector of each
-// kind, one at a time. EachKind returns what could not be read.
+// EachKind reads the metadata of the selected objects concurrently. It calls anew for the collector
+// of each kind, and again for a new one if the list starts over. done receives only the newest
+// collector of each kind, one at a time. EachKind returns the kinds and objects that it could not
+// read.
 func EachKind[T any](
 	ctx context.Context, reader *client.NoRetry, kinds []object.Kind, sel object.Selection, anew func() T, visit func(T, client.ObjectFields), done func(T),
 ) []event.Unread {

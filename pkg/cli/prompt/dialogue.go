@@ -65,8 +65,8 @@ type question struct {
 	// inPhase means that the number of questions covers only this phase.
 	inPhase  bool
 	managers []string
-	// refused means that the server would refuse our value; unleavable, that no --yield can name
-	// the path.
+	// refused means that the server would refuse our value. unleavable means that no --yield can
+	// name the path.
 	refused, unleavable bool
 }
 

@@ -42,8 +42,8 @@ func AddName(flags *pflag.FlagSet, name *string, usage string) {
 	_ = flags.MarkHidden(SpelledByKubectl)
 }
 
-// Add adds the flags. writes distinguishes verbs that prune from those that only show what a prune
-// would delete.
+// Add adds the flags. writes is set for a verb that prunes, and not for a verb that only shows what
+// a prune would delete.
 func (f *Flags) Add(flags *pflag.FlagSet, writes bool) {
 	AddName(flags, &f.name, "Set to apply the objects to, as [KIND[.GROUP]/]NAME; KIND defaults to Secret")
 	flags.BoolVar(&f.leave, LeaveFlag, false, "Without --apply-set: remove the objects from the sets that they are members of")

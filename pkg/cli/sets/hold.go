@@ -28,7 +28,8 @@ type LockFlags struct{ timeout time.Duration }
 
 const timeoutFlag = "lock-timeout"
 
-// Add adds the flag. Its default is longer than a killed run's lock lasts.
+// Add adds the flag. Its default is longer than the time for which a killed run still holds the
+// lock.
 func (f *LockFlags) Add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.timeout, timeoutFlag, time.Minute,
 		"How long to wait for the lock of the set if another run holds it; 0 does not wait")
@@ -108,8 +109,8 @@ func isNoNamespace(err error) bool {
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
-// Announce calls do while the lock is held, and creates Events at the start and at the end. If
-// there is no lock, it creates no Events.
+// Announce calls the function do while the lock is held, and creates Events at the start and at the
+// end. If there is no lock, it creates no Events.
 func (l *Locking) Announce(ctx context.Context, parent *unstructured.Unstructured, objects int, counts *Tally, do func(context.Context) error) error {
 	if l == nil || l.events == nil {
 		return do(ctx)

@@ -18,8 +18,8 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/text"
 )
 
-// LeavingMembers collects members of sets that an apply without a set changes. They remain members
-// unless --leave-set is given.
+// LeavingMembers collects the objects that an apply without a set changes although they are members
+// of a set. They remain members unless --leave-set is given.
 type LeavingMembers struct {
 	// Leave means that the run takes the objects out of their sets.
 	Leave bool
@@ -54,8 +54,8 @@ func (l *LeavingMembers) See(_ plan.Item, before, after *unstructured.Unstructur
 	l.sets[id] = append(l.sets[id], object.RefOf(before))
 }
 
-// Warn warns once about each set that has such members. would means that nothing was written. It
-// ignores failed requests.
+// Warn warns once about each set that has such members. The parameter would means that nothing was
+// written. Warn ignores failed requests.
 func (l *LeavingMembers) Warn(ctx context.Context, server Server, would bool, emit func(event.Event)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

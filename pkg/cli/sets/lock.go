@@ -81,9 +81,9 @@ func NewLock(holder, run string) *Lock {
 	return &Lock{holder: holder, run: run, who: Caller(), news: make(chan struct{})}
 }
 
-// Acquire waits for the lock, for at most within. The returned context ends with ctx, or with a
-// *LostError when the lock is lost. If Acquire does not get the lock in time, it returns a
-// *HeldError.
+// Acquire waits for the lock. The parameter within limits the wait. The returned context ends with
+// ctx, or with a *LostError when the lock is lost. If Acquire does not get the lock in time, it
+// returns a *HeldError.
 func (l *Lock) Acquire(ctx context.Context, parent object.Ref, first, renewing LeaseServer, within time.Duration, report func(*HeldError)) (context.Context, error) {
 	electing, end := context.WithCancelCause(klog.NewContext(context.WithoutCancel(ctx), logr.Discard()))
 	held, lose := context.WithCancelCause(ctx)

@@ -18,8 +18,8 @@ import (
 )
 
 // recall finds the members of a set whose parent was deleted, in the kinds and namespaces of the
-// input and of the history. It adds these to the new promise, so that the next prune searches them
-// too.
+// input and of the history. It adds these kinds and namespaces to the new promise if it finds a
+// member, so that the next prune searches them too.
 func (r *Run) recall(ctx context.Context) error {
 	if r.set.Exists {
 		return nil

@@ -51,9 +51,9 @@ func (d *Leaving) stays(kind object.Kind, live *unstructured.Unstructured) strin
 	return kept.Text()
 }
 
-// Order orders members for deletion, in reverse apply order. Each deletion requires that the
-// member's UID matches, and that the decision for its version at that time is the same. Members
-// that no longer exist are skipped.
+// Order orders members for deletion, in reverse apply order. A member is deleted only if its UID is
+// unchanged, and if the decision for its current version is still to delete it. Members that no
+// longer exist are skipped.
 func Order(ctx context.Context, reader object.LiveReader, set *Set, decision applyset.Decision) (*Leaving, error) {
 	members := decision.Doomed
 	manifests, kinds, err := read(ctx, reader, members)

@@ -38,8 +38,8 @@ type Run struct {
 	// Delete deletes the doomed members and waits until they are gone. It returns the members that
 	// were kept.
 	Delete func(ctx context.Context, set *Set, d applyset.Decision) (stayed []applyset.Kept, err error)
-	// Lock locks the set; nil if nothing is written. brings creates the namespace of the parent,
-	// and may be nil.
+	// Lock locks the set; nil if nothing is written. It calls brings to create the namespace of the
+	// parent; brings may be nil.
 	Lock func(ctx context.Context, parent object.Ref, brings func(context.Context) error) error
 	// Former returns the kinds and namespaces of members in the history. It is called only if the
 	// set has no parent, and may be nil.
@@ -141,8 +141,8 @@ func (r *Run) settle(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// brings creates the namespace of the set, which the lock needs. It returns nil if the set exists
-// or the namespace is not in the plan.
+// brings returns a function that creates the namespace of the set, which the lock needs. It returns
+// nil if the set exists or the namespace is not in the plan.
 func (r *Run) brings(p *plan.Plan) func(context.Context) error {
 	if r.Lock == nil || r.set.Exists || !has(p, namespaceKey(r.set.Record.Parent.Namespace)) {
 		return nil
@@ -224,7 +224,8 @@ func (r *Run) decide(ctx context.Context) (applyset.Decision, error) {
 	return r.set.Decide(ctx, applyset.Set{Parent: r.set.Record.Parent, Manager: r.Manager, Input: r.input, Allow: r.options.allow})
 }
 
-// Made reports whether this run created the namespace for the parent; false for a nil Run.
+// Made reports whether key is the namespace that this run created for the parent; false for a nil
+// Run.
 func (r *Run) Made(key object.Key) bool { return r != nil && key == r.made }
 
 // Admit refuses an existing object that is not yet a member and belongs to another owner.

@@ -165,8 +165,8 @@ func (e *unfinishedError) Unwrap() error { return e.error }
 
 func (e *unfinishedError) Hint() string { return "run this again: it continues where it stopped" }
 
-// Unfinished gives a run that timed out the exit status 1. It must not be called for a run that had
-// no plan yet.
+// Unfinished marks the error of a run that timed out, so that the exit status is 1. It must not be
+// called for a run that had no plan yet.
 func Unfinished(err error) error {
 	if over, ok := errors.AsType[*connection.OverError](err); ok {
 		return &unfinishedError{over}

@@ -34,7 +34,7 @@ type Invocation struct {
 
 // Options are the parsed flags and arguments of an invocation.
 type Options interface {
-	// Execute runs the verb. ctx ends with --timeout.
+	// Execute runs the verb. ctx ends when --timeout expires.
 	Execute(ctx context.Context, in Invocation) error
 }
 

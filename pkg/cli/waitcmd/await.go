@@ -47,7 +47,8 @@ type Awaited struct {
 }
 
 type ownGoal struct {
-	// which is a Choice without a path. Without a name, it selects all objects of the kind.
+	// which selects objects by a Choice without a path. Without a name, it selects all objects of
+	// the kind.
 	which predict.Choice
 	goal  *wait.Goal
 	text  string
@@ -63,7 +64,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	f.HangFlags.Add(cmd, "On by default where stderr is not a terminal; --fail-on-cause= turns it off", unready.Lastings(), stuck.Lastings())
 }
 
-// Standing sets the times, and the file with readiness rules, that the configuration gives.
+// Standing sets the time limits and the file with readiness rules from the configuration.
 func (f *Flags) Standing(times []string, readiness string) {
 	f.times.Standing, f.readiness = times, readiness
 }
@@ -192,8 +193,8 @@ func (a Awaited) Check(ctx context.Context, client *client.Client, p *plan.Plan)
 }
 
 // Gate returns the function that apply's engine calls to wait; nil if there is nothing to wait for.
-// The wait has its own timeout, because it must report what is missing. It ends at once if the run
-// is cancelled.
+// The wait has a timeout of its own, so that it can still report what is missing. It ends at once
+// if the run is cancelled.
 func (a Awaited) Gate(patient context.Context, client *client.Client, until time.Time, mask func(string) string, emit func(event.Event)) func(context.Context, []plan.Item) error {
 	if !a.Waits() {
 		return nil

@@ -149,8 +149,8 @@ type HangFlags struct {
 	logs       int
 }
 
-// Add adds the flags. otherwise describes the default of --fail-on-cause, which accepts the given
-// causes.
+// Add adds the flags. The parameter otherwise describes the default of --fail-on-cause, which
+// accepts the given causes.
 func (f *HangFlags) Add(cmd *cobra.Command, otherwise string, causes ...map[string]diagnose.Lasting) {
 	flags := cmd.Flags()
 	flags.DurationVar(&f.stuckAfter, "stuck-after", 15*time.Second, "How long without progress before the reason is printed")

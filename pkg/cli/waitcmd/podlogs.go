@@ -30,7 +30,7 @@ const (
 )
 
 type podLogs struct {
-	// lines may be 0 to read none.
+	// lines is the number of lines to read; 0 means none.
 	lines int
 	read  func(context.Context, client.Log) (string, error)
 	// mask is applied before the text is shortened.

@@ -105,8 +105,8 @@ func once[K comparable, V any](f func(K) V) func(K) V {
 	}
 }
 
-// until calls done at growing intervals until done returns true or the time has passed. It returns
-// an error only if ctx ends.
+// until calls the function done at growing intervals until it returns true or the time has passed.
+// until returns an error only if ctx ends.
 func until(ctx context.Context, within time.Duration, done func() bool) error {
 	pauses := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.25, Jitter: 0.2, Steps: 100, Cap: 2 * time.Second}
 	for began := time.Now(); !done(); {
@@ -124,8 +124,8 @@ func until(ctx context.Context, within time.Duration, done func() bool) error {
 type known struct {
 	kinds table[object.Kind]
 	young table[bool]
-	// terse is set for a kind that is served although a 404 about one of its objects does not name
-	// the object.
+	// terse is set if the server serves the kind, but answers with a 404 that does not name the
+	// object when an object of the kind is missing.
 	terse   table[bool]
 	refused table[*NotEstablishedError]
 

@@ -177,8 +177,8 @@ func anObject() *spec.Schema {
 	return &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
 }
 
-// beside adds the keywords next to a reference. They can differ between uses: selectors are atomic
-// by type, but granular in one place.
+// beside returns the referred schema with the keywords next to the reference. These keywords can
+// differ between uses of a schema: selectors are atomic by type, but granular in one place.
 func beside(use, referred *spec.Schema) *spec.Schema {
 	if len(use.Extensions) == 0 && use.Default == nil {
 		return referred

@@ -19,10 +19,10 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Kind returns how the server serves a kind. It trusts the cache on disk for Kubernetes' own kinds,
-// and fills it again once in a run if it lacks one. For custom kinds it asks the server, because
-// they may change before the cache expires. It requests only the kind's group version. So an API
-// whose server is down affects only its own kinds (edge case 21).
+// Kind returns how the server serves a kind. For Kubernetes' own kinds, it trusts the cache on
+// disk; if the cache lacks such a kind, Kind refills the cache, but only once per run. For custom
+// kinds, it asks the server, because they may change before the cache expires. It requests only the
+// kind's group version, so an API whose server is down affects only its own kinds (edge case 21).
 //
 // The error is a *NoKindError if the server does not serve the kind. It is an *UntoldKindError if
 // only the server behind the kind does not answer (edge case 20). It is an Unreachable error if the

@@ -43,9 +43,9 @@ func (d *Discovery) Absent(ctx context.Context, kind object.Kind, err error) err
 var errServedBefore = errors.New("it was served a moment ago")
 
 // Gone returns the error for an answer that says that a kind is no longer served. It is a
-// *NoKindError, with a cause if that is uncertain. A caller may be waiting for the kind to
-// disappear, and a proxy may answer 404 too, so Gone asks for everything that the server serves.
-// The kind may still have another version, with the same objects.
+// *NoKindError, which has a cause if the kind's objects may still exist. A caller may be waiting
+// for the kind to disappear, and a proxy may answer 404 too, so Gone asks for everything that the
+// server serves. The kind may still have another version, with the same objects.
 func (d *Discovery) Gone(ctx context.Context, gvk schema.GroupVersionKind) error {
 	d.known.kinds.entries.Delete(gvk)
 	elsewhere, err := d.servedElsewhere(ctx, gvk)
@@ -268,7 +268,7 @@ func (d *Discovery) Upcoming(ctx context.Context, gvk schema.GroupVersionKind, t
 }
 
 // Served waits until the server serves the kind. A CRD may be Established before the server serves
-// it (apiextensions-apiserver#5; edge case 18). Served waits for at most within; 0 means
+// it (apiextensions-apiserver#5; edge case 18). The parameter within limits the wait; 0 means
 // Options.Timeout.
 func (d *Discovery) Served(ctx context.Context, gvk schema.GroupVersionKind, within time.Duration) (kind object.Kind, err error) {
 	var list *metav1.APIResourceList

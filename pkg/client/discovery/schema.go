@@ -71,9 +71,9 @@ func (d *Discovery) SchemaOnce(ctx context.Context) Lookup {
 	return lookUpIn(d.documents(ctx, func(schema.GroupVersion) index { return all() }, func(schema.GroupVersion) *question { return &question{} }))
 }
 
-// SchemaAhead is like SchemaOnce, but requests the list of documents at once. When the caller calls
-// expect, it requests the documents of these group versions. A group version that was missing then
-// is requested again when it is needed. A failed prefetch is neither reported nor retried until its
+// SchemaAhead is like SchemaOnce, but requests the list of documents at once. A call of expect
+// requests the documents of the given group versions. A group version that was missing then is
+// requested again when it is needed. A failed prefetch is neither reported nor retried until its
 // result is needed. The caller must call stop at the end. After that, no request is sent.
 func (d *Discovery) SchemaAhead(ctx context.Context) (of Lookup, expect func([]schema.GroupVersion), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
