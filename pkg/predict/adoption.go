@@ -145,8 +145,8 @@ func (p Predictor) afterAdoption(ctx context.Context, server Server, in *Predict
 	return unstructured.SetNestedSlice(answer.Object, entries, "metadata", "managedFields")
 }
 
-// AdoptedFrom returns the managers whose fields this apply adopts or an interrupted earlier run
-// adopted.
+// AdoptedFrom returns the managers from which this apply, or an earlier interrupted run, adopts
+// fields.
 func (in *Prediction) AdoptedFrom() []string {
 	names := slices.Clone(in.Adoption.Earlier)
 	for _, owner := range in.Adoption.Adopted {

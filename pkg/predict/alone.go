@@ -41,8 +41,9 @@ func (p Predictor) anew(ctx context.Context, server Server, in *Prediction) (*un
 	return answer, nil
 }
 
-// freedWith returns the paths of the ports that the manifest requests and the live Service already
-// holds. While the Service exists, no other object can be given these ports, not even in a dry run.
+// freedWith returns the paths of the ports that both the manifest requests and the live Service
+// holds. As long as the Service exists, the server refuses these ports to every other object, even
+// in a dry run.
 func freedWith(live, body *unstructured.Unstructured) []fieldpath.Path {
 	if live == nil || live.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Service"}) {
 		return nil

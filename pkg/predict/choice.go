@@ -30,7 +30,7 @@ type Choice struct {
 	Kind            string
 	Namespace, Name string
 	Manager         string
-	// Path includes everything below it.
+	// Path matches its own field and everything below it.
 	Path fieldpath.Pattern
 	// From is the file and line of the choice; empty for a flag.
 	From string
@@ -168,7 +168,8 @@ func (c Choice) Names(ref object.Ref, as object.Kind) bool {
 	return is(strings.ToLower(ref.GVK.Kind)) || as.Resource != "" && is(as.Resource) || slices.ContainsFunc(as.ShortNames, is)
 }
 
-// ParseObject parses KIND[/[NAMESPACE/]NAME]. Without a name, it matches all objects of the kind.
+// ParseObject parses KIND[/[NAMESPACE/]NAME]. A choice without a name matches all objects of the
+// kind.
 func ParseObject(text string) (Choice, error) {
 	var c Choice
 	if strings.ContainsAny(text, " :=,") || text == "all" || !c.nameObject(text) {

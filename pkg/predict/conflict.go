@@ -22,8 +22,8 @@ import (
 type ConflictError struct {
 	Ref       object.Ref
 	Conflicts []managedfields.Conflict
-	// Refusal is why the server would refuse the object even if every conflict were taken. It is
-	// nil if the server would accept the object, or was not asked.
+	// Refusal is the error with which the server would refuse the object even if every conflict
+	// were taken. It is nil if the server would accept the object, or was not asked.
 	Refusal error
 }
 
@@ -149,8 +149,8 @@ func (e *YieldError) Hint() string {
 	return fmt.Sprintf("take it with --take=%s:%s, or put its live value into the manifest", e.Ref.Resource(), e.Path)
 }
 
-// A dry run cannot release fields. Instead, the manifest states the live values of the fields to be
-// released.
+// A dry run cannot release fields. asked therefore returns the manifest with the live values of the
+// fields to be released.
 func (in *Prediction) asked(body *unstructured.Unstructured) *unstructured.Unstructured {
 	released := in.Adoption.Released()
 	if released.Empty() {
@@ -159,8 +159,9 @@ func (in *Prediction) asked(body *unstructured.Unstructured) *unstructured.Unstr
 	return adopt.Overlaid(body, in.Live, released)
 }
 
-// Stays reports whether the change is to a released path that keeps its value, because other
-// managers own it or the user yields it. Any other released path reverts to the server's default.
+// Stays reports whether the change releases a path that keeps its value, either because other
+// managers own the path or because the user yields it. Any other released path reverts to the
+// server's default.
 func (in *Prediction) Stays(c managedfields.Change) bool {
 	return c.Kind == managedfields.Released && (len(c.Owners) > 0 || fieldpath.Holds(in.Adoption.Released(), c.Path))
 }

@@ -42,12 +42,12 @@ func (p Predictor) contested(ctx context.Context, server Server, in *Prediction)
 	return all, nil
 }
 
-// asked returns the conflicts with managers that are not adopted, by dry runs without force.
+// asked sends dry runs without force and returns the conflicts with managers that are not adopted.
 //
-// If the value of a contested path would not change, the manifest only spells it differently.
-// Examples are another spelling of a quantity, a missing default inside an atomic value, and null
-// for an absent field. Body then gets the live spelling, so that we share the path and no owner
-// loses it (edge case 84). If that fails, the conflict is marked with SameValue.
+// If the apply would not change the value of a contested path, the manifest only spells the value
+// differently. Examples are another spelling of a quantity, a missing default inside an atomic
+// value, and null for an absent field. Body then gets the live spelling, so that we share the path
+// and no owner loses it (edge case 84). If that fails, the conflict is marked with SameValue.
 //
 // All answers must be about one version of the object; otherwise asked returns errMoved.
 func (p Predictor) asked(ctx context.Context, server Server, in *Prediction) ([]managedfields.Conflict, error) {

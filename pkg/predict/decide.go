@@ -124,8 +124,8 @@ func (p Predictor) flagsWithManager() []said {
 
 const byAdoption = "--adopt-from"
 
-// NamesManagers reports whether a flag of this run names a manager. Only the live objects can
-// reveal a misspelt name.
+// NamesManagers reports whether a flag of this run names a manager. A misspelt manager can be
+// detected only from the live objects.
 func (p Predictor) NamesManagers() bool { return len(p.flagsWithManager()) > 0 }
 
 func (p Predictor) reportManagers(item plan.Item, live *unstructured.Unstructured) {
@@ -141,7 +141,8 @@ func (p Predictor) reportManagers(item plan.Item, live *unstructured.Unstructure
 
 func (c Choice) namesManager() bool { return c.Manager != "" && c.Manager != AnyManager }
 
-// Extent is how much a run has read. Only the live objects show which fields a manager owns.
+// Extent is how much a run has read. A run that has read only the manifests does not know which
+// fields a manager owns.
 type Extent int
 
 const (
@@ -151,12 +152,13 @@ const (
 	OfObjects
 )
 
-// Idle returns the standing choices without effect in a run, and the flags that name a manager of
-// no object. A choice has no effect if it names no object of the run, if none of these objects has
-// its path, or if its manager owns none of their fields.
+// Idle returns the standing choices that have no effect in a run, and the flags whose manager owns
+// no field of any object. A choice has no effect if it names no object of the run, if none of these
+// objects has its path, or if its manager owns none of their fields.
 //
-// A choice that names an object in beside is not idle, because only the names of these objects are
-// known. matched reports whether a choice from the given place matched or decided anything.
+// A choice that names an object listed in the parameter beside is not idle, because only the names
+// of these objects are known. The function matched reports whether a choice from the given place
+// matched or decided anything.
 func (p Predictor) Idle(items, beside []plan.Item, read Extent, matched func(from string) bool) []Miss {
 	var idle []Miss
 	group := func(verb string, choices []Choice) {
@@ -188,7 +190,7 @@ func namesAny(choices []Choice, items []plan.Item) bool {
 	})
 }
 
-// known is false if the reason in why can be confirmed only from the live objects.
+// If known is false, only the live objects can confirm the reason.
 func idleRule(rule []Choice, items []plan.Item) (why string, known bool) {
 	why = "it names no object in the input"
 	for _, c := range rule {

@@ -181,7 +181,8 @@ func (p Predictor) dryRun(ctx context.Context, server Server, in *Prediction) (*
 		if open := p.open(in, conflicts); len(open) > 0 && len(in.Adoption.Adopted) == 0 {
 			return nil, &ConflictError{Ref: in.Item.Ref, Conflicts: open, Refusal: err}
 		}
-		// Releasing a field cannot make the object valid.
+		// Fields to be released are ignored here, because releasing a field cannot make the object
+		// valid.
 		if in.Adoption.Release(nil).LeaveContested(conflicts).Transfers() {
 			if heldUp := p.heldUp(ctx, server, in, err, conflicts); heldUp != nil {
 				return nil, heldUp

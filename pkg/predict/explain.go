@@ -149,8 +149,8 @@ func (e *DeniedError) Hint() string {
 	return strings.Join(words, " ")
 }
 
-// DeniedRead is like [Denied], for a failed read. It sends no request, because only a missing
-// permission forbids a read.
+// DeniedRead is the counterpart of [Denied] for a failed read. It sends no request, because a read
+// is forbidden only if a permission is missing.
 func DeniedRead(item plan.Item, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
@@ -158,9 +158,10 @@ func DeniedRead(item plan.Item, err error) error {
 	return &DeniedError{Err: err, Verb: "get", Item: item}
 }
 
-// Denied returns a *DeniedError if err says that we lack a permission to apply the item, and err
+// Denied returns a *DeniedError if err is due to a missing permission to apply the item, and err
 // unchanged otherwise. Quotas and admission plugins refuse with the same status code, so Denied
-// asks the server about our permissions.
+// asks the server about our permissions. If that fails, Denied assumes that a permission is
+// missing.
 func Denied(ctx context.Context, server Permissions, item plan.Item, err error) error {
 	if !apierrors.IsForbidden(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
 		errors.As(err, new(*DeniedError)) {

@@ -160,9 +160,9 @@ func within(stated, live any) bool {
 	}
 }
 
-// IsChangeable reports whether the field of an existing object may change. If another field may not
-// change, the server names all of .spec, including such fields. The lists are from Kubernetes'
-// validation:
+// IsChangeable reports whether the field of an existing object may change. If the manifest changes
+// a field that may not change, the server names all of .spec, including the changeable fields. The
+// lists are from Kubernetes' validation:
 // https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
 // https://kubernetes.io/docs/concepts/workloads/pods/#pod-update-and-replacement
 func IsChangeable(kind schema.GroupKind, path fieldpath.Path) bool {

@@ -120,7 +120,7 @@ func MeantForOthers(kind schema.GroupKind, manifest *unstructured.Unstructured) 
 	})
 }
 
-// Is reports whether the path is that of the field.
+// Is reports whether the path is the field's path, ignoring list keys.
 func (m Meant) Is(path fieldpath.Path) bool { return m.field == fieldOf(path) }
 
 // IsWithin reports whether the field is at or below the path.

@@ -45,9 +45,9 @@ type Predictor struct {
 	// Known returns the compiled-in type of one of Kubernetes' own kinds, and nil for other kinds.
 	// It is called concurrently, and may be nil.
 	Known func(kind object.Kind) openapi.Type
-	// Schema returns the API server's schema of a kind; nil if there is none. It is called if the
-	// live object and Known do not settle the matter, to identify yielded list items that omit part
-	// of their key, and to suggest field names. It may be nil.
+	// Schema returns the API server's schema of a kind; nil if there is none. It is called to
+	// settle what the live object and Known leave in doubt, to identify yielded list items that
+	// omit part of their key, and to suggest field names. It may be nil.
 	Schema func(kind object.Kind) openapi.Type
 }
 
@@ -134,8 +134,8 @@ func (p *Prediction) adopted(c managedfields.Conflict) bool {
 	return len(c.Owners) > 0
 }
 
-// carry adds the Carry label to the item if we own it in the live object. Otherwise the apply would
-// remove it.
+// carry adds the Carry label to the item if we own that label in the live object. If the manifest
+// lacked it, the apply would remove the label.
 func (p Predictor) carry(item plan.Item, live *unstructured.Unstructured, adopted []managedfields.Owner) (plan.Item, error) {
 	value, labelled := live.GetLabels()[p.Carry]
 	if p.Carry == "" || !labelled {

@@ -20,11 +20,11 @@ import (
 const whenImmutable = "immutable"
 
 // Recreation says that a manifest can take effect only if the object is recreated, and that the
-// user allows that.
+// user allows the recreation.
 type Recreation struct {
 	UID    types.UID
 	Reason string
-	// Answer is the server's answer to the manifest as a new object.
+	// Answer is the server's answer to a dry run that submits the manifest as a new object.
 	Answer *unstructured.Unstructured
 	Lost   []managedfields.Change
 }

@@ -16,7 +16,7 @@ import (
 
 // Rewritten returns the applied paths whose value in the server's answer differs from the sent
 // value. Usually a mutating webhook has rewritten these values under our name (k/k#129960; edge
-// case 15). In each change, From is the sent value and To is the answered value. A different
+// case 15). In each change, From is the sent value and To is the value in the answer. A different
 // spelling of an equal quantity or duration (edge case 11) is ignored.
 func Rewritten(answer, sent *unstructured.Unstructured, manager string) ([]managedfields.Change, error) {
 	entries, err := managedfields.Entries(answer)
@@ -107,7 +107,8 @@ func WithoutContradiction(u *unstructured.Unstructured) *unstructured.Unstructur
 	return out
 }
 
-// Contradiction describes contradicting ServiceAccount names; empty if there are none.
+// Contradiction describes the contradiction between two ServiceAccount names; empty if there is
+// none.
 func Contradiction(item plan.Item) string {
 	spec, name, alias, is := contradiction(item.Object)
 	if !is {

@@ -54,10 +54,10 @@ func WithoutStringData(u *unstructured.Unstructured) *unstructured.Unstructured 
 //   - If the body changes a value that another owner records, the value is also sent as stringData,
 //     so that the server reports the conflict or moves the path. unseenBy handles values that are
 //     not UTF-8.
-//   - If the body lacks a value that only the manager owns as data and another owner records, the
-//     value is added to the body. Otherwise the server would remove it.
-//   - If the body lacks a value that only the manager records, its path is returned. The manager
-//     must own the path as data, or the value would stay.
+//   - If the body lacks a value that another owner records, and only the manager owns the value as
+//     data, the value is added to the body. Otherwise the server would remove the value.
+//   - If the body lacks a value that only the manager records, Beside returns the path of the value.
+//     The manager must own this path as data, or the value would stay.
 func Beside(body, live *unstructured.Unstructured, manager string) (*unstructured.Unstructured, []fieldpath.Path, error) {
 	if body.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
 		return body, nil, nil

@@ -16,10 +16,10 @@ import (
 // object before the apply, answer is the server's answer to the apply or to its dry run, and
 // manifest is the sent object. For an object without managed fields, use [ConflictsFromStatus].
 //
-// If an owner lost a path and the path or something below it is now ours, that is a conflict. If
-// the path was removed, that is no conflict. An entry at another version than the answer's keeps
-// the field names of its own version. An entry that vanishes because the server no longer serves
-// its version is ignored (edge case 9).
+// There is a conflict if an owner lost a path, and the path or something below it is now ours.
+// There is none if the path was removed. If an entry's API version differs from the answer's, its
+// conflicts keep the field names of the entry's version. An entry that vanishes because the server
+// no longer serves its version is ignored (edge case 9).
 func Taken(live, answer, manifest *unstructured.Unstructured, manager string) ([]managedfields.Conflict, error) {
 	before, err := managedfields.Entries(live)
 	if err != nil {
@@ -75,9 +75,9 @@ func (t *taking) from(e managedfields.Entry, after []managedfields.Entry, paths 
 	})
 }
 
-// stated returns the path by which the manifest took the path p, or nil if it did not. The path may
-// be that of an atomic value that contains p, and that became atomic after the owner's entry was
-// written.
+// stated returns the path with which the manifest took the path p, or nil if the manifest did not
+// take p. The path may be that of an atomic value that contains p, if the value became atomic after
+// the owner's entry was written.
 func (t *taking) stated(p fieldpath.Path) fieldpath.Path {
 	set := t.ours
 	for i, pe := range p {

@@ -15,9 +15,11 @@ import (
 )
 
 const (
-	// Plans with more objects spend only a small part of each phase on reads.
+	// A plan with more objects gains little from a prefetch, because reads take only a small part
+	// of each phase.
 	most = 2_000
-	// A later phase, for example one that follows a wait for readiness, reads the objects again.
+	// Objects that were prefetched longer ago are read again, for example in a phase that follows a
+	// wait for readiness.
 	fresh = 10 * time.Second
 )
 

@@ -35,7 +35,8 @@ func conventionsOrExists(s *subject) Verdict {
 }
 
 // conclude weighs an object's statements about itself (edge case 95). Any fault, pause or work in
-// progress outranks every good statement. It reports whether the statements decide.
+// progress outranks every good statement. The result also reports whether the statements settle the
+// verdict.
 func conclude(s *subject, said []Statement) (Verdict, bool) {
 	if v, found := objection(s, said); found {
 		return v, true
@@ -49,8 +50,8 @@ func conclude(s *subject, said []Statement) (Verdict, bool) {
 		if old := keep(said, isOldSum); len(old) > 0 {
 			return staleCondition(s, old[0].Name, old[0].Generation), true
 		}
-		// The object has no condition that says that the whole object is ready. So no statement may
-		// be unknown or unfinished.
+		// No condition says that the whole object is ready. The object is therefore ready only if
+		// no statement is unknown or unfinished.
 		if doubt := worst(said, Odd, NotYet); len(doubt) > 0 {
 			if doubt[0].Meaning == Odd && len(well) == 0 {
 				return Verdict{}, false
@@ -97,8 +98,8 @@ func objection(s *subject, said []Statement) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// lastingError fails an object that is not ready and has been reporting an error as the reason for
-// a while. A brief error may be part of a normal start.
+// lastingError marks the verdict as failed if an object is not ready and has reported an error as
+// the reason for longer than errorGrace. A brief error may be part of a normal start.
 func lastingError(s *subject, said []Statement, v Verdict) Verdict {
 	sums := []string{"Ready", "Available", "Healthy", "Succeeded"}
 	for _, one := range said {
@@ -109,7 +110,8 @@ func lastingError(s *subject, said []Statement, v Verdict) Verdict {
 	return v
 }
 
-// notYet also mentions a good statement that contradicts the verdict.
+// notYet returns an InProgress verdict with the statement as its message. If a good statement about
+// the whole object contradicts it, the message mentions that statement, too.
 func notYet(one Statement, well []Statement) Verdict {
 	message := sentence(one)
 	shown := []Statement{one}
@@ -239,7 +241,8 @@ func needs(kinds ...string) func(*subject) Verdict {
 	}
 }
 
-// unopposed additionally requires that nothing else in the status contradicts the rule.
+// unopposed returns the rule with an additional requirement: nothing in the status may contradict
+// it.
 func unopposed(rule func(*subject) Verdict) func(*subject) Verdict {
 	return func(s *subject) Verdict {
 		v := rule(s)

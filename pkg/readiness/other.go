@@ -72,8 +72,8 @@ func evaluateNamespace(s *subject) Verdict {
 	return unmet("InProgress", "it is not active", s.values("status.phase")...)
 }
 
-// evaluateDisruptionBudget requires the controller to have counted the Pods. The budget may allow
-// no disruptions at all.
+// evaluateDisruptionBudget requires the controller to have counted the Pods. A budget is ready even
+// if it allows no disruptions.
 func evaluateDisruptionBudget(s *subject) Verdict {
 	if _, seen := s.whole("status.observedGeneration"); !seen {
 		return unobserved(s)
@@ -95,7 +95,7 @@ func evaluateDefinition(s *subject) Verdict {
 	return unmet("InProgress", "it is not established yet"+c.detail(), c.value())
 }
 
-// evaluateGateway also understands the conditions of the first versions of the Gateway API.
+// evaluateGateway also accepts the conditions that the first versions of the Gateway API used.
 func evaluateGateway(s *subject) Verdict {
 	if !s.condition("Programmed").there() && s.condition("Ready").there() {
 		return needs("Ready")(s)

@@ -69,10 +69,11 @@ const (
 	// startGrace is how long a container may fail to start for a transient reason, such as a
 	// registry outage. The kubelet tries at 0, 10, 30 and 70 seconds.
 	startGrace = time.Minute
-	// A crash loop counts as lasting after at least as many restarts as crashes says, and after
-	// crashGrace of waiting. The kubelet waits 10 seconds before the first restart, then twice as
-	// long each time, up to 5 minutes. It starts over once a container has run for 10 minutes. So a
-	// container that waits this long has crashed at least three times in a row.
+	// A crash loop counts as lasting if the number of restarts is at least the constant crashes,
+	// and the container has waited for crashGrace. The kubelet waits 10 seconds before the first
+	// restart, then twice as long each time, up to 5 minutes. It starts over once a container has
+	// run for 10 minutes. So a container that waits this long has crashed at least three times in a
+	// row.
 	crashGrace = 20 * time.Second
 	crashes    = 3
 	// unknownGrace is used instead of crashGrace if the time of the last crash is unknown.
@@ -129,7 +130,8 @@ func lastCrash(s *subject) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// waiting describes why a container waits, for a Pod that nothing else explains.
+// waiting describes why a container is waiting, for a Pod that is not ready for no other known
+// reason.
 func waiting(s *subject) string {
 	for _, list := range []string{"status.initContainerStatuses", "status.containerStatuses"} {
 		for _, c := range s.maps(list) {

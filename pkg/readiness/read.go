@@ -121,9 +121,9 @@ func (r *reader) fields(path, within string, fields map[string]any) {
 	}
 }
 
-// isCopy reports whether a field copies a response of a cloud's API, like Crossplane's atProvider.
-// Its words describe parts of the cloud. The object's conditions say what these mean for the
-// object.
+// isCopy reports whether a field copies a response of a cloud's API, as Crossplane's atProvider
+// does. The words in the copy describe parts of the cloud. The object's conditions say what they
+// mean for the object.
 func (r *reader) isCopy(name string, fields map[string]any) bool {
 	conditions, _ := fields["conditions"].([]any)
 	return name == "atProvider" && len(conditions) > 0
@@ -187,7 +187,8 @@ func (r *reader) list(path, within, name string, words []string, list []any) {
 	}
 }
 
-// badWords adds the state of a part only if it is bad. A part that is not finished may be optional.
+// badWords adds the state of a part only if the state is bad. A state that is merely unfinished
+// does not count, because the part may be optional.
 func (r *reader) badWords(path, within string, list []string, part map[string]any) {
 	if r.ends || isRecord(list[len(list)-1]) {
 		return
@@ -264,8 +265,8 @@ func tellsOfWork(message string) bool {
 	return strings.HasSuffix(strings.TrimRight(first, ".:…"), "ing")
 }
 
-// Reads returns the paths that [Read] reads, besides those that identify an object, each with
-// everything below it.
+// Reads returns the paths that [Read] reads, each including everything below it, except the paths
+// that identify an object.
 func Reads() [][]string {
 	out := [][]string{{"status"}, {"metadata", "annotations"}}
 	for _, name := range stopFields() {

@@ -63,8 +63,8 @@ func readsOfKinds() [][]string {
 	}
 }
 
-// Evaluate returns the verdict on one version of an object; nil means that it does not exist. If
-// now is zero, no fault counts as lasting, and there is no Recheck.
+// Evaluate returns the verdict on one version of an object. obj is nil if the object does not
+// exist. If now is zero, no fault counts as lasting, and there is no Recheck.
 //
 // An object of any kind is not ready while it is being deleted, or while its status is for another
 // generation. It is not ready while its controller reports that it is still working. A Stalled

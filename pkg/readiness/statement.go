@@ -25,7 +25,7 @@ const (
 	// NotYet means that a step is not done. The step may be optional, so the statement matters only
 	// if no other statement says that the object is ready.
 	NotYet
-	// Odd means that the statement is about the whole object, but its word is unknown.
+	// Odd means that the statement is about the whole object, but uses an unknown word.
 	Odd
 	// Working means that something is being changed, or is not yet as it should be.
 	Working
@@ -56,7 +56,7 @@ type Statement struct {
 	Sum bool
 	// Condition is set if the statement is a condition.
 	Condition bool
-	// Final is set if the reason will not go away with time.
+	// Final is set if Reason is an error that does not resolve itself.
 	Final bool
 	// Since is when the condition last changed; zero if that is unknown.
 	Since time.Time
@@ -90,8 +90,9 @@ func Detail(reason, message string) string {
 	return said
 }
 
-// Complains reports whether the statement reports a fault. An object that is not ready yet has no
-// fault: in a normal rollout, Available is False because of MinimumReplicasUnavailable.
+// Complains reports whether the statement reports a fault. A statement that the object is merely
+// not ready yet reports no fault: in a normal rollout, Available is False because of
+// MinimumReplicasUnavailable.
 func (s Statement) Complains() bool {
 	if s.Old || s.Meaning != Bad && s.Meaning != Failed {
 		return false

@@ -69,8 +69,9 @@ func (s *subject) values(paths ...string) []Value {
 	return out
 }
 
-// lasting returns the verdict on a fault that fails an object only after a grace period. During
-// that period, it returns soon. If since is zero, the period is over.
+// lasting returns the verdict on a fault that fails an object only after a grace period, which
+// begins at since. During that period, the result is the given verdict. After it, the verdict is
+// marked as failed. If since is zero, the period is over.
 func (s *subject) lasting(since time.Time, grace time.Duration, soon Verdict) Verdict {
 	if s.now.IsZero() {
 		return soon

@@ -12,11 +12,11 @@ const (
 	none class = iota
 	// A good word says that something is as it should be: Ready, Healthy, Bound.
 	good
-	// A mild word is good if it is true, but is often false in normal operation: Active is false
-	// for an object that is scaled to zero.
+	// A mild word is good if its value is true, but the value is often false in normal operation:
+	// Active is false for an object that is scaled to zero.
 	mild
-	// A runs word is good for an object that serves, but means unfinished for one that should end:
-	// Running.
+	// A word of class runs is good for an object that serves, but means unfinished for an object
+	// that should end: Running.
 	runs
 	// A step word says that one step is done: Created, Scheduled.
 	step

@@ -51,8 +51,8 @@ func evaluateDeployment(s *subject) Verdict {
 }
 
 // deadlineExceeded handles a Deployment whose controller has given up. If the spec was changed
-// after that, the deadline starts anew for the new spec. After a scaling or a return to an old
-// ReplicaSet, the controller keeps the condition until there is progress
+// after that, the deadline starts anew for the new spec. If a Deployment is scaled or returns to an
+// old ReplicaSet, the controller keeps the condition until there is progress
 // (https://github.com/kubernetes/kubernetes/issues/40496).
 func deadlineExceeded(s *subject, want int64, progressing statusCondition) Verdict {
 	seconds := s.count("spec.progressDeadlineSeconds")

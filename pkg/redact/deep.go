@@ -16,9 +16,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/object"
 )
 
-// Deep masks all strings in a value, but not map keys. Names of objects, paths and owners stay, and
-// are learned as not secret. Each string then passes through then, which may be nil. The result
-// shares unchanged parts with x, which is never changed.
+// Deep masks all strings in a value, but not map keys. Names of objects, paths and owners are not
+// masked, and are declared as not secret. If then is not nil, Deep passes each masked string
+// through it. The result shares unchanged parts with x, which is never changed.
 func (v *Vault) Deep(x any, then func(string) string) any {
 	if x == nil {
 		return x
@@ -69,7 +69,8 @@ func (w *walker) deep(x reflect.Value) (out reflect.Value, changed bool) {
 	}
 }
 
-// A name is neither foreign text nor a value of a Secret.
+// isName reports whether values of the type are names, which are neither foreign text nor values of
+// Secrets.
 func isName(t reflect.Type) bool {
 	switch {
 	case t.Kind() == reflect.String:

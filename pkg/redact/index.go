@@ -30,7 +30,8 @@ type entry struct {
 	// next is the position of the previous entry with the same first bytes, plus one; 0 if there is
 	// none.
 	next int32
-	// A sure form is unmistakable, so it is masked in finished output too.
+	// sure means that the form is unmistakable. The [Writer] therefore masks it, too, in the final
+	// output.
 	sure bool
 }
 
@@ -206,7 +207,7 @@ func common(a, b string) int {
 	return n
 }
 
-// The text may be truncated just before rest.
+// breaksOff reports whether the text may have been truncated just before rest.
 func breaksOff(rest string) bool {
 	if rest == "" {
 		return true

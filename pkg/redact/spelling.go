@@ -56,7 +56,7 @@ func quotings(texts []string) []string {
 	return text.Distinct(out)
 }
 
-// The string looks the same in every quoting style.
+// isUnquoted reports whether the text looks the same in every quoting style.
 func isUnquoted(text string) bool {
 	return strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == ""
 }
@@ -118,7 +118,8 @@ func inPython(text string) string {
 	return b.String()
 }
 
-// Like Python and JavaScript, inPath does not escape the bytes in safe.
+// inPath escapes a text for a URL's path. Like Python and JavaScript, it leaves the bytes listed in
+// the parameter safe unescaped.
 func inPath(text, safe string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -131,7 +132,7 @@ func inPath(text, safe string) string {
 	return b.String()
 }
 
-// base64 and openssl wrap an encoded value into these lines.
+// folded returns the lines into which the commands base64 and openssl wrap an encoded value.
 func folded(encoded string) []string {
 	var lines []string
 	for _, width := range []int{64, 76} {

@@ -79,7 +79,7 @@ func isWord(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// Writer returns a writer that masks unmistakable values in finished output, as a safety net. It
+// Writer returns a writer that masks unmistakable values in the final output, as a safety net. It
 // holds back the end of a write if a value might begin there.
 func (v *Vault) Writer(w io.Writer) *Writer { return &Writer{vault: v, w: w} }
 

@@ -10,12 +10,12 @@ import (
 )
 
 // Vault knows the values of every Secret that a run has read, and masks them in everything that the
-// run prints. It does not mask values shorter than [realLength], such as "true". [Text] does in
-// texts about the Secret itself.
+// run prints. It does not mask values shorter than [realLength], such as "true". In texts about the
+// Secret itself, [Text] masks these, too.
 //
 // It does not mask a value within a name of an object, kind, file or key: names are printed anyway,
 // and useless if masked. It masks a plain word ("postgres") only where it is quoted alone, because
-// sentences are ours.
+// our own sentences may contain the word.
 //
 // It is safe for concurrent use. A nil Vault knows nothing.
 type Vault struct {
@@ -154,8 +154,8 @@ func isPlainWord(text string) bool {
 	return len(text) < tokenLength && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// A token is a line of a key or the like. Configuration is not masked, because YAML that we print
-// may contain the same lines.
+// A token is a line of a private key or a similar text. Lines of configuration are not tokens and
+// are not masked, because YAML that we print may contain the same lines.
 func isToken(line string) bool {
 	return len(line) >= tokenLength &&
 		strings.Trim(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=_-.") == ""

@@ -80,8 +80,9 @@ func (v version) holdings(owner managedfields.Owner) *fieldpath.Set {
 	return fieldpath.NewSet()
 }
 
-// changed returns the paths with a former value that the run took from others, or that had no
-// owner. The rollback must send them: the server removes fields that only we own and do not send.
+// changed returns the paths that the run took from others, or that had no owner, if they had a
+// value before the run. The rollback must send them: the server removes fields that only we own and
+// do not send.
 func (w *world) changed() *fieldpath.Set {
 	candidates := w.after.ours.Difference(w.before.ours)
 	for _, e := range w.lost {
@@ -158,8 +159,8 @@ func (w *world) theirs(p fieldpath.Path, whole bool) bool {
 	}
 }
 
-// unstatable is like theirs, but for values. It also counts an owner with a different value,
-// because our value would be a conflict.
+// unstatable is like theirs, but decides whether a value can be sent. It also returns true if
+// others own the path with a different value, because our value would be a conflict.
 func (w *world) unstatable(p fieldpath.Path, whole bool) bool {
 	return w.theirs(p, whole) ||
 		whole && len(managedfields.HoldersOf(w.live.others, p)) > 0 && !p.Same(w.before.object, w.live.object)

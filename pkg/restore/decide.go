@@ -22,8 +22,8 @@ type Note struct {
 	Before *unstructured.Unstructured
 	// After is the object after the run's last write; nil if the result is unknown.
 	After *unstructured.Unstructured
-	// Removed means that the run deleted the object. Pruned means that the object had left the set;
-	// otherwise it was to be recreated.
+	// Removed means that the run deleted the object. Pruned means that the run deleted it because
+	// it had left the set. If only Removed is set, the object was to be recreated.
 	Removed, Pruned bool
 
 	// valued means that After already has the restored values.
@@ -126,8 +126,8 @@ func (n Note) again(live *unstructured.Unstructured, manager string) (Step, erro
 	return step, nil
 }
 
-// stated returns the manager's fields. If the manager owned only metadata, stated adds the fields
-// that others applied: the run may delete a member that it never applied.
+// stated returns the manager's fields. If these are only metadata, stated adds the fields that
+// others applied, because the run may have deleted a member of its set that it never applied.
 func (n Note) stated(entries []managedfields.Entry, manager string) *fieldpath.Set {
 	set := managedfields.Managed(entries, manager)
 	for field := range managedfields.Project(n.Before.Object, set) {

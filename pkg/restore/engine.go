@@ -43,7 +43,8 @@ type Engine struct {
 // IncompleteError counts the objects that were not fully rolled back. An event has reported each of
 // them.
 type IncompleteError struct {
-	// Partly counts the objects whose values have been restored, but not all of whose owners have.
+	// Partly counts the objects whose values have been restored, but whose owners have not all been
+	// restored.
 	Kept, Partly, Failed int
 }
 

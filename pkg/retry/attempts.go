@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// Consecutive writes of a controller are about firstPause apart. Pauses double up to
-	// longestPause.
+	// The first pause is about as long as the time between two consecutive writes of a controller.
+	// Each pause is twice as long as the previous one, up to longestPause.
 	firstPause, longestPause = 20 * time.Millisecond, time.Second
 	// patience limits the sum of all pauses. It is longer than a controller's burst of writes, but
 	// short enough for a waiting user.

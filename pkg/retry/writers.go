@@ -11,8 +11,8 @@ import (
 
 type writer struct{ manager, operation, subresource, version string }
 
-// The times in managed fields are whole seconds, so several writes by a manager within one second
-// count as one.
+// writers counts the writes of each other manager. The times in managed fields are whole seconds,
+// so several writes by a manager within one second count as one.
 type writers struct {
 	last  *unstructured.Unstructured
 	wrote map[writer]int

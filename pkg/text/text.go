@@ -70,7 +70,8 @@ func Distinct[T comparable](items []T) []T {
 }
 
 // Printable escapes unprintable characters as in a Go string, including invalid UTF-8 and marks
-// that change the direction of text. It does not escape the characters in keep.
+// that change the direction of text. It leaves the characters listed in the parameter keep
+// unescaped.
 func Printable(s string, keep ...rune) string {
 	var b strings.Builder
 	for i, width := 0, 0; i < len(s); i += width {

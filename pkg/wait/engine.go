@@ -20,9 +20,9 @@ import (
 	"github.com/k8sconnect/kubectl-k8sconnect/pkg/watchset"
 )
 
-// Source is the part of the API client that the engine needs. Its calls retry.
+// Source is the part of the API client that the engine needs. Its methods retry failed requests.
 type Source interface {
-	// Resource returns the kind for a TYPE as a user types it. If the server does not serve the
+	// Resource returns the kind for the text of a TYPE argument. If the server does not serve the
 	// kind, meta.IsNoMatchError is true for the error.
 	Resource(ctx context.Context, text string) (object.Kind, error)
 	// Schema returns a kind's OpenAPI schema; nil if the server has none.
@@ -59,8 +59,8 @@ type Engine struct {
 	// Timeout limits the whole wait, unless Limits apply. If it is 0, the objects are evaluated
 	// once. A negative value means no limit.
 	Timeout time.Duration
-	// Limits are limits for individual kinds and conditions; may be nil. Most bounds the whole wait
-	// even if Limits extend it; 0 means no such bound.
+	// Limits are limits for individual kinds and conditions; may be nil. The field Most bounds the
+	// whole wait even if Limits extend it; 0 means no such bound.
 	Limits TimeLimits
 	Most   time.Duration
 	// Existence limits how long an object that must exist, or its kind, may be missing. If it is

@@ -114,7 +114,8 @@ func (r *run) mayEnd(h *hang, now time.Time) bool {
 }
 
 // lasts ends an object's wait if a cause will not go away by itself and has lasted long enough.
-// Only an explanation from fresh reads can end it; otherwise, lasts schedules the next one.
+// Only an explanation from fresh reads can end the wait. Without one, lasts schedules the next
+// explanation.
 func (r *run) lasts(it *item, h *hang) {
 	if r.EndsFor == nil {
 		return
@@ -156,7 +157,7 @@ func (r *run) knows(h *hang) bool {
 }
 
 // explainAll reuses the last explanation of an object that has made no progress since. It explains
-// the other objects once more, within a short time after an interrupt.
+// the other objects once more. After an interrupt, it takes only a short time for this.
 func (r *run) explainAll(ctx context.Context, items []*item, results []event.Waited) {
 	if r.Explain == nil {
 		return

@@ -120,7 +120,8 @@ func (e *Engine) serve(ctx context.Context, v *view, goals []*Goal, tell func(me
 	}
 }
 
-// receive returns new views if they replace the view that sent the message.
+// receive handles a message. If the message ends its view and other views replace that view,
+// receive returns them.
 func (r *run) receive(ctx context.Context, m message) []*view {
 	v := m.view
 	switch {

@@ -163,9 +163,10 @@ type hang struct {
 
 func (h *hang) outdated() bool { return h.moved.After(h.asked) }
 
-// confirms reports whether an explanation shows that a cause still existed at the time due. If the
-// cause is only a controller's record of a refusal, the controller must have retried after due. It
-// retries at growing intervals, so the reason for the refusal may be gone by now.
+// confirms reports whether an explanation shows that a cause still existed at the given time. If
+// the cause is only a controller's record of a refusal, the controller must have retried after that
+// time. The controller retries at growing intervals, so the reason for the refusal may be gone by
+// now.
 func (h *hang) confirms(c event.Cause, due time.Time) bool {
 	return !c.Hearsay || !h.asked.Add(-c.Age).Before(due)
 }
@@ -182,8 +183,8 @@ const lastLook = 5 * time.Second
 
 var errNotTold = errors.New("the server did not say in time whether it serves the kind")
 
-// evaluateOnce reads and evaluates the objects once. When the timeout expires, the state at that
-// moment counts (edge case 54). A run may also evaluate without waiting (edge case 53).
+// evaluateOnce reads and evaluates the objects once. The run does so when the timeout expires,
+// because the state at that moment counts (edge case 54), or instead of waiting (edge case 53).
 func (r *run) evaluateOnce(ctx context.Context) {
 	r.looking = true
 	if r.Timeout != 0 {

@@ -107,7 +107,7 @@ func (r *run) add(it *item) *item {
 
 // view is a watch for objects of one kind and namespace, by names or by labels.
 type view struct {
-	// sight is used only by the goroutine that follows it; the run uses the other fields.
+	// sight is used only by the goroutine that follows the view. The run uses the other fields.
 	sight *watchset.View
 
 	typ       string

@@ -114,18 +114,18 @@ func isCondition(word string) bool {
 	return slices.Contains(words, word) || strings.HasPrefix(word, "self.")
 }
 
-// Object returns how long an object of the kind may take in total; false if no limit says so.
+// Object returns how long an object of the kind may take in total; false if no limit applies.
 func (all TimeLimits) Object(kind object.Kind) (time.Duration, bool) {
 	return all.first(kind, func(l TimeLimit) bool { return l.Condition == nil })
 }
 
-// Existence returns how long an object of the kind may be missing; false if no limit says so.
+// Existence returns how long an object of the kind may be missing; false if no limit applies.
 func (all TimeLimits) Existence(kind object.Kind) (time.Duration, bool) {
 	return all.first(kind, func(l TimeLimit) bool { return l.Condition != nil && l.Condition.Kind == condition.Create })
 }
 
 // Condition returns how long an object of the kind may take to meet a condition; false if no limit
-// says so.
+// applies.
 func (all TimeLimits) Condition(kind object.Kind, spec condition.Spec) (time.Duration, bool) {
 	return all.first(kind, func(l TimeLimit) bool { return l.Condition != nil && l.of(spec) })
 }

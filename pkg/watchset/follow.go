@@ -15,12 +15,12 @@ import (
 )
 
 // Follow reports changes until ctx ends or nothing more can be seen, and returns why. Calls of tell
-// do not overlap. It may report objects that were not requested, because one watch serves a whole
-// namespace.
+// do not overlap. Follow may report objects that were not requested, because one watch serves a
+// whole namespace.
 //
 // A view with Patience fails with a *[BlindError]. It reports a kind as not served only after a
-// second try: a server that is just starting may not know it yet. If the server fails to answer,
-// the kind may still be served.
+// second try, because a server that is just starting may not know the kind yet. If the server fails
+// to answer, the view does not report the kind, which may still be served.
 func (v *View) Follow(ctx context.Context, tell func(object.Change)) error {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -126,8 +126,8 @@ func (b *blindness) end() {
 	*b = blindness{}
 }
 
-// add records an error. Once there have been only errors for as long as patience, it calls giveUp.
-// The caller must hold lock, which guards b.
+// add records an error. Once there have been only errors for the duration patience, add calls
+// giveUp. The caller must hold lock, which guards b.
 func (b *blindness) add(err error, patience time.Duration, lock sync.Locker, giveUp context.CancelCauseFunc) {
 	b.failures++
 	b.last = err

@@ -85,8 +85,8 @@ func (v *View) selection() object.Selection {
 	return s
 }
 
-// Tolerates returns how long reads may fail at the moment. If it returns 0, Server or First
-// decides. Call it only from a callback, while the view is locked.
+// Tolerates returns how long reads may fail at the moment. If it returns 0, Server or First itself
+// decides how long. Call it only from a callback, while the view is locked.
 func (v *View) Tolerates() time.Duration {
 	switch {
 	case v.seen:

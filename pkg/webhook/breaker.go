@@ -32,8 +32,8 @@ import (
 
 // breaker suspends the API server's calls to the webhook while they fail, because otherwise each
 // write would wait for the timeout (edge case 102). It resumes them when test calls succeed. For
-// custom resources, the API server calls only for deprecated versions. Only the leader's breaker
-// acts.
+// custom resources, the API server calls the webhook only for deprecated versions. Only the
+// leader's breaker acts.
 type breaker struct {
 	reach interface {
 		try(context.Context) (bool, error)
@@ -239,8 +239,8 @@ const (
 )
 
 // reach sends a dry run of a write for which the API server has to call the webhook. Unlike a
-// request to the webhook's Service, this call takes the network path of all calls. The called
-// replica's warning comes back with the dry run.
+// request to the webhook's Service, this call takes the network path of all calls. The answer to
+// the dry run contains the warning of the replica that was called.
 type reach struct {
 	client *kubernetes.Clientset
 	idle   func() // closes its connections

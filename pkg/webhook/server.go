@@ -84,7 +84,7 @@ func (s *Server) Start(ctx context.Context) error {
 }
 
 // finish waits for the runners, because the manager does not wait once the Lease is lost. Only this
-// replica knows the users of changes that it has not recorded yet.
+// replica knows which users made the changes that it has not recorded yet.
 func (s *Server) finish(timeout time.Duration) {
 	ended := make(chan struct{})
 	go func() {

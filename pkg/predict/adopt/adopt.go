@@ -180,9 +180,9 @@ func (a adopter) migrates(manager string) bool {
 	return !slices.Contains(a.named, manager)
 }
 
-// Claim makes us the owner of paths without one, and of everything below them, so that the next
-// apply removes those that the manifest lacks. It does nothing if our entry has a different version
-// than the live object.
+// Claim makes us the owner of the given paths, which have no owner, and of everything below them,
+// so that the next apply removes those that the manifest lacks. It does nothing if our entry has a
+// different version than the live object.
 func (a Adoption) Claim(live *unstructured.Unstructured, paths []fieldpath.Path) Adoption {
 	claimed := fieldpath.NewSet()
 	for _, p := range paths {

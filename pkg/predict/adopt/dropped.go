@@ -11,18 +11,19 @@ import (
 )
 
 // Dropped returns, sorted, the paths that a manager owned and no longer sets (edge case 33). live
-// is the object before the apply, and answer the server's answer to the apply or to its dry run. A
-// path is Released if it stays, with its Owners or as an equal default. It is Changed if the
-// server's default differs, and Removed if it is gone. A list item is one change, unless others
-// keep part of it.
+// is the object before the apply, and answer is the server's answer to the apply or to its dry run.
+// A path is Released if it stays, because its Owners keep it or because the server's default has
+// the same value. It is Changed if the server's default differs, and Removed if it is gone. A list
+// item is one change, unless others keep part of it.
 //
-// adoption precedes the apply, unless the live object already includes it. A dry run cannot show
-// its effect. Fields that the adopted managers owned and the manifest lacks therefore count as
-// Removed, and so do claimed fields.
+// The adoption precedes the apply, unless the live object already includes it. A dry run cannot
+// show the effect of the adoption. Fields that the adopted managers owned and the manifest lacks
+// therefore count as Removed, and so do claimed fields.
 //
 // emptied are the maps and lists that no longer contain an owned field, inner ones first. The
-// server removes each of them with the unowned defaults in it, and sets its default again. The
-// rest, such as {} or a configMap with only its mode, might be invalid. The metadata always stays.
+// server removes each of them together with its unowned defaults, and then sets the default of the
+// map or list again. If the unowned defaults stayed, the remainder, such as {} or a configMap with
+// only its mode, might be invalid. The metadata always stays.
 func Dropped(
 	live, answer *unstructured.Unstructured, manager string, adoption Adoption,
 ) (changes []managedfields.Change, emptied []fieldpath.Path, err error) {

@@ -10,8 +10,8 @@ import (
 )
 
 // Moved returns the result of an apply after an adoption, except for the server's defaults. stated
-// is the server's answer to the manifest as a new object. It contains the complete keys of list
-// items and an entry for the manager. live is not modified.
+// is the server's answer to a dry run that submits the manifest as a new object. It contains the
+// complete keys of list items and an entry for the manager. live is not modified.
 func Moved(live, stated *unstructured.Unstructured, manager string, adoption Adoption) (*unstructured.Unstructured, error) {
 	entries, err := managedfields.Entries(stated)
 	if err != nil {

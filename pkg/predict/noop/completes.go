@@ -58,7 +58,7 @@ func completesMap(stated, live map[string]any, schema openapi.Type) bool {
 	if schema == nil {
 		return true
 	}
-	// The next apply would add a missing default.
+	// If the live value lacks a default, the next apply would add it.
 	for _, name := range schema.Properties() {
 		value := schema.Property(name).Default()
 		if _, has := live[name]; !has && value != nil && !isZero(value) {
@@ -87,8 +87,8 @@ const (
 	definitionTypes = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 )
 
-// fieldOf is like [openapi.Field]. In a CRD's schema, some fields contain either a schema or else a
-// list or a boolean. Their values are assumed to be schemas, because most are.
+// fieldOf is like [openapi.Field]. In a CRD's schema, some fields contain a schema in most cases,
+// but a list or a boolean in others. fieldOf assumes that they contain schemas.
 func fieldOf(schema openapi.Type, name string) openapi.Type {
 	field := openapi.Field(schema, name)
 	if field != nil && strings.HasPrefix(field.Name(), definitionTypes+"JSONSchemaPropsOr") {
@@ -142,8 +142,8 @@ func unpublishedDefault(typ, field string) (any, bool) {
 		return int64(1), true // Not set if all devices are requested.
 	case "io.k8s.api.resource.v1.DeviceToleration.operator":
 		return "Equal", true
-	// A StatefulSet's claim templates are one atomic value. The server adds the defaults to each as
-	// to a new claim.
+	// A StatefulSet's claim templates are one atomic value. The server adds the same defaults to
+	// each template as to a new claim.
 	case "io.k8s.api.core.v1.PersistentVolumeClaim.apiVersion":
 		return "v1", true
 	case "io.k8s.api.core.v1.PersistentVolumeClaim.kind":

@@ -93,7 +93,8 @@ func (c *contest) child(path fieldpath.Path, pe fieldpath.Element, v any, live f
 	}
 }
 
-// If one of two such scalars is valid, the server accepts the other, too.
+// sameScalar reports whether both values are numbers, or scalars of the same type other than null.
+// If one of them is valid, the server also accepts the other.
 func sameScalar(a, b any) bool {
 	_, aNumber := fieldpath.AsFloat(a)
 	_, bNumber := fieldpath.AsFloat(b)

@@ -146,7 +146,7 @@ func (j *evaluation) setEntries(entries []managedfields.Entry) {
 	}
 }
 
-// stated calls f for the fields at the top and in the metadata that can have an owner. It stops
+// stated calls f for the top-level fields and the metadata fields that can have an owner. It stops
 // when f returns false.
 func (j *evaluation) stated(f func(name string, v any, inMetadata bool) bool) bool {
 	for name, v := range j.manifest {

@@ -222,7 +222,7 @@ func sameSort(a, b any) bool {
 	return aMap && bMap || aList && bList
 }
 
-// sure is false if the type is unknown or does not settle the question.
+// sure is false if the type is unknown or does not show whether the value stays the same.
 func (s *settler) wholeByType(v, live any) (same, sure bool) {
 	if s.types == nil || !covers(live, v) {
 		return false, false
@@ -249,9 +249,9 @@ func (s *settler) wholeByType(v, live any) (same, sure bool) {
 
 // leftOut reports whether the live object lacks a zero or empty value of the manifest only because
 // the server omits it, as in Kubernetes' own kinds. The proof is that our set still contains the
-// path: if another manager had removed the field, we would have lost the path. In a field that the
-// server never omits, a null looks the same, so these fields are excluded. An empty granular list
-// is never in the set.
+// path: if another manager had removed the field, we would have lost the path. Fields that the
+// server never omits are excluded, because such a field is absent if we last applied null. An empty
+// granular list is never in the set.
 func (s *settler) leftOut(v any, member bool) bool {
 	list, isList := v.([]any)
 	if s.types == nil || v == nil || !isZero(v) || !member && !isList || !s.compiledIn() || s.othersHold() {

@@ -164,7 +164,7 @@ type Type interface {
 	Properties() []string
 	Property(name string) Type
 	// Values returns the type of the values at keys that are not declared as properties, and
-	// whether such keys are allowed. The type may be nil even if they are.
+	// whether such keys are allowed. The type may be nil even if such keys are allowed.
 	Values() (values Type, open bool)
 	Items() Type
 	Default() any

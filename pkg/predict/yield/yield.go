@@ -19,12 +19,13 @@ import (
 // live object, nothing is yielded.
 //
 // A field that others own is removed from the manifest. A field that no one else owns gets its live
-// value; otherwise the server would delete it or reset it to its default. In a parent, this also
-// applies to fields that the manifest lacks. An atomic value gets its live value as a whole.
+// value; otherwise the server would delete it or reset it to its default. If a path contains other
+// fields, this also applies to those that the manifest lacks. An atomic value gets its live value
+// as a whole.
 //
 // A parent that only we own stays in the manifest even if it becomes empty; otherwise the server
-// would remove it with the fields of others in it (edge case 83). A parent that others own, or that
-// the live object lacks, is removed when it becomes empty.
+// would remove the parent, including the fields in it that others own (edge case 83). A parent that
+// others own, or that the live object lacks, is removed when it becomes empty.
 //
 // schema is called only if an item in the manifest omits part of its key, and may be nil. Paths
 // returns a *KeyError for a key field, which cannot be removed from its list item.
@@ -57,10 +58,10 @@ func Paths(manifest, live *unstructured.Unstructured, manager string, paths []fi
 }
 
 // Left returns the manager's paths that the manifest no longer sets and no one else owns. The
-// server would remove them. Those in released can be released before the apply, because the
-// manifest sets something else in their parents. Those in stated must be sent with their live
-// values; otherwise the server would remove the whole parent. Fields of removed list items are in
-// neither set.
+// server would remove them. The set released has those that can be released before the apply,
+// because the manifest sets something else in their parents. The set stated has those that must be
+// sent with their live values; otherwise the server would remove the whole parent. Fields of
+// removed list items are in neither set.
 func Left(manifest, live *unstructured.Unstructured, manager string, paths []fieldpath.Path) (released, stated *fieldpath.Set, err error) {
 	released, stated = fieldpath.NewSet(), fieldpath.NewSet()
 	if live == nil || len(paths) == 0 {

@@ -66,7 +66,7 @@ func New(opts Options) (map[string]http.Handler, error) {
 	return handlers, nil
 }
 
-// A fault never causes a request to be denied.
+// fault says where the handling of a request failed. No fault causes a request to be denied.
 type fault string
 
 const (

@@ -101,7 +101,7 @@ func (a *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.draining() {
 		w.Header().Set("Connection", "close") // On HTTP/2, this is GOAWAY.
 	}
-	// Do not wait for a client that stops sending. An error, which does not matter, occurs only if
+	// Do not wait for a client that stops sending. The error is ignored, because it occurs only if
 	// the connection does not support deadlines, as in tests.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(cmp.Or(a.readTimeout, readTimeout)))
 	body := &counted{Reader: http.MaxBytesReader(nil, r.Body, maxReview), of: a.intake}
@@ -165,7 +165,7 @@ func (e panicError) Error() string {
 	return fmt.Sprintf("panic with a value of type %T", e.value)
 }
 
-// A negative length means that it is unknown.
+// A negative length means that the length is unknown.
 func readReview(r io.Reader, length int64) (*review, error) {
 	body, err := readBody(r, length)
 	if err == nil && tooDeep(body) {
@@ -221,8 +221,8 @@ func echo(r *request) (findings, error) {
 }
 
 const (
-	// maxUnderWay bounds the total bytes of all reviews in progress. An API server sends a few at a
-	// time, of some ten kilobytes each.
+	// maxUnderWay bounds the total bytes of all reviews in progress. An API server sends only a few
+	// reviews at a time, each of about ten kilobytes.
 	maxUnderWay = 32 << 20
 	// maxDepth bounds the nesting of a review. Kubernetes' own kinds have fewer than forty levels,
 	// and the work for an object grows with the square of its depth.

@@ -18,8 +18,8 @@ type Deprecations interface {
 	// is one line without the name of the object, such as "policy/v1beta1 is deprecated since 1.21,
 	// removed in 1.25; use policy/v1".
 	Notice(kind schema.GroupVersionKind) (text string, ok bool)
-	// Fields returns the deprecated fields that now contains and old lacks. For a new object, old
-	// is nil.
+	// Fields returns the deprecated fields that an object gains between the versions old and now.
+	// For a new object, old is nil.
 	Fields(old, now *unstructured.Unstructured) []deprecation.FieldNotice
 }
 

@@ -97,9 +97,9 @@ func (l *lanes) fullest(size func(*lane) int) *lane {
 	return found
 }
 
-// makeRoom drops transitions until the limits are met (edge case 81). A replica that does not lead
-// first drops those that the leader also writes. Then the namespace with the most transitions loses
-// some, so that changes elsewhere are preserved (edge case 100).
+// makeRoom drops transitions until the limits are met (edge case 81). If the replica does not lead,
+// makeRoom first drops the transitions that the leader also writes. Then the namespace with the
+// most transitions loses some, so that changes elsewhere are preserved (edge case 100).
 func (q *queue) makeRoom(p *pending) {
 	if more := len(p.transitions) - q.limits.PerObject; more > 0 {
 		q.drop(p, more)
@@ -124,8 +124,8 @@ func (q *queue) fullest(p *pending) bool {
 	return full != nil && full.transitions <= q.lanes.of[p.object.Namespace].transitions
 }
 
-// evict drops the transitions of came if its namespace has the most. Otherwise it drops those of an
-// object in the fullest namespace that would not be written soon.
+// evict drops the transitions of the object came if its namespace is the fullest. Otherwise it
+// drops those of the object that is last in line in the fullest namespace.
 func (q *queue) evict(came *pending, size func(*lane) int) bool {
 	full := q.lanes.fullest(size)
 	own := q.lanes.of[came.object.Namespace]

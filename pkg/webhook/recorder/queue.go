@@ -203,8 +203,8 @@ func (q *queue) takeOf(o ownership.Object) batch {
 	return b
 }
 
-// drain also returns transitions that are not due yet. Those with a user come first, because only
-// this replica knows the user.
+// drain returns all transitions that this replica has to write, even those that are not due yet.
+// Those with a user come first, because only this replica knows the user.
 func (q *queue) drain() []batch {
 	var out []batch
 	for _, p := range q.objects {

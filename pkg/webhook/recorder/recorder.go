@@ -59,8 +59,8 @@ func New(store Store, opts Options) *Recorder {
 	return r
 }
 
-// Record queues an occurrence. Once this replica has nothing more to do for the occurrence, it
-// calls settled with the outcome; settled may be nil. Record never blocks.
+// Record queues an occurrence. Once this replica has nothing more to do for the occurrence, the
+// recorder calls settled with the outcome; settled may be nil. Record never blocks.
 func (r *Recorder) Record(o ownership.Occurrence, settled func(ownership.Outcome)) {
 	r.metrics.transitions.WithLabelValues(string(o.Kind), string(o.Why)).Inc()
 	r.log(o)

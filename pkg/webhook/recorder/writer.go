@@ -20,10 +20,10 @@ type Store interface {
 	Get(ctx context.Context, namespace, name string) (*ownership.Record, error)
 	Create(ctx context.Context, r *ownership.Record) error
 	Update(ctx context.Context, r *ownership.Record) error
-	// List calls each for every record in the cluster until a call fails.
+	// List calls the function each for every record in the cluster until a call fails.
 	List(ctx context.Context, each func(*ownership.Record) error) error
-	// Watch calls each for every record that any client writes from now on, until the watch fails
-	// or the context ends. It may miss some writes.
+	// Watch calls the function each for every record that any client writes from now on, until the
+	// watch fails or the context ends. It may miss some writes.
 	Watch(ctx context.Context, each func(*ownership.Record)) error
 }
 

@@ -38,7 +38,7 @@ type changelog struct {
 }
 
 // pendingChange is an unwritten version of an object, or a list after a gap. A tracker that starts
-// at the position before sees the change again.
+// at the position stored in the field before sees the change again.
 type pendingChange struct {
 	// watched is nil for a note that was read with the checkpoint.
 	*watched
@@ -198,7 +198,7 @@ func (w *watched) occurrence(uid types.UID, o remembered, t ownership.Transition
 
 // timeOf returns when the new owner's entry last changed, by the API server's clock, so that all
 // replicas agree. There is no such time for a write through /scale, or if an owner only loses a
-// field. at is then seen, and known is false.
+// field. In these cases, timeOf returns the time seen, and known is false.
 func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
 	gained := t.Gained()
 	if len(gained) == 0 {
@@ -211,8 +211,8 @@ func timeOf(t ownership.Transition, seen time.Time) (at time.Time, known bool) {
 	return last, true
 }
 
-// writtenAt returns the earliest time at which a write can have happened: the latest time in its
-// managed fields, or zero.
+// writtenAt returns the earliest time at which the object can have been written: the latest time in
+// its managed fields that is not after seen, or zero.
 func writtenAt(o *metav1.PartialObjectMetadata, seen time.Time) (at time.Time) {
 	for _, e := range o.ManagedFields {
 		if e.Time != nil && !e.Time.After(seen) {

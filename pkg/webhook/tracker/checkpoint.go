@@ -83,7 +83,8 @@ func (c *Coverage) Add(gaps ...Span) {
 }
 
 // onOneClock repairs a span that ends before it begins because a clock was set back in the
-// meantime. The result extends by the difference to both sides of the end.
+// meantime. If the span ends too early by d, the result begins d before the span's end, and ends d
+// after that end.
 func (s Span) onOneClock() Span {
 	// Drop the reading of this process's monotonic clock, because it is not stored either.
 	s.From, s.To = s.From.Round(0), s.To.Round(0)

@@ -102,8 +102,8 @@ func (f *follower) afresh(ctx context.Context) (version string, err error) {
 	return version, err
 }
 
-// pages calls begin at the start, and again if the list starts over. match selects the version of
-// the first page.
+// pages calls the function begin before the first page, and again if the list starts over. The
+// parameter match selects the version of the first page.
 func (f *follower) pages(ctx context.Context, begin func(), match metav1.ListOptions) (version string, err error) {
 	match.FieldSelector = f.selector()
 	pages := listwatch.Pages{Size: pageOf, Begin: begin}

@@ -162,11 +162,11 @@ func (s *state) bookmark(w *watched, version string, now time.Time) {
 	w.advance(version, time.Time{})
 }
 
-// asked records the server's position when it was requested.
+// asked records the position that the server had when the tracker requested it at the given time.
 func (s *state) asked(w *watched, version string, at time.Time) { w.newest = position{version, at} }
 
-// Versions count the writes to the whole store, so every later version was written after at. If a
-// resource has a store of its own, the time is wrong by at most one write.
+// Versions count the writes to the whole store, so every later version was written after the given
+// time. If a resource has a store of its own, the time is wrong by at most one write.
 func (s *state) wrote(version string, at time.Time) {
 	for _, w := range s.resources {
 		s.asked(w, version, at)
@@ -277,13 +277,14 @@ func (s *state) passed(c Checkpoint) {
 		if m.watched != nil {
 			at, ok = c.Resources[m.resource.GroupResource().String()]
 		}
-		// This replica could not start before that gap, so the gap stays. If etcd was restored, the
-		// position is ahead of everything.
+		// The gap stays while the checkpoint is at the position at which this replica started,
+		// because the replica could not resume from there. If etcd was restored, that position is
+		// ahead of everything.
 		return ok && at.Version != m.promised.Version && !newer(m.version, at.Version)
 	})
 }
 
-// A tracker that starts from stored loses nothing.
+// stored is the content to store. A tracker that starts from it loses nothing.
 type stored struct {
 	checkpoint Checkpoint
 	// seen lists the changes before the checkpoint's positions that are not recorded.

@@ -35,8 +35,8 @@ type kept struct {
 	checkpoint Checkpoint
 	coverage   Coverage
 	scope      ownership.Scope
-	// seen lists the leader's notes, and noted those of other replicas. unread is the period of any
-	// leader's notes that cannot be decoded.
+	// seen lists the leader's notes, and noted those of other replicas. If the leader's notes
+	// cannot be decoded, unread is their period.
 	seen, noted []unrecorded
 	unread      Span
 }

@@ -33,8 +33,8 @@ type Sink interface {
 	// A lost transition is declared as a gap.
 	Record(o ownership.Occurrence, settled func(ownership.Outcome))
 	// Gap makes the sink compare the owners that it last wrote with the current owners, because
-	// changes were lost. live returns false for ok if an object is not tracked. Gap is called only
-	// for the leader's sink, and again after an error.
+	// changes were lost. The result ok of live is false if an object is not tracked. Gap is called
+	// only for the leader's sink, and again after an error.
 	Gap(ctx context.Context, live func(types.UID) (owners ownership.Owners, resourceVersion string, ok bool)) error
 }
 
@@ -64,8 +64,8 @@ type Options struct {
 	Log        logr.Logger
 
 	// Public are the ConfigMaps of [ownership.ScopeNamespace], in which the leader publishes the
-	// scope and Namespace; if it is nil, nothing is published. Namespace is the namespace of
-	// ConfigMaps.
+	// scope and Namespace; if it is nil, nothing is published. Namespace is the namespace of the
+	// field ConfigMaps.
 	Public    Public
 	Namespace string
 
@@ -102,8 +102,8 @@ type Tracker struct {
 
 	permissions permissions
 
-	// id distinguishes the notes of this replica from those of others. noted is their content, and
-	// untold is yet to be added to them.
+	// id distinguishes the notes of this replica from those of others. noted is the content of this
+	// replica's notes, and untold is the content that has yet to be added to the notes.
 	id            string
 	noted, untold []unrecorded
 	published     struct {
