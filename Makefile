@@ -170,7 +170,7 @@ test-long: build cluster-build $(BIN)/helm ## the properties over CASES random o
 	TEST_LONG=1 $(GO) test -count 1 -timeout 6h -run 'TestSets|TestMigration|TestManagedFields|TestOwnership' ./test/e2e ./test/e2e/migration
 	TEST_LONG=1 $(GO) test -count 1 -timeout 6h ./test/e2e/judge ./test/e2e/faults
 	TEST_LONG=1 $(GO) test -count 1 -timeout 2h ./test/release
-	TEST_LONG=1 $(GO) test -count 1 -run TestManifestsAgain ./pkg/cli
+	TEST_LONG=1 $(GO) test -count 1 -run TestPrintedManifestsRoundTrip ./pkg/cli
 	TEST_LONG=1 GOGC=300 $(GO) test -count 1 -v -timeout 1h -run TestSize ./pkg/webhook/tracker ./pkg/webhook/recorder
 
 .PHONY: fuzz
@@ -193,13 +193,13 @@ lint: $(BIN)/golangci-lint $(BIN)/actionlint ## linters, formatting, tidy module
 generate: ## write the tables of deprecated APIs and fields from pinned releases of Kubernetes, and the list of imports
 	test/docs/imports.sh >docs/design/imports.md
 	$(GO) run ./test/lifecycles
-	$(GO) test ./pkg/deprecation -run TestTheCharts -update
+	$(GO) test ./pkg/deprecation -run TestChart -update
 
 .PHONY: generate-check
 generate-check: ## fail if these are stale
 	test/docs/imports.sh | diff docs/design/imports.md -
 	$(GO) run ./test/lifecycles -check
-	$(GO) test ./pkg/deprecation -run TestTheCharts
+	$(GO) test ./pkg/deprecation -run TestChart
 
 .PHONY: tidy
 tidy: ## tidy go.mod, and those of test/library and test/bench/peers, which follow it

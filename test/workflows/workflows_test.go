@@ -79,13 +79,13 @@ func TestPermissions(t *testing.T) {
 	got := map[string]map[string]string{}
 	for name, w := range read(t) {
 		if w.Permissions == nil || len(*w.Permissions) > 0 {
-			t.Errorf("%s: permissions of the whole workflow, which are the repository's if it says none: %v", name, w.Permissions)
+			t.Errorf("%s: the workflow has to set empty permissions, got %v", name, w.Permissions)
 		}
 		for id, j := range w.Jobs {
 			got[name+"/"+id] = j.Permissions
 			for _, step := range j.Steps {
 				if strings.HasPrefix(step.Uses, "actions/checkout@") && step.With["persist-credentials"] != false {
-					t.Errorf("%s/%s: the checkout leaves its token to all that runs", name, id)
+					t.Errorf("%s/%s: the checkout keeps its token for later steps", name, id)
 				}
 			}
 		}
@@ -106,7 +106,7 @@ func TestPermissions(t *testing.T) {
 }
 
 // CI runs the same checks as developers, and a release has passed all tests.
-func TestChecksAreThoseOfCI(t *testing.T) {
+func TestReleaseRunsChecksOfCI(t *testing.T) {
 	all := read(t)
 	for workflow, want := range map[string]string{"ci.yml/check": ".ci/run", "nightly.yml/test": "make test-full"} {
 		name, id, _ := strings.Cut(workflow, "/")
@@ -131,7 +131,7 @@ func TestChecksAreThoseOfCI(t *testing.T) {
 }
 
 // Each Kubernetes minor version with a module is in the matrix, and in the table of versions.
-func TestMinors(t *testing.T) {
+func TestMinorsAreTestedAndDocumented(t *testing.T) {
 	files, err := filepath.Glob("../cluster/tools/1.*/go.mod")
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestMinors(t *testing.T) {
 		minors = append(minors, filepath.Base(filepath.Dir(file)))
 	}
 	if diff := cmp.Diff(minors, read(t)["kubernetes.yml"].Jobs["test"].Strategy.Matrix["minor"]); diff != "" {
-		t.Errorf("modules there are, and those in the matrix:\n%s", diff)
+		t.Errorf("modules and the matrix differ (-modules +matrix):\n%s", diff)
 	}
 	page, err := os.ReadFile("../../docs/install.md")
 	if err != nil {
@@ -153,12 +153,12 @@ func TestMinors(t *testing.T) {
 	}
 	slices.Sort(told)
 	if diff := cmp.Diff(minors, told); diff != "" {
-		t.Errorf("those with a module, and those of which docs/install.md says so:\n%s", diff)
+		t.Errorf("modules and docs/install.md differ (-modules +page):\n%s", diff)
 	}
 }
 
 // The pushed images are the signed ones: the digests come from the tools' output.
-func TestPushedIsSigned(t *testing.T) {
+func TestPushedImagesAreSigned(t *testing.T) {
 	dir, outputs := t.TempDir(), filepath.Join(t.TempDir(), "outputs")
 	for path, prints := range map[string]string{
 		"make":     "ghcr.io/webhook-fans/kubectl-k8sconnect:1.2.3@sha256:aa\nghcr.io/webhook-fans/webhook:1.2.3@sha256:bb",
@@ -218,5 +218,46 @@ func TestMakeTargetsExist(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("make %s: %v\n%s", target, err, out)
 		}
+	}
+}
+
+// go test passes if -run matches no test, so a renamed test would no longer run.
+func TestMakeRunsExistingTests(t *testing.T) {
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := regexp.MustCompile(`(?m)^.* -run '?([^' \n]+).*$`).FindAllStringSubmatch(string(makefile), -1)
+	packages, tests := regexp.MustCompile(` \./(\S+)`), regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	found := 0
+	for _, call := range calls {
+		var names []string
+		for _, p := range packages.FindAllStringSubmatch(call[0], -1) {
+			files, err := filepath.Glob("../../" + p[1] + "/*_test.go")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, m := range tests.FindAllStringSubmatch(string(text), -1) {
+					names = append(names, m[1])
+				}
+			}
+		}
+		for pattern := range strings.SplitSeq(strings.ReplaceAll(call[1], "$$", "$"), "|") {
+			if pattern == "^$" { // no tests, only fuzz targets
+				continue
+			}
+			found++
+			if !slices.ContainsFunc(names, regexp.MustCompile(pattern).MatchString) {
+				t.Errorf("-run %s matches no test: %s", pattern, call[0])
+			}
+		}
+	}
+	if found < 8 {
+		t.Errorf("found %d names of tests, want at least 8", found)
 	}
 }
