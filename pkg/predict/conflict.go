@@ -88,10 +88,86 @@ func (p Predictor) Offers(in *Prediction) (Offers, error) {
 		return out, err
 	}
 	isLeft := func(o managedfields.Owner) bool { return !slices.Contains(adoption.Adopted, o) }
-	if !slices.ContainsFunc(in.Conflicts, func(c managedfields.Conflict) bool { return slices.ContainsFunc(c.Owners, isLeft) }) {
-		out.AdoptFrom = manager
+	if slices.ContainsFunc(in.Conflicts, func(c managedfields.Conflict) bool { return slices.ContainsFunc(c.Owners, isLeft) }) {
+		return out, nil
 	}
+	if !object.IsBuiltIn(in.Item.GVK.Group) {
+		entries, err := managedfields.Entries(in.Live)
+		if err != nil {
+			return out, err
+		}
+		ours, theirs := fieldpath.NewSet(), fieldpath.NewSet()
+		for _, e := range entries {
+			if e.Is(p.Manager) || !isLeft(e.Owner) {
+				ours = ours.Union(e.Fields)
+			} else {
+				theirs = theirs.Union(e.Fields)
+			}
+		}
+		if empties(in.Item.Object.Object, in.Live.Object, ours.Difference(theirs)) {
+			return out, nil
+		}
+	}
+	out.AdoptFrom = manager
 	return out, nil
+}
+
+// empties reports whether the removal of all owned fields that the manifest lacks would empty a map
+// or list that the manifest states as empty. The server would turn it into null, and refuse the
+// custom resource.
+func empties(stated, live any, owned *fieldpath.Set) bool {
+	if owned == nil || owned.Empty() || !fieldpath.IsContainer(live) || fieldpath.IsEmpty(live) {
+		return false
+	}
+	if fieldpath.IsContainer(stated) && fieldpath.IsEmpty(stated) {
+		return ownsAll(live, owned)
+	}
+	switch stated := stated.(type) {
+	case map[string]any:
+		live, _ := live.(map[string]any)
+		for name, v := range stated {
+			if below, ok := fieldpath.Below(owned, fieldpath.FieldElement(name)); ok && empties(v, live[name], below) {
+				return true
+			}
+		}
+	case []any:
+		live, _ := live.([]any)
+		x := fieldpath.ItemsOf(owned)
+		for _, item := range stated {
+			pe, _, ok := x.Element(item)
+			if !ok {
+				continue
+			}
+			at := x.Find(live, pe)
+			if below, ok := fieldpath.Below(owned, pe); ok && at >= 0 && empties(item, live[at], below) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func ownsAll(live any, owned *fieldpath.Set) bool {
+	owns := func(pe fieldpath.Element) bool {
+		_, below := fieldpath.Below(owned, pe)
+		return below || owned.Members.Has(pe)
+	}
+	switch live := live.(type) {
+	case map[string]any:
+		for name := range live {
+			if !owns(fieldpath.FieldElement(name)) {
+				return false
+			}
+		}
+	case []any:
+		x := fieldpath.ItemsOf(owned)
+		for _, item := range live {
+			if pe, _, ok := x.Element(item); !ok || !owns(pe) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func soleOwner(conflicts []managedfields.Conflict) string {

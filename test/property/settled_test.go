@@ -24,7 +24,8 @@ func (h *history) ask(t *testing.T, body *unstructured.Unstructured, force bool)
 	return h.Apply(t.Context(), object.Kind{}, body, object.Write{Manager: us, Force: force, DryRun: true})
 }
 
-// Unchanged predicts a no-op, Clear no conflict, and Contested a conflict.
+// Unchanged predicts a no-op, Clear no conflict, and Contested a conflict, unless the server refuses
+// the manifest in any case.
 func TestVerdict(t *testing.T) {
 	verdicts := map[noop.Verdict]int{}
 	cases := eachHistory(t, func(t *testing.T, h *history) {
@@ -33,12 +34,13 @@ func TestVerdict(t *testing.T) {
 		answer, err := h.ask(t, h.manifest, false)
 		switch {
 		case verdict == noop.Doubtful:
-		case verdict == noop.Contested:
-			if len(causes(err)) == 0 {
-				t.Errorf("contested, but not in conflict: %v", err)
+		case verdict == noop.Contested && len(causes(err)) == 0:
+			if _, forced := h.ask(t, h.manifest, true); err == nil || forced == nil {
+				t.Errorf("contested, but not in conflict: %v; with force: %v", err, forced)
 			}
+		case verdict == noop.Contested:
 		case len(causes(err)) > 0:
-			t.Errorf("%v, but %v", verdict, err)
+			t.Errorf("the verdict is %v, but the server returns %v", verdict, err)
 		case verdict == noop.Clear:
 		case err != nil:
 			t.Errorf("settled, but refused: %v", err)
@@ -51,14 +53,14 @@ func TestVerdict(t *testing.T) {
 	})
 	t.Log(verdicts)
 	if cases >= 300 && (verdicts[noop.Unchanged] < cases/20 || verdicts[noop.Clear] < cases/20 || verdicts[noop.Contested] < cases/20) {
-		t.Errorf("verdicts %v: too few promises to prove anything", verdicts)
+		t.Errorf("verdicts %v: too few of some kind, the test proves nothing", verdicts)
 	}
 }
 
 // Taken reports each path of a forced apply for which the same apply without force is refused,
 // unless no field has an owner. It may report more: fields that others own below one whose type
 // changes.
-func TestTaken(t *testing.T) {
+func TestTakenMatchesServerConflicts(t *testing.T) {
 	met := 0
 	cases := eachHistory(t, func(t *testing.T, h *history) {
 		_, refusal := h.ask(t, h.manifest, false)
@@ -76,11 +78,11 @@ func TestTaken(t *testing.T) {
 		}
 		for _, path := range causes(refusal) {
 			if met++; !slices.Contains(got, path) {
-				t.Errorf("the server names %s, taken are only %v", path, got)
+				t.Errorf("the server has a conflict over %s, but only %v are reported as taken", path, got)
 			}
 		}
 	})
 	if cases >= 300 && met < cases/10 {
-		t.Errorf("%d conflicts are too few to prove anything", met)
+		t.Errorf("%d conflicts: too few, the test proves nothing", met)
 	}
 }
