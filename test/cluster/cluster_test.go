@@ -35,7 +35,7 @@ func TestPodsBecomeReady(t *testing.T) {
 	mustKubectl(t, c, admin, "delete", "namespace", "web", "--timeout=60s")
 }
 
-func TestVersionIsThatOfTheModule(t *testing.T) {
+func TestVersionMatchesKubernetesModule(t *testing.T) {
 	t.Parallel()
 	c := small.Cluster(t)
 	var versions struct {
@@ -50,11 +50,11 @@ func TestVersionIsThatOfTheModule(t *testing.T) {
 	if !strings.Contains(string(gomod), "k8s.io/kubernetes "+server.GitVersion) ||
 		!strings.HasPrefix(server.GitVersion, "v"+server.Major+"."+server.Minor+".") ||
 		versions.ClientVersion != server {
-		t.Errorf("versions are %+v", versions)
+		t.Errorf("versions are %+v, want that of k8s.io/kubernetes in go.mod", versions)
 	}
 }
 
-func TestUsersHaveNoRightsButTheirOwn(t *testing.T) {
+func TestUsersHaveNoExtraRights(t *testing.T) {
 	t.Parallel()
 	c := small.Cluster(t)
 	alice := must[string](t)(c.KubeconfigFor("alice", "dev", "web"))
@@ -63,11 +63,11 @@ func TestUsersHaveNoRightsButTheirOwn(t *testing.T) {
 		t.Errorf("alice is %s, want %s", who, want)
 	}
 	if out, err := kubectl(t, c, alice, "get", "secrets"); err == nil || !strings.Contains(out, "Forbidden") {
-		t.Errorf("alice gets secrets: %s", out)
+		t.Errorf("alice lists secrets: got %s, want Forbidden", out)
 	}
 }
 
-func TestClustersDoNotMeet(t *testing.T) {
+func TestClustersAreIsolated(t *testing.T) {
 	t.Parallel()
 	one, two := small.Cluster(t), ForTest(t, Options{})
 	mustKubectl(t, two, two.KubeconfigPath, "create", "configmap", "only-in-two")
@@ -110,7 +110,7 @@ func TestRestartKeepsAddressAndData(t *testing.T) {
 	}
 }
 
-func TestAuditLogKnowsTheAnswer(t *testing.T) {
+func TestAuditLogRecordsResponseStatus(t *testing.T) {
 	t.Parallel()
 	c := small.Cluster(t)
 	client := must[*apiClient](t)(newAPIClient(must[*rest.Config](t)(c.RESTConfig())))
@@ -139,7 +139,7 @@ func TestStartQuotesTheLog(t *testing.T) {
 		t.Errorf("start: %v", err)
 	}
 	_, err = Start(t.Context(), Options{Dir: dir})
-	if err == nil || !strings.Contains(err.Error(), "holds a cluster already") {
+	if err == nil || !strings.Contains(err.Error(), "already contains a cluster") {
 		t.Errorf("start in a used folder: %v", err)
 	}
 }
@@ -176,7 +176,7 @@ func TestUse(t *testing.T) {
 	}
 }
 
-func TestEnvironmentNamesAnotherCluster(t *testing.T) {
+func TestEnvironmentSelectsExternalCluster(t *testing.T) {
 	own := small.Cluster(t)
 	t.Setenv(EnvKubeconfig, own.KubeconfigPath)
 	shared := Shared{Options: Options{Nodes: 1}}

@@ -33,7 +33,7 @@ func ours(t *testing.T) string {
 
 // Provide uses KUBEBUILDER_ASSETS if its version fits. Otherwise it says why, and uses an earlier
 // build.
-func TestProvideTakesAssets(t *testing.T) {
+func TestProvideUsesSuitableAssets(t *testing.T) {
 	version := ours(t)
 	cached, err := binaries(smallest())
 	if err != nil {
@@ -46,13 +46,13 @@ func TestProvideTakesAssets(t *testing.T) {
 		says     string
 		taken    bool
 	}{
-		"same":        {version: version, programs: smallest(), says: "using Kubernetes " + version + " of KUBEBUILDER_ASSETS", taken: true},
-		"same minor":  {version: minorOf(version) + ".99", programs: smallest(), says: "using Kubernetes " + minorOf(version) + ".99", taken: true},
-		"older":       {version: "v1.31.4", programs: smallest(), says: "is Kubernetes v1.31.4, and " + minorOf(version) + " is needed"},
-		"not that":    {version: "9", programs: smallest(), says: "is Kubernetes 9, and " + minorOf(version) + " is needed"},
-		"incomplete":  {version: version, programs: []string{etcd, kubectlProgram}, says: "has no kube-apiserver"},
-		"empty":       {says: "has no etcd, kube-apiserver, kubectl"},
-		"controllers": {version: version, programs: smallest(), options: Options{Nodes: 1}},
+		"same":            {version: version, programs: smallest(), says: "using Kubernetes " + version + " of KUBEBUILDER_ASSETS", taken: true},
+		"same minor":      {version: minorOf(version) + ".99", programs: smallest(), says: "using Kubernetes " + minorOf(version) + ".99", taken: true},
+		"older":           {version: "v1.31.4", programs: smallest(), says: "is Kubernetes v1.31.4, but " + minorOf(version) + " is required"},
+		"unknown version": {version: "9", programs: smallest(), says: "is Kubernetes 9, but " + minorOf(version) + " is required"},
+		"incomplete":      {version: version, programs: []string{etcd, kubectlProgram}, says: "has no kube-apiserver"},
+		"empty":           {says: "has no etcd, kube-apiserver, kubectl"},
+		"controllers":     {version: version, programs: smallest(), options: Options{Nodes: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := assets(t, t.TempDir(), test.version, test.programs...)
@@ -67,7 +67,7 @@ func TestProvideTakesAssets(t *testing.T) {
 				t.Errorf("%s, %v; want %s", got, err, want)
 			}
 			if said := out.String(); !strings.Contains(said, test.says) || test.says == "" && said != "" {
-				t.Errorf("it says %q, want %q", said, test.says)
+				t.Errorf("output is %q, want %q", said, test.says)
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func TestProvideFindsInstalled(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", data)
 	for _, dir := range installed("v1.31.0") {
 		if strings.Contains(dir, "1.31.") {
-			t.Fatalf("%s is there before it was made", dir)
+			t.Fatalf("%s exists before the test creates it", dir)
 		}
 	}
 	for _, installed := range []string{"v1.31.4", version} {
@@ -96,7 +96,7 @@ func TestProvideFindsInstalled(t *testing.T) {
 	var out bytes.Buffer
 	got, err := Provide(t.Context(), &out, Options{})
 	if err != nil || !strings.Contains(got, strings.TrimPrefix(version, "v")) || !strings.Contains(out.String(), got) {
-		t.Errorf("%s, %v; it says %q", got, err, out.String())
+		t.Errorf("Provide() = %s, %v; output %q", got, err, out.String())
 	}
 }
 
@@ -126,11 +126,11 @@ func TestBuildOffline(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if said := out.String(); !strings.Contains(said, "building kube-apiserver (1 of 1)") {
-		t.Errorf("it says %q", said)
+		t.Errorf("output is %q, want the name of the program being built", said)
 	}
 	err = filepath.WalkDir(cache, func(path string, entry os.DirEntry, err error) error {
 		if strings.Contains(path, ".partial-") {
-			t.Errorf("%s is left", path)
+			t.Errorf("%s was left behind", path)
 		}
 		return err
 	})
@@ -140,7 +140,7 @@ func TestBuildOffline(t *testing.T) {
 }
 
 // Another minor version of Kubernetes has its own programs, in its own folder.
-func TestMinors(t *testing.T) {
+func TestMinorVersionsHaveSeparatePrograms(t *testing.T) {
 	dir := must[tools](t)(findTools()).dir
 	own := must[tools](t)(toolsOf(dir, ""))
 	files := must[[]string](t)(filepath.Glob(filepath.Join(dir, "1.*", "go.mod")))
@@ -159,12 +159,12 @@ func TestMinors(t *testing.T) {
 		}
 		folder := must[string](t)(other.binaryDir())
 		if folders[folder] != "" {
-			t.Errorf("%s is kept where %s is", minor, folders[folder])
+			t.Errorf("%s is kept in the same folder as %s", minor, folders[folder])
 		}
 		folders[folder] = minor
 	}
 	if same := must[tools](t)(toolsOf(dir, strings.TrimPrefix(minorOf(must[string](t)(own.kubernetesVersion())), "v"))); same != own {
-		t.Errorf("our own minor by its name is built from %+v", same)
+		t.Errorf("tools of our own minor version are %+v, want the default ones", same)
 	}
 	for _, minor := range []string{"1.2", "../tools", "etcd", "v1.35"} {
 		if _, err := toolsOf(dir, minor); err == nil || !strings.Contains(err.Error(), EnvMinor) || !strings.Contains(err.Error(), "1.35") {
